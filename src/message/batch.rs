@@ -1,0 +1,97 @@
+//! Batches, and single messages, as they come and go.
+
+use alloc::vec::Vec;
+
+use super::{Fault, Id, Message, Payload};
+
+/// One decoded element: a message, or what is to be done with what is none.
+pub type Entry<P> = Result<Message<P>, Unusable>;
+
+/// An element that is no message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It is passed over in silence.
+    Ignore,
+    /// It has an id, and neither method nor result nor error. If a call of ours waits for that id, the call ends as
+    /// answered invalidly; if none does, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) says what to do.
+    Empty(Id),
+    /// It is answered with an error.
+    Reject(Rejected),
+}
+
+/// The answer to an element that is no message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The id that the element came with; [`Id::Null`] if it has none, or none that can be echoed.
+    pub id: Id,
+    /// What was wrong with it.
+    pub fault: Fault,
+}
+
+impl From<Fault> for Unusable {
+    /// The answer to what has no id that could be read.
+    fn from(fault: Fault) -> Self {
+        Self::Reject(Rejected { id: Id::Null, fault })
+    }
+}
+
+/// What one frame of the wire held.
+pub enum Incoming<P: Payload> {
+    /// One message.
+    Single(Entry<P>),
+    /// An array of them (JSON-RPC 2.0 §6); it may be empty, which is an error for the connection to answer.
+    Batch(Vec<Entry<P>>),
+}
+
+/// What goes into one frame of the wire.
+pub enum Outgoing<P: Payload> {
+    /// One message.
+    Single(Message<P>),
+    /// An array of at least one.
+    Batch(Vec<Message<P>>),
+    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in the
+    /// Language Server Protocol. A peer that does not know it ignores it.
+    Cancel(Id),
+}
+
+impl<P: Payload + core::fmt::Debug> core::fmt::Debug for Incoming<P>
+where
+    P::Method: core::fmt::Debug,
+    P::Error: core::fmt::Debug,
+{
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Single(entry) => f.debug_tuple("Single").field(entry).finish(),
+            Self::Batch(entries) => f.debug_tuple("Batch").field(entries).finish(),
+        }
+    }
+}
+
+impl<P: Payload + core::fmt::Debug> core::fmt::Debug for Outgoing<P>
+where
+    P::Method: core::fmt::Debug,
+    P::Error: core::fmt::Debug,
+{
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Single(message) => f.debug_tuple("Single").field(message).finish(),
+            Self::Batch(messages) => f.debug_tuple("Batch").field(messages).finish(),
+            Self::Cancel(id) => f.debug_tuple("Cancel").field(id).finish(),
+        }
+    }
+}
+
+impl<P: Payload + PartialEq> PartialEq for Outgoing<P>
+where
+    P::Method: PartialEq,
+    P::Error: PartialEq,
+{
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Single(a), Self::Single(b)) => a == b,
+            (Self::Batch(a), Self::Batch(b)) => a == b,
+            (Self::Cancel(a), Self::Cancel(b)) => a == b,
+            _ => false,
+        }
+    }
+}

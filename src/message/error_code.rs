@@ -1,0 +1,63 @@
+//! Error codes of the specification.
+
+use core::fmt;
+
+/// The `code` of an error object (JSON-RPC 2.0 §5.1).
+///
+/// The type holds any integer. Names for codes of an application belong to a profile, see [`crate::profile`]: the same
+/// number means different things in different protocols.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ErrorCode(i64);
+
+impl ErrorCode {
+    /// -32700: the text is not JSON.
+    pub const PARSE_ERROR: Self = Self(-32700);
+    /// -32600: JSON, but not a valid request.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// -32601: no such method.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// -32602: the parameters do not fit the method.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// -32603: the handler failed.
+    pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// -32800: the request was cancelled by its sender (Language Server Protocol 3.17, `RequestCancelled`).
+    pub const REQUEST_CANCELLED: Self = Self(-32800);
+
+    /// A code of any value.
+    #[must_use]
+    pub const fn new(code: i64) -> Self {
+        Self(code)
+    }
+
+    /// The number on the wire.
+    #[must_use]
+    pub const fn value(self) -> i64 {
+        self.0
+    }
+
+    /// The message that the specification gives to this code, if it is one of its codes.
+    #[must_use]
+    pub const fn standard_message(self) -> Option<&'static str> {
+        Some(match self {
+            Self::PARSE_ERROR => "Parse error",
+            Self::INVALID_REQUEST => "Invalid Request",
+            Self::METHOD_NOT_FOUND => "Method not found",
+            Self::INVALID_PARAMS => "Invalid params",
+            Self::INTERNAL_ERROR => "Internal error",
+            Self::REQUEST_CANCELLED => "Request cancelled",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

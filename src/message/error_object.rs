@@ -1,0 +1,84 @@
+//! Error objects, and the errors that the library itself answers with.
+
+use alloc::boxed::Box;
+
+use super::ErrorCode;
+
+/// The `error` member of a response (JSON-RPC 2.0 §5.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorObject<P> {
+    /// What kind of error this is.
+    pub code: ErrorCode,
+    /// A short description.
+    pub message: Box<str>,
+    /// More about the error. `None` leaves the member out; a payload holding `null` writes `null`.
+    pub data: Option<P>,
+}
+
+/// An error that the library answers with on its own, before any handler runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The code on the wire.
+    pub code: ErrorCode,
+    /// The text on the wire.
+    pub message: &'static str,
+    /// Goes out as `data.reason`.
+    pub reason: Option<Reason>,
+}
+
+impl Fault {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: Self = Self { code: ErrorCode::PARSE_ERROR, message: "Parse error", reason: None };
+    /// Not a valid request.
+    pub const INVALID_REQUEST: Self =
+        Self { code: ErrorCode::INVALID_REQUEST, message: "Invalid Request", reason: None };
+
+    /// An invalid request, with the reason why.
+    #[must_use]
+    pub const fn invalid_request(reason: Reason) -> Self {
+        let message = match reason {
+            Reason::BatchNotSupported => "Batch requests not supported",
+            _ => "Invalid Request",
+        };
+        Self { code: ErrorCode::INVALID_REQUEST, message, reason: Some(reason) }
+    }
+}
+
+/// Why the library refused a request: the `data.reason` of its error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The `id` is neither string, number nor null.
+    InvalidIdType,
+    /// The `id` is longer than [`crate::Limits::id_bytes`].
+    IdTooLong,
+    /// The same `id` twice in one batch.
+    DuplicateId,
+    /// This peer takes no batches.
+    BatchNotSupported,
+    /// More items than [`crate::Limits::batch_items`].
+    BatchTooLarge,
+    /// More requests at once than [`crate::Limits::in_flight`].
+    TooManyRequests,
+    /// A message longer than [`crate::Limits::message_bytes`].
+    Oversize,
+    /// Nested deeper than [`crate::Limits::depth`].
+    NestingTooDeep,
+}
+
+impl Reason {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidIdType => "invalid-id-type",
+            Self::IdTooLong => "id-too-long",
+            Self::DuplicateId => "duplicate-id",
+            Self::BatchNotSupported => "batch-not-supported",
+            Self::BatchTooLarge => "batch-too-large",
+            Self::TooManyRequests => "too-many-requests",
+            Self::Oversize => "oversize",
+            Self::NestingTooDeep => "nesting-too-deep",
+        }
+    }
+}

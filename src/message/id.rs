@@ -1,0 +1,145 @@
+//! Request ids, kept exactly as they came.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+/// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
+///
+/// A missing id is not an `Id`: it makes a message a notification. `null` is one.
+/// Two ids are equal when type and text are equal: `1`, `"1"` and `1.0` are three ids, and each is echoed as it came.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Id {
+    /// `null`.
+    Null,
+    /// An integer whose text is its canonical decimal form.
+    Integer(i64),
+    /// Any other number, by its text: `1.0`, `1e2`, `-0`, `12345678901234567890123`.
+    Number(NumberText),
+    /// A string. The empty string is a valid id.
+    String(Box<str>),
+}
+
+impl Id {
+    /// The id for a JSON number, given its text exactly as it stands on the wire.
+    ///
+    /// Returns `None` if `text` is no JSON number (RFC 8259 §6).
+    #[must_use]
+    pub fn from_number_text(text: &str) -> Option<Self> {
+        if !is_json_number(text) {
+            return None;
+        }
+        match text.parse::<i64>() {
+            // "-0" parses as 0, which would be echoed without its sign.
+            Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
+            _ => Some(Self::Number(NumberText(text.into()))),
+        }
+    }
+}
+
+impl From<i64> for Id {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+/// Strings are quoted, so that `92` and `"92"` differ in a log.
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Integer(integer) => fmt::Display::fmt(integer, f),
+            Self::Number(text) => f.write_str(text.as_str()),
+            Self::String(text) => fmt::Debug::fmt(text, f),
+        }
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text of a JSON number that is no canonical integer.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NumberText(Box<str>);
+
+impl NumberText {
+    /// The number as it stands on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for NumberText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The grammar of RFC 8259 §6: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
+fn is_json_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let Some(rest) = unsigned.strip_prefix('0').or_else(|| after_digits(unsigned)) else {
+        return false;
+    };
+    let rest = match rest.strip_prefix('.') {
+        Some(fraction) => match after_digits(fraction) {
+            Some(rest) => rest,
+            None => return false,
+        },
+        None => rest,
+    };
+    match rest.strip_prefix(['e', 'E']) {
+        Some(exponent) => after_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) == Some(""),
+        None => rest.is_empty(),
+    }
+}
+
+/// What follows the leading digits of `text`; `None` if there are none.
+fn after_digits(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.len() < text.len()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn number_ids_keep_their_text() {
+        for text in
+            ["0", "-0", "1", "-1", "1.0", "1e2", "1E+2", "0.1", "12345678901234567890123", "9223372036854775807"]
+        {
+            assert_eq!(Id::from_number_text(text).map(|id| id.to_string()).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn canonical_integers_are_integers() {
+        assert_eq!(Id::from_number_text("7"), Some(Id::Integer(7)));
+        assert_ne!(Id::from_number_text("7.0"), Some(Id::Integer(7)));
+        assert_ne!(Id::from("7"), Id::Integer(7));
+    }
+
+    #[test]
+    fn what_is_no_json_number_is_no_id() {
+        for text in ["", "-", "+1", "01", "-01", "1.", ".1", "1e", "1e+", "0x1", "NaN", "Infinity", "1 ", " 1", "1a"] {
+            assert_eq!(Id::from_number_text(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn strings_are_shown_quoted() {
+        assert_eq!(Id::from("92").to_string(), "\"92\"");
+        assert_eq!(Id::Integer(92).to_string(), "92");
+    }
+}

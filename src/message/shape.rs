@@ -1,0 +1,196 @@
+//! What a message is, told from the kinds of its members alone.
+//!
+//! Every decoder, be it for JSON text or for JavaScript values, describes an element as a [`Shape`], and the rules of the
+//! envelope stand here once, for all of them.
+
+use super::{Fault, Reason};
+use crate::profile::Profile;
+
+/// The kind of a member's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// There is no such member.
+    Missing = 0,
+    /// `null`.
+    Null = 1,
+    /// `true` or `false`.
+    Boolean = 2,
+    /// A number with no fraction: `1`, `1.0` and `1e2`.
+    Integer = 3,
+    /// Any other finite number.
+    Fraction = 4,
+    /// A string of at least one character.
+    String = 5,
+    /// `""`.
+    EmptyString = 6,
+    /// An array.
+    Array = 7,
+    /// An object.
+    Object = 8,
+    /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
+    Other = 9,
+}
+
+impl Kind {
+    /// The kind with this number; numbers out of range are [`Kind::Other`].
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        match bits {
+            0 => Self::Missing,
+            1 => Self::Null,
+            2 => Self::Boolean,
+            3 => Self::Integer,
+            4 => Self::Fraction,
+            5 => Self::String,
+            6 => Self::EmptyString,
+            7 => Self::Array,
+            8 => Self::Object,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether there is such a member.
+    #[must_use]
+    pub const fn is_present(self) -> bool {
+        !matches!(self, Self::Missing)
+    }
+
+    /// Whether it is a string, empty or not.
+    #[must_use]
+    pub const fn is_string(self) -> bool {
+        matches!(self, Self::String | Self::EmptyString)
+    }
+
+    /// Whether it can be the `id` of a request: a string, a number or null.
+    #[must_use]
+    pub const fn is_id(self) -> bool {
+        self.is_string() || matches!(self, Self::Integer | Self::Fraction | Self::Null)
+    }
+}
+
+/// The envelope of one element, by the kinds of its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether it has a member `jsonrpc` that is exactly the string `2.0`.
+    pub version: bool,
+    /// The kind of `id`.
+    pub id: Kind,
+    /// The kind of `method`.
+    pub method: Kind,
+    /// The kind of `params`.
+    pub params: Kind,
+    /// The kind of `result`.
+    pub result: Kind,
+    /// The kind of `error`.
+    pub error: Kind,
+}
+
+/// What an element turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A request with a usable id.
+    Request,
+    /// A notification.
+    Notification,
+    /// A response with a result.
+    Success,
+    /// A response with an error.
+    Failure,
+    /// A response by its id, with neither result nor error: it ends a pending call as invalid, and means nothing else.
+    Empty,
+    /// None of these.
+    Malformed(Malformed),
+}
+
+/// An element that is no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It is passed over in silence.
+    Ignore,
+    /// It is answered with the id it came with.
+    AnswerWithId(Fault),
+    /// It is answered with the id null, since its own is missing or unusable.
+    AnswerWithNull(Fault),
+}
+
+impl Shape {
+    /// Unpacks a shape from four bits a member: `id`, `method`, `params`, `result`, `error`, from the lowest up, then one
+    /// bit for the version.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self {
+            id: Kind::from_bits(bits & 15),
+            method: Kind::from_bits(bits >> 4 & 15),
+            params: Kind::from_bits(bits >> 8 & 15),
+            result: Kind::from_bits(bits >> 12 & 15),
+            error: Kind::from_bits(bits >> 16 & 15),
+            version: bits >> 20 & 1 == 1,
+        }
+    }
+
+    /// Whether the element gives an outcome: a result of any kind, or an error that is not null.
+    ///
+    /// JSON-RPC 1.0 peers send `error: null` beside a result; it says nothing.
+    const fn has_outcome(self) -> bool {
+        self.result.is_present() || (self.error.is_present() && !matches!(self.error, Kind::Null))
+    }
+
+    /// Says what the element is, by the rules of `profile`.
+    #[must_use]
+    pub const fn classify(self, profile: &Profile) -> Class {
+        if self.method.is_present() {
+            return self.classify_call(profile);
+        }
+        if self.has_outcome() {
+            // A response is never answered, however broken it is.
+            return if !self.version || !self.id.is_id() {
+                Class::Malformed(Malformed::Ignore)
+            } else if self.error.is_present() && !matches!(self.error, Kind::Null) {
+                Class::Failure
+            } else {
+                Class::Success
+            };
+        }
+        if self.version && self.id.is_present() && self.id.is_id() { Class::Empty } else { self.invalid(profile) }
+    }
+
+    const fn classify_call(self, profile: &Profile) -> Class {
+        if !self.version || !self.method.is_string() || self.has_outcome() {
+            return self.invalid(profile);
+        }
+        let params = match self.params {
+            Kind::Missing | Kind::Array | Kind::Object => true,
+            Kind::Null => profile.null_params_are_absent,
+            _ => false,
+        };
+        match (self.id.is_present(), params) {
+            (false, true) => Class::Notification,
+            // Nobody waits for an answer to a notification.
+            (false, false) => Class::Malformed(Malformed::Ignore),
+            (true, _) if !self.id.is_id() => self.invalid(profile),
+            (true, true) => Class::Request,
+            (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::INVALID_REQUEST)),
+        }
+    }
+
+    /// The answer to an element that is neither call nor response.
+    const fn invalid(self, profile: &Profile) -> Class {
+        Class::Malformed(if !self.version && profile.foreign_is_ignored {
+            Malformed::Ignore
+        } else if !self.id.is_present() {
+            Malformed::AnswerWithNull(Fault::INVALID_REQUEST)
+        } else if !self.id.is_id() {
+            Malformed::AnswerWithNull(Fault::invalid_request(Reason::InvalidIdType))
+        } else {
+            Malformed::AnswerWithId(Fault::INVALID_REQUEST)
+        })
+    }
+
+    /// The answer to [`Class::Empty`] when no call of ours has its id: a peer on a message boundary stays silent, since
+    /// the element may be a broken response; on a byte stream it is an invalid request.
+    #[must_use]
+    pub const fn unmatched_empty(profile: &Profile) -> Malformed {
+        if profile.foreign_is_ignored { Malformed::Ignore } else { Malformed::AnswerWithId(Fault::INVALID_REQUEST) }
+    }
+}
