@@ -36,6 +36,7 @@ impl From<Fault> for Unusable {
 }
 
 /// What one frame of the wire held.
+#[derive(Debug)]
 pub enum Incoming<P: Payload> {
     /// One message.
     Single(Entry<P>),
@@ -44,6 +45,7 @@ pub enum Incoming<P: Payload> {
 }
 
 /// What goes into one frame of the wire.
+#[derive(Debug)]
 pub enum Outgoing<P: Payload> {
     /// One message.
     Single(Message<P>),
@@ -52,46 +54,4 @@ pub enum Outgoing<P: Payload> {
     /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in the
     /// Language Server Protocol. A peer that does not know it ignores it.
     Cancel(Id),
-}
-
-impl<P: Payload + core::fmt::Debug> core::fmt::Debug for Incoming<P>
-where
-    P::Method: core::fmt::Debug,
-    P::Error: core::fmt::Debug,
-{
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Single(entry) => f.debug_tuple("Single").field(entry).finish(),
-            Self::Batch(entries) => f.debug_tuple("Batch").field(entries).finish(),
-        }
-    }
-}
-
-impl<P: Payload + core::fmt::Debug> core::fmt::Debug for Outgoing<P>
-where
-    P::Method: core::fmt::Debug,
-    P::Error: core::fmt::Debug,
-{
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Single(message) => f.debug_tuple("Single").field(message).finish(),
-            Self::Batch(messages) => f.debug_tuple("Batch").field(messages).finish(),
-            Self::Cancel(id) => f.debug_tuple("Cancel").field(id).finish(),
-        }
-    }
-}
-
-impl<P: Payload + PartialEq> PartialEq for Outgoing<P>
-where
-    P::Method: PartialEq,
-    P::Error: PartialEq,
-{
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Single(a), Self::Single(b)) => a == b,
-            (Self::Batch(a), Self::Batch(b)) => a == b,
-            (Self::Cancel(a), Self::Cancel(b)) => a == b,
-            _ => false,
-        }
-    }
 }

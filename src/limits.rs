@@ -1,0 +1,37 @@
+//! Bounds on what a peer can make us hold or do.
+
+/// Every bound, with its default. Each can be set; none is off by accident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Longest message on a byte transport, in bytes. Default 10 485 760 (10 MiB), inclusive.
+    pub message_bytes: usize,
+    /// Deepest nesting of a message that is read from text. Default 128, inclusive.
+    pub depth: usize,
+    /// Most items in a batch that comes in. Default 1 000.
+    pub batch_items: usize,
+    /// Most requests of the peer that are being worked on at once. Default 1 024.
+    pub in_flight: usize,
+    /// Most calls of ours that wait for an answer at once. Default 1 000 000.
+    pub pending_calls: usize,
+    /// Longest string that is taken for an id, in UTF-8 bytes. Default 10 485 760: as long as a message may be.
+    pub id_bytes: usize,
+}
+
+impl Limits {
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        message_bytes: 10 * 1024 * 1024,
+        depth: 128,
+        batch_items: 1_000,
+        in_flight: 1_024,
+        pending_calls: 1_000_000,
+        id_bytes: 10 * 1024 * 1024,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
