@@ -1,0 +1,161 @@
+//! What is wrong with a message, by the letter of JSON-RPC 2.0.
+//!
+//! A peer only asks what to do with an element ([`Shape::classify`]); the validator tells everything that it finds, and
+//! repairs nothing. It sees the kinds of the members and never their values, so that it can serve JSON text and
+//! JavaScript values alike, and it formats nothing until somebody asks for a [`Report`].
+
+mod report;
+mod rule;
+
+pub use report::{Finding, Report};
+pub use rule::{Findings, Rule, Severity};
+
+use crate::message::{Kind, Shape};
+
+/// One element, as the validator sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The kind of the element itself. The rest counts only if it is [`Kind::Object`].
+    pub item: Kind,
+    /// The kinds of its members.
+    pub shape: Shape,
+    /// Its `error.code`. Counts only if `error` is an object.
+    pub error_code: Code,
+    /// The kind of its `error.message`. Counts only if `error` is an object.
+    pub error_message: Kind,
+}
+
+impl Subject {
+    /// An element that is no object: of its kind nothing is asked but that.
+    #[must_use]
+    pub const fn no_object(item: Kind) -> Self {
+        Self { item, shape: Shape::from_bits(0), error_code: Code::NotInteger, error_message: Kind::Missing }
+    }
+}
+
+/// The `code` of an error object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Missing, or anything but a number without a fraction.
+    NotInteger,
+    /// A number without a fraction: `1`, `1.0` and `1e2` are.
+    Integer(i64),
+}
+
+impl Code {
+    /// The code that is this number. What is not finite is no integer; what an `i64` cannot hold becomes its bound.
+    #[must_use]
+    pub const fn from_f64(number: f64) -> Self {
+        if number.is_finite() && number % 1.0 == 0.0 { Self::Integer(number as i64) } else { Self::NotInteger }
+    }
+}
+
+/// How to validate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What the message ought to be.
+    pub expect: Expect,
+    /// Whether `params: null` passes as if there were none. By the specification it is an error (§4.2: "array or
+    /// object"), and so it is here unless this is set. Peers take it as absent unless their
+    /// [profile](crate::profile::Profile::null_params_are_absent) says otherwise.
+    pub null_params_are_absent: bool,
+}
+
+/// What a message ought to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expect {
+    /// Whatever it looks like: a call if it has a member `method`, else a response.
+    #[default]
+    Either,
+    /// A request or a notification.
+    Request,
+    /// A response.
+    Response,
+}
+
+/// Finds everything that is to say about one element.
+///
+/// # Examples
+///
+/// ```
+/// use portway::message::{Kind, Shape};
+/// use portway::validate::{Code, Options, Rule, Subject, check};
+///
+/// let shape = Shape { version: true, method: Kind::String, ..Shape::from_bits(0) };
+/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing };
+/// let findings = check(notification, Options::default());
+/// assert!(findings.is_valid());
+/// assert_eq!(findings.iter().collect::<Vec<_>>(), [&Rule::NoId]);
+/// ```
+#[must_use]
+pub const fn check(subject: Subject, options: Options) -> Findings {
+    if !matches!(subject.item, Kind::Object) {
+        return Findings::NONE.with(Rule::Version);
+    }
+    let findings = if subject.shape.version { Findings::NONE } else { Findings::NONE.with(Rule::Version) };
+    let is_call = match options.expect {
+        Expect::Either => subject.shape.method.is_present(),
+        Expect::Request => true,
+        Expect::Response => false,
+    };
+    if is_call {
+        check_call(findings, subject.shape, options.null_params_are_absent)
+    } else {
+        check_response(findings, subject)
+    }
+}
+
+/// What an empty array has to be told: a batch holds at least one element (JSON-RPC 2.0 §6).
+#[must_use]
+pub const fn check_empty_batch() -> Findings {
+    Findings::NONE.with(Rule::EmptyBatch)
+}
+
+const fn check_call(mut findings: Findings, shape: Shape, null_params_are_absent: bool) -> Findings {
+    match shape.method {
+        Kind::String => {}
+        // No method has an empty name.
+        Kind::Missing | Kind::Null | Kind::EmptyString => findings = findings.with(Rule::MethodMissing),
+        _ => findings = findings.with(Rule::MethodNotString),
+    }
+    match shape.params {
+        Kind::Missing | Kind::Array | Kind::Object => {}
+        Kind::Null if null_params_are_absent => {}
+        _ => findings = findings.with(Rule::ParamsNotStructured),
+    }
+    match shape.id {
+        Kind::Missing => findings.with(Rule::NoId),
+        id if id.is_id() => findings,
+        _ => findings.with(Rule::IdOfWrongType),
+    }
+}
+
+const fn check_response(mut findings: Findings, subject: Subject) -> Findings {
+    let shape = subject.shape;
+    match (shape.result.is_present(), shape.error.is_present()) {
+        (false, false) => findings = findings.with(Rule::NoOutcome),
+        (true, true) => findings = findings.with(Rule::TwoOutcomes),
+        _ => {}
+    }
+    if !shape.id.is_present() {
+        findings = findings.with(Rule::ResponseIdMissing);
+    }
+    match shape.error {
+        Kind::Missing => findings,
+        Kind::Object => check_error(findings, subject.error_code, subject.error_message),
+        _ => findings.with(Rule::ErrorNotObject),
+    }
+}
+
+const fn check_error(mut findings: Findings, code: Code, message: Kind) -> Findings {
+    match code {
+        Code::NotInteger => findings = findings.with(Rule::ErrorCodeNotInteger),
+        Code::Integer(-32099..=-32000) => findings = findings.with(Rule::ServerErrorCode),
+        Code::Integer(-32768..=-32000) => findings = findings.with(Rule::ReservedErrorCode),
+        Code::Integer(_) => {}
+    }
+    if message.is_string() { findings } else { findings.with(Rule::ErrorMessageNotString) }
+}
+
+#[cfg(test)]
+mod tests;

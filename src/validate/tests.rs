@@ -1,0 +1,181 @@
+use super::*;
+use Kind::{Array, Boolean, EmptyString, Fraction, Integer, Missing, Null, Object, Other, String};
+use alloc::vec::Vec;
+
+const NOTHING: Shape = Shape::from_bits(0);
+const CALL: Shape = Shape { version: true, id: Integer, method: String, ..NOTHING };
+const SUCCESS: Shape = Shape { version: true, id: Integer, result: Object, ..NOTHING };
+const FAILURE: Shape = Shape { version: true, id: Integer, error: Object, ..NOTHING };
+
+const REQUEST: Options = Options { expect: Expect::Request, null_params_are_absent: false };
+const RESPONSE: Options = Options { expect: Expect::Response, null_params_are_absent: false };
+
+fn found(shape: Shape, options: Options) -> Vec<Rule> {
+    let good = Subject { item: Object, shape, error_code: Code::Integer(1), error_message: String };
+    check(good, options).iter().copied().collect()
+}
+
+fn found_in_error(error_code: Code, error_message: Kind) -> Vec<Rule> {
+    check(Subject { item: Object, shape: FAILURE, error_code, error_message }, RESPONSE).iter().copied().collect()
+}
+
+#[test]
+fn well_formed_messages_pass_without_remark() {
+    for shape in [CALL, Shape { params: Array, ..CALL }, Shape { params: Object, ..CALL }] {
+        assert_eq!(found(shape, REQUEST), []);
+        assert_eq!(found(shape, Options::default()), []);
+    }
+    for shape in [SUCCESS, FAILURE] {
+        assert_eq!(found(shape, RESPONSE), []);
+        assert_eq!(found(shape, Options::default()), []);
+    }
+}
+
+#[test]
+fn the_version_is_asked_of_calls_and_responses() {
+    assert_eq!(found(Shape { version: false, ..CALL }, REQUEST), [Rule::Version]);
+    assert_eq!(found(Shape { version: false, ..SUCCESS }, RESPONSE), [Rule::Version]);
+}
+
+#[test]
+fn a_method_is_a_string_that_is_not_empty() {
+    for method in [Missing, Null, EmptyString] {
+        assert_eq!(found(Shape { method, ..CALL }, REQUEST), [Rule::MethodMissing], "{method:?}");
+    }
+    for method in [Boolean, Integer, Fraction, Array, Object, Other] {
+        assert_eq!(found(Shape { method, ..CALL }, REQUEST), [Rule::MethodNotString], "{method:?}");
+    }
+}
+
+#[test]
+fn params_are_an_array_or_an_object() {
+    for params in [Null, Boolean, Integer, Fraction, String, EmptyString, Other] {
+        assert_eq!(found(Shape { params, ..CALL }, REQUEST), [Rule::ParamsNotStructured], "{params:?}");
+    }
+}
+
+#[test]
+fn null_params_pass_if_the_caller_says_so() {
+    let lenient = Options { null_params_are_absent: true, ..REQUEST };
+    assert_eq!(found(Shape { params: Null, ..CALL }, lenient), []);
+    assert_eq!(found(Shape { params: String, ..CALL }, lenient), [Rule::ParamsNotStructured]);
+}
+
+#[test]
+fn an_id_is_a_string_a_number_or_null() {
+    for id in [Null, Integer, Fraction, String, EmptyString] {
+        assert_eq!(found(Shape { id, ..CALL }, REQUEST), [], "{id:?}");
+    }
+    for id in [Boolean, Array, Object, Other] {
+        assert_eq!(found(Shape { id, ..CALL }, REQUEST), [Rule::IdOfWrongType], "{id:?}");
+    }
+}
+
+#[test]
+fn a_call_without_id_is_valid_with_a_remark() {
+    assert_eq!(found(Shape { id: Missing, ..CALL }, REQUEST), [Rule::NoId]);
+    assert_eq!(Rule::NoId.severity(), Severity::Warning);
+}
+
+#[test]
+fn a_response_has_one_outcome_told_by_presence() {
+    assert_eq!(found(Shape { result: Missing, ..SUCCESS }, RESPONSE), [Rule::NoOutcome]);
+    assert_eq!(found(Shape { result: Null, ..SUCCESS }, RESPONSE), []);
+    assert_eq!(found(Shape { error: Object, ..SUCCESS }, RESPONSE), [Rule::TwoOutcomes]);
+    assert_eq!(found(Shape { error: Null, ..SUCCESS }, RESPONSE), [Rule::TwoOutcomes, Rule::ErrorNotObject]);
+}
+
+#[test]
+fn a_response_has_an_id_of_any_type() {
+    assert_eq!(found(Shape { id: Missing, ..SUCCESS }, RESPONSE), [Rule::ResponseIdMissing]);
+    for id in [Null, Boolean, Array, Object] {
+        assert_eq!(found(Shape { id, ..SUCCESS }, RESPONSE), [], "{id:?}");
+    }
+}
+
+#[test]
+fn an_error_is_an_object_with_an_integer_and_a_string() {
+    for error in [Null, Boolean, Integer, String, Array] {
+        assert_eq!(found(Shape { error, ..FAILURE }, RESPONSE), [Rule::ErrorNotObject], "{error:?}");
+    }
+    assert_eq!(found_in_error(Code::NotInteger, String), [Rule::ErrorCodeNotInteger]);
+    for message in [Missing, Null, Integer, Object] {
+        assert_eq!(found_in_error(Code::Integer(1), message), [Rule::ErrorMessageNotString], "{message:?}");
+    }
+    assert_eq!(found_in_error(Code::Integer(1), EmptyString), []);
+    assert_eq!(found_in_error(Code::NotInteger, Missing), [Rule::ErrorCodeNotInteger, Rule::ErrorMessageNotString]);
+}
+
+#[test]
+fn reserved_codes_are_remarked_on_once() {
+    for code in [-32099, -32050, -32000] {
+        assert_eq!(found_in_error(Code::Integer(code), String), [Rule::ServerErrorCode], "{code}");
+    }
+    for code in [-32768, -32700, -32603, -32600, -32100] {
+        assert_eq!(found_in_error(Code::Integer(code), String), [Rule::ReservedErrorCode], "{code}");
+    }
+    for code in [-32769, -31999, 0, 1, i64::MAX] {
+        assert_eq!(found_in_error(Code::Integer(code), String), [], "{code}");
+    }
+}
+
+#[test]
+fn integers_are_numbers_without_a_fraction() {
+    assert_eq!(Code::from_f64(1.0), Code::Integer(1));
+    assert_eq!(Code::from_f64(-32000.0), Code::Integer(-32000));
+    assert_eq!(Code::from_f64(1e300), Code::Integer(i64::MAX));
+    for number in [0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(Code::from_f64(number), Code::NotInteger, "{number}");
+    }
+}
+
+#[test]
+fn what_is_no_object_breaks_the_first_rule_only() {
+    for item in [Null, Boolean, Integer, String, Array, Other] {
+        for options in [Options::default(), REQUEST, RESPONSE] {
+            assert!(check(Subject::no_object(item), options).iter().eq([&Rule::Version]), "{item:?}");
+        }
+    }
+}
+
+#[test]
+fn without_expectation_the_member_method_decides() {
+    let call_with_result = Shape { result: Object, ..CALL };
+    assert_eq!(found(call_with_result, Options::default()), []);
+    assert_eq!(found(Shape { method: Missing, ..CALL }, Options::default()), [Rule::NoOutcome]);
+    assert_eq!(found(Shape { method: Null, ..CALL }, Options::default()), [Rule::MethodMissing]);
+}
+
+#[test]
+fn all_findings_are_collected() {
+    let shape = Shape { version: false, id: Object, method: Integer, params: String, ..NOTHING };
+    assert_eq!(
+        found(shape, REQUEST),
+        [Rule::Version, Rule::MethodNotString, Rule::ParamsNotStructured, Rule::IdOfWrongType]
+    );
+    assert_eq!(found(NOTHING, RESPONSE), [Rule::Version, Rule::NoOutcome, Rule::ResponseIdMissing]);
+}
+
+#[test]
+fn findings_of_a_batch_name_their_element() {
+    let bad = Findings::NONE.with(Rule::Version);
+    let remark = Findings::NONE.with(Rule::NoId);
+    let report = Report::batch([Findings::NONE, remark, bad]);
+    assert!(!report.is_valid());
+    assert_eq!(report.errors(), ["[Item 2] Missing or invalid \"jsonrpc\" field (must be \"2.0\")"]);
+    assert_eq!(report.warnings(), ["[Item 1] No \"id\" field - this is a notification"]);
+}
+
+#[test]
+fn a_batch_of_none_is_an_error_of_its_own() {
+    let report = Report::batch([]);
+    assert_eq!(report.errors(), ["Batch must not be empty"]);
+    assert!(!report.is_valid());
+}
+
+#[test]
+fn a_message_alone_is_reported_without_a_prefix() {
+    let report = Report::single(Findings::NONE.with(Rule::NoId));
+    assert!(report.is_valid());
+    assert_eq!(report.warnings(), ["No \"id\" field - this is a notification"]);
+}
