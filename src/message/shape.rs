@@ -187,10 +187,10 @@ impl Shape {
         })
     }
 
-    /// The answer to [`Class::Empty`] when no call of ours has its id: a peer on a message boundary stays silent, since
-    /// the element may be a broken response; on a byte stream it is an invalid request.
+    /// The answer to [`Class::Empty`] when no call of ours has its id: none on a boundary that others use too, since the
+    /// element may be a broken response; on a byte stream it is an invalid request.
     #[must_use]
-    pub const fn unmatched_empty(profile: &Profile) -> Malformed {
-        if profile.foreign_is_ignored { Malformed::Ignore } else { Malformed::AnswerWithId(Fault::INVALID_REQUEST) }
+    pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
+        if profile.foreign_is_ignored { None } else { Some(Fault::INVALID_REQUEST) }
     }
 }

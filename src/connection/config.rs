@@ -1,0 +1,38 @@
+//! What a connection is told at its start.
+
+use crate::Limits;
+use crate::profile::Profile;
+
+/// How a [`Connection`](super::Connection) behaves.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// How messages are read.
+    pub profile: Profile,
+    /// What the peer can make us hold.
+    pub limits: Limits,
+    /// How coarsely time is told. With `0`, the connection asks for a reading of the clock after every call. With `n`,
+    /// it asks for one within a call's timeout / `n`, and the call may end that much later than its timeout, never
+    /// earlier: a driver that makes many calls then reads the clock a few times a second, not once a call.
+    pub time_grain: u64,
+}
+
+impl Config {
+    /// Exact time, default limits.
+    #[must_use]
+    pub const fn new(profile: Profile) -> Self {
+        Self { profile, limits: Limits::DEFAULT, time_grain: 0 }
+    }
+
+    /// The same, with other limits.
+    #[must_use]
+    pub const fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same, with a coarser clock.
+    #[must_use]
+    pub const fn with_time_grain(self, time_grain: u64) -> Self {
+        Self { time_grain, ..self }
+    }
+}

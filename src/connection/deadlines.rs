@@ -1,0 +1,281 @@
+//! When calls time out: constant work per call, and one deadline for all of them.
+//!
+//! Calls with the same timeout end in the order in which they began, so each distinct timeout has a queue, and only the
+//! heads of the queues matter. A call counts from the first reading of the clock after it was made; calls that no reading
+//! has seen yet are the *fresh* tail of their queue. So making a call needs no clock.
+
+use alloc::vec::Vec;
+
+use slab::Slab;
+
+/// The end of a queue, and the queue of a call without a timeout.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct Deadlines {
+    queues: Slab<Queue>,
+    /// Queue numbers in the order of their timeouts, to find one by its timeout.
+    by_timeout: Vec<(u64, u32)>,
+    /// One for each call slot.
+    links: Vec<Link>,
+    now: u64,
+    next: Option<u64>,
+    grain: u64,
+}
+
+/// Calls with one timeout, oldest first.
+#[derive(Debug)]
+struct Queue {
+    timeout: u64,
+    head: u32,
+    tail: u32,
+    /// The first call that no reading of the clock has seen.
+    fresh: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    at: u64,
+    queue: u32,
+    previous: u32,
+    next: u32,
+}
+
+const UNLINKED: Link = Link { at: 0, queue: NONE, previous: NONE, next: NONE };
+
+impl Deadlines {
+    pub(super) const fn new(grain: u64) -> Self {
+        Self { queues: Slab::new(), by_timeout: Vec::new(), links: Vec::new(), now: 0, next: None, grain }
+    }
+
+    /// When the next reading of the clock is wanted.
+    pub(super) const fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// Starts a timeout of that many milliseconds for a slot that has none.
+    pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
+        let wanted = self.now.saturating_add(self.until_reading(timeout));
+        let queue_key = self.queue_for(timeout);
+        let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
+        let previous = queue.tail;
+        if queue.head == NONE {
+            queue.head = slot;
+        }
+        if queue.fresh == NONE {
+            queue.fresh = slot;
+        }
+        queue.tail = slot;
+        if let Some(link) = self.links.get_mut(previous as usize) {
+            link.next = slot;
+        }
+        if self.links.len() <= slot as usize {
+            self.links.resize(slot as usize + 1, UNLINKED);
+        }
+        if let Some(link) = self.links.get_mut(slot as usize) {
+            *link = Link { at: 0, queue: queue_key, previous, next: NONE };
+        }
+        self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+    }
+
+    /// Ends the timeout of a slot, if it has one.
+    pub(super) fn remove(&mut self, slot: u32) {
+        let Some(place) = self.links.get_mut(slot as usize) else { return };
+        let link = core::mem::replace(place, UNLINKED);
+        let Some(queue) = self.queues.get_mut(link.queue as usize) else { return };
+        if queue.head == slot {
+            queue.head = link.next;
+        }
+        if queue.tail == slot {
+            queue.tail = link.previous;
+        }
+        if queue.fresh == slot {
+            queue.fresh = link.next;
+        }
+        if let Some(previous) = self.links.get_mut(link.previous as usize) {
+            previous.next = link.next;
+        }
+        if let Some(next) = self.links.get_mut(link.next as usize) {
+            next.previous = link.previous;
+        }
+    }
+
+    /// Takes a reading of the clock. Afterwards [`expired`](Self::expired) gives the slots whose time is up, and
+    /// [`settle`](Self::settle) must be called when it gives no more.
+    pub(super) fn advance(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        for (_, queue) in &mut self.queues {
+            let deadline = self.now.saturating_add(queue.timeout);
+            let mut slot = core::mem::replace(&mut queue.fresh, NONE);
+            while let Some(link) = self.links.get_mut(slot as usize) {
+                link.at = deadline;
+                slot = link.next;
+            }
+        }
+    }
+
+    /// A slot whose time is up; its timeout is ended.
+    pub(super) fn expired(&mut self) -> Option<u32> {
+        let slot = self.queues.iter().find_map(|(_, queue)| {
+            let link = self.links.get(queue.head as usize)?;
+            (queue.fresh != queue.head && link.at <= self.now).then_some(queue.head)
+        })?;
+        self.remove(slot);
+        Some(slot)
+    }
+
+    /// Forgets empty queues, and finds the next time of interest.
+    pub(super) fn settle(&mut self) {
+        self.queues.retain(|_, queue| queue.head != NONE);
+        self.by_timeout.retain(|&(_, key)| self.queues.contains(key as usize));
+        self.next = None;
+        for (_, queue) in &self.queues {
+            let reading = self.now.saturating_add(self.until_reading(queue.timeout));
+            let deadline = match self.links.get(queue.head as usize) {
+                Some(link) if queue.fresh != queue.head => link.at,
+                _ => reading,
+            };
+            // Calls to come will want their reading even if no queue is fresh now.
+            let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
+            self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+        }
+    }
+
+    /// How long a fresh call with this timeout may wait for a reading of the clock.
+    const fn until_reading(&self, timeout: u64) -> u64 {
+        match timeout.checked_div(self.grain) {
+            None => 0,
+            Some(0) => 1,
+            Some(wait) => wait,
+        }
+    }
+
+    fn queue_for(&mut self, timeout: u64) -> u32 {
+        match self.by_timeout.binary_search_by_key(&timeout, |&(timeout, _)| timeout) {
+            Ok(place) => self.by_timeout.get(place).map_or(NONE, |&(_, key)| key),
+            Err(place) => {
+                let key = self.queues.insert(Queue { timeout, head: NONE, tail: NONE, fresh: NONE }) as u32;
+                self.by_timeout.insert(place, (timeout, key));
+                key
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expired_at(deadlines: &mut Deadlines, now: u64) -> Vec<u32> {
+        deadlines.advance(now);
+        let mut slots: Vec<u32> = core::iter::from_fn(|| deadlines.expired()).collect();
+        deadlines.settle();
+        slots.sort_unstable();
+        slots
+    }
+
+    #[test]
+    fn a_call_counts_from_the_first_reading_after_it() {
+        let mut deadlines = Deadlines::new(0);
+        assert_eq!(expired_at(&mut deadlines, 1_000), []);
+        deadlines.insert(0, 50);
+        assert_eq!(deadlines.next(), Some(1_000));
+        assert_eq!(expired_at(&mut deadlines, 1_020), []);
+        assert_eq!(deadlines.next(), Some(1_070));
+        assert_eq!(expired_at(&mut deadlines, 1_069), []);
+        assert_eq!(expired_at(&mut deadlines, 1_070), [0]);
+        assert_eq!(deadlines.next(), None);
+    }
+
+    #[test]
+    fn with_a_grain_readings_are_rare_and_calls_never_early() {
+        let mut deadlines = Deadlines::new(16);
+        deadlines.insert(0, 1_600);
+        assert_eq!(deadlines.next(), Some(100));
+        assert_eq!(expired_at(&mut deadlines, 100), []);
+        deadlines.insert(1, 1_600);
+        assert_eq!(deadlines.next(), Some(200), "one more call wants no earlier reading");
+        assert_eq!(expired_at(&mut deadlines, 200), []);
+        assert_eq!(expired_at(&mut deadlines, 1_700), [0]);
+        assert_eq!(expired_at(&mut deadlines, 1_799), []);
+        assert_eq!(expired_at(&mut deadlines, 1_800), [1]);
+    }
+
+    #[test]
+    fn a_shorter_timeout_wants_an_earlier_reading() {
+        let mut deadlines = Deadlines::new(16);
+        deadlines.insert(0, 1_600);
+        deadlines.insert(1, 160);
+        assert_eq!(deadlines.next(), Some(10));
+        deadlines.insert(2, 1);
+        assert_eq!(deadlines.next(), Some(1));
+    }
+
+    #[test]
+    fn removal_anywhere_leaves_the_rest_in_order() {
+        for gone in 0..4 {
+            for stamped in [false, true] {
+                let mut deadlines = Deadlines::new(0);
+                for slot in 0..4 {
+                    deadlines.insert(slot, 10);
+                }
+                if stamped {
+                    assert_eq!(expired_at(&mut deadlines, 1), []);
+                }
+                deadlines.remove(gone);
+                deadlines.remove(gone);
+                assert_eq!(expired_at(&mut deadlines, 1), []);
+                let rest: Vec<u32> = (0..4).filter(|&slot| slot != gone).collect();
+                assert_eq!(expired_at(&mut deadlines, 11), rest);
+                assert_eq!(deadlines.next(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn slots_are_used_again_under_another_timeout() {
+        let mut deadlines = Deadlines::new(0);
+        deadlines.insert(0, 10);
+        deadlines.insert(1, 10);
+        deadlines.remove(0);
+        deadlines.insert(0, 5);
+        assert_eq!(expired_at(&mut deadlines, 0), []);
+        assert_eq!(expired_at(&mut deadlines, 5), [0]);
+        deadlines.insert(0, 10);
+        assert_eq!(expired_at(&mut deadlines, 10), [1]);
+        assert_eq!(expired_at(&mut deadlines, 20), [0]);
+    }
+
+    #[test]
+    fn many_distinct_timeouts_each_end_in_time() {
+        let mut deadlines = Deadlines::new(0);
+        for slot in 0..1_000_u32 {
+            deadlines.insert(slot, u64::from(slot * 7919 % 1_000));
+        }
+        assert_eq!(expired_at(&mut deadlines, 0), [0]);
+        let mut ended = 1;
+        for now in 1..1_000 {
+            ended += expired_at(&mut deadlines, now).len();
+            assert_eq!(ended as u64, now + 1);
+        }
+        assert_eq!(deadlines.queues.len(), 0);
+    }
+
+    #[test]
+    fn the_longest_timeout_does_not_overflow() {
+        let mut deadlines = Deadlines::new(16);
+        deadlines.insert(0, u64::MAX);
+        assert_eq!(expired_at(&mut deadlines, 5), []);
+        assert!(deadlines.next().is_some());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_ends_nothing_early() {
+        let mut deadlines = Deadlines::new(0);
+        assert_eq!(expired_at(&mut deadlines, 100), []);
+        deadlines.insert(0, 10);
+        assert_eq!(expired_at(&mut deadlines, 50), []);
+        assert_eq!(expired_at(&mut deadlines, 109), []);
+        assert_eq!(expired_at(&mut deadlines, 110), [0]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Requests of the peer that wait for our answer.
+
+use alloc::collections::VecDeque;
+
+use slab::Slab;
+
+use super::event::RequestKey;
+use crate::message::{Id, Payload, Request};
+
+#[derive(Debug)]
+pub(super) struct InboundRequests<P: Payload> {
+    requests: Slab<InboundRequest>,
+    /// Requests that wait for the running one, where only one may run at a time.
+    waiting: VecDeque<(RequestKey, Request<P>)>,
+    serial: u32,
+}
+
+#[derive(Debug)]
+struct InboundRequest {
+    /// Tells this request from an earlier one in the same slot.
+    serial: u32,
+    id: Id,
+    batch: Option<u32>,
+}
+
+impl<P: Payload> InboundRequests<P> {
+    pub(super) const fn new() -> Self {
+        Self { requests: Slab::new(), waiting: VecDeque::new(), serial: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    pub(super) fn insert(&mut self, id: Id, batch: Option<u32>) -> RequestKey {
+        self.serial = self.serial.wrapping_add(1);
+        let serial = self.serial;
+        let slot = self.requests.insert(InboundRequest { serial, id, batch }) as u32;
+        RequestKey { slot, serial }
+    }
+
+    /// Ends a request, and gives its id and its batch.
+    pub(super) fn take(&mut self, key: RequestKey) -> Option<(Id, Option<u32>)> {
+        self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial)?;
+        let request = self.requests.try_remove(key.slot as usize)?;
+        Some((request.id, request.batch))
+    }
+
+    /// Whether the request waits, and no answer to it was given.
+    pub(super) fn contains(&self, key: RequestKey) -> bool {
+        self.in_slot(key.slot) == Some(key)
+    }
+
+    pub(super) fn in_slot(&self, slot: u32) -> Option<RequestKey> {
+        self.requests.get(slot as usize).map(|request| RequestKey { slot, serial: request.serial })
+    }
+
+    /// The newest request with this id.
+    pub(super) fn by_id(&self, id: &Id) -> Option<RequestKey> {
+        let same = self.requests.iter().filter(|(_, request)| request.id == *id);
+        let newest = same.max_by_key(|(_, request)| request.serial)?;
+        Some(RequestKey { slot: newest.0 as u32, serial: newest.1.serial })
+    }
+
+    /// Whether a request of this batch has this id.
+    pub(super) fn batch_has(&self, batch: u32, id: &Id) -> bool {
+        self.requests.iter().any(|(_, request)| request.batch == Some(batch) && request.id == *id)
+    }
+
+    pub(super) fn wait(&mut self, key: RequestKey, request: Request<P>) {
+        self.waiting.push_back((key, request));
+    }
+
+    pub(super) fn next_waiting(&mut self) -> Option<(RequestKey, Request<P>)> {
+        self.waiting.pop_front()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.requests.clear();
+        self.waiting.clear();
+    }
+}

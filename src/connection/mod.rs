@@ -1,0 +1,409 @@
+//! The state machine of one link between two peers, without IO, clock or threads.
+//!
+//! A driver feeds it with [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond)
+//! and the like, and after each of them drains [`poll_transmit`](Connection::poll_transmit) and
+//! [`poll_event`](Connection::poll_event) until both are empty, then looks at
+//! [`poll_timeout`](Connection::poll_timeout). The connection owns the rules: ids, matching, deadlines, batches,
+//! limits, and that each call ends exactly once and each request is answered exactly once.
+
+mod batch;
+mod config;
+mod deadlines;
+mod event;
+mod inbound;
+mod pending;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+pub use config::Config;
+pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
+
+use crate::message::{
+    Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, Response, Shape,
+    Unusable,
+};
+use crate::profile::{BatchPolicy, Ordering};
+use batch::ReplyBatches;
+use deadlines::Deadlines;
+use inbound::InboundRequests;
+use pending::PendingCalls;
+
+/// One end of a link.
+#[derive(Debug)]
+pub struct Connection<P: Payload> {
+    config: Config,
+    calls: PendingCalls,
+    deadlines: Deadlines,
+    call_batches: u32,
+    inbound: InboundRequests<P>,
+    reply_batches: ReplyBatches<P>,
+    transmits: VecDeque<Outgoing<P>>,
+    events: VecDeque<Event<P>>,
+    closed: bool,
+}
+
+/// One element of a batch of ours.
+#[derive(Debug)]
+pub enum BatchItem<P: Payload> {
+    /// A call.
+    Call(P::Method, Option<P>),
+    /// A notification.
+    Notify(P::Method, Option<P>),
+}
+
+impl<P: Payload> Connection<P> {
+    /// An open connection. The first call gets the id 1.
+    #[must_use]
+    pub const fn new(config: Config) -> Self {
+        Self {
+            config,
+            calls: PendingCalls::new(),
+            deadlines: Deadlines::new(config.time_grain),
+            call_batches: 0,
+            inbound: InboundRequests::new(),
+            reply_batches: ReplyBatches::new(),
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+            closed: false,
+        }
+    }
+
+    /// What it was told at its start.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How many calls of ours wait for an answer.
+    #[must_use]
+    pub fn pending_calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    // Our calls.
+
+    /// Calls the peer. `timeout` is in milliseconds and counts from the next [`handle_timeout`](Self::handle_timeout);
+    /// `None` waits for ever.
+    ///
+    /// # Errors
+    /// If the connection is closed, or too many calls wait. Nothing is sent then.
+    pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
+        self.check_room(1)?;
+        let (key, request) = self.begin_call(method, params, timeout, None);
+        self.transmits.push_back(Outgoing::Single(request));
+        Ok(key)
+    }
+
+    /// Tells the peer something.
+    ///
+    /// # Errors
+    /// If the connection is closed.
+    pub fn notify(&mut self, method: P::Method, params: Option<P>) -> Result<(), Refused> {
+        self.check_room(0)?;
+        let notification = Message::Notification(Notification { method, params });
+        self.transmits.push_back(Outgoing::Single(notification));
+        Ok(())
+    }
+
+    /// Sends calls and notifications as one batch (JSON-RPC 2.0 §6). Gives the keys of the calls, in their order. Each
+    /// call ends by itself. An empty list sends nothing.
+    ///
+    /// # Errors
+    /// If the connection is closed, or too many calls wait. Nothing is sent then.
+    pub fn call_batch(&mut self, items: Vec<BatchItem<P>>, timeout: Option<u64>) -> Result<Vec<CallKey>, Refused> {
+        self.check_room(items.len())?;
+        self.call_batches = self.call_batches.wrapping_add(1);
+        let batch = self.call_batches;
+        let mut keys = Vec::new();
+        let mut messages = Vec::with_capacity(items.len());
+        for item in items {
+            messages.push(match item {
+                BatchItem::Call(method, params) => {
+                    let (key, request) = self.begin_call(method, params, timeout, Some(batch));
+                    keys.push(key);
+                    request
+                }
+                BatchItem::Notify(method, params) => Message::Notification(Notification { method, params }),
+            });
+        }
+        if !messages.is_empty() {
+            self.transmits.push_back(Outgoing::Batch(messages));
+        }
+        Ok(keys)
+    }
+
+    /// Gives a call up and asks the peer to stop working on it. The call has no [`Event::Ended`]; a response that still
+    /// comes is an unmatched one. Returns whether the call was still waiting.
+    pub fn cancel(&mut self, call: CallKey) -> bool {
+        let waited = self.abandon(call);
+        if waited {
+            self.transmits.push_back(Outgoing::Cancel(id_of(call)));
+        }
+        waited
+    }
+
+    /// Gives a call up without telling the peer, for a call that could not be sent. Returns whether it was still waiting.
+    pub fn abandon(&mut self, call: CallKey) -> bool {
+        self.calls.contains(call) && self.end_call(call.id).is_some()
+    }
+
+    /// The call of ours with this id, if it waits for an answer.
+    #[must_use]
+    pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
+        self.calls.in_slot(slot)
+    }
+
+    // The peer's requests.
+
+    /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed.
+    pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
+        let Some((id, batch)) = self.inbound.take(key) else { return false };
+        let reply = Message::Response(Response { id, outcome });
+        self.send_reply(reply, batch);
+        self.finish_batch_item(batch);
+        if let Some((key, request)) = self.inbound.next_waiting() {
+            self.events.push_back(request_event(key, request));
+        }
+        true
+    }
+
+    /// The request that is kept in this slot.
+    #[must_use]
+    pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
+        self.inbound.in_slot(slot)
+    }
+
+    /// Whether a request still wants its answer.
+    #[must_use]
+    pub fn is_unanswered(&self, key: RequestKey) -> bool {
+        self.inbound.contains(key)
+    }
+
+    // What comes in.
+
+    /// Takes what one frame of the wire held.
+    pub fn handle(&mut self, incoming: Incoming<P>) {
+        if self.closed {
+            return;
+        }
+        match incoming {
+            Incoming::Single(entry) => self.handle_entry(entry, None),
+            Incoming::Batch(entries) => self.handle_batch(entries),
+        }
+    }
+
+    /// Takes the peer's wish that we stop working on its request: the notification `$/cancelRequest`. An id that is
+    /// unknown, or answered already, means nothing.
+    pub fn handle_cancel(&mut self, id: &Id) {
+        if let Some(key) = self.inbound.by_id(id) {
+            self.events.push_back(Event::Cancelled(key));
+        }
+    }
+
+    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end.
+    pub fn handle_timeout(&mut self, now: u64) {
+        self.deadlines.advance(now);
+        while let Some(slot) = self.deadlines.expired() {
+            if let Some(call) = self.calls.in_slot(slot) {
+                self.calls.take(call.id);
+                self.events.push_back(Event::Ended { call, end: End::TimedOut });
+            }
+        }
+        self.deadlines.settle();
+    }
+
+    /// Closes this end: every call ends, no request is answered any more, nothing is sent or taken. Doing it twice is
+    /// harmless.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.inbound.clear();
+        self.reply_batches.clear();
+        self.transmits.clear();
+        while let Some(call) = self.calls.first() {
+            self.end_call(call.id);
+            self.events.push_back(Event::Ended { call, end: End::Closed });
+        }
+        self.deadlines.settle();
+    }
+
+    // What goes out.
+
+    /// What to send next. To be drained after every input.
+    #[must_use = "a message that is not sent is lost"]
+    pub fn poll_transmit(&mut self) -> Option<Outgoing<P>> {
+        self.transmits.pop_front()
+    }
+
+    /// What to tell the application next. To be drained after every input.
+    #[must_use = "an event that is not handled is lost"]
+    pub fn poll_event(&mut self) -> Option<Event<P>> {
+        self.events.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called next, on the same clock; `None` for never. To be
+    /// asked after every input.
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<u64> {
+        self.deadlines.next()
+    }
+
+    fn check_room(&self, calls: usize) -> Result<(), Refused> {
+        if self.closed {
+            Err(Refused::Closed)
+        } else if calls > 0 && self.calls.len() + calls > self.config.limits.pending_calls {
+            Err(Refused::TooManyCalls)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn begin_call(
+        &mut self,
+        method: P::Method,
+        params: Option<P>,
+        timeout: Option<u64>,
+        batch: Option<u32>,
+    ) -> (CallKey, Message<P>) {
+        let key = self.calls.insert(batch);
+        if let Some(timeout) = timeout {
+            self.deadlines.insert(key.slot, timeout);
+        }
+        (key, Message::Request(Request { id: id_of(key), method, params }))
+    }
+
+    fn end_call(&mut self, id: u64) -> Option<CallKey> {
+        let call = self.calls.take(id)?;
+        self.deadlines.remove(call.slot);
+        Some(call)
+    }
+
+    fn handle_entry(&mut self, entry: Entry<P>, batch: Option<u32>) {
+        match entry {
+            Ok(Message::Request(request)) => self.handle_request(request, batch),
+            Ok(Message::Notification(notification)) => self.events.push_back(Event::Notification(notification)),
+            Ok(Message::Response(response)) => self.handle_response(response),
+            Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
+            Err(Unusable::Empty(id)) => match self.pending_id(&id).and_then(|id| self.end_call(id)) {
+                Some(call) => self.events.push_back(Event::Ended { call, end: End::Invalid }),
+                None => match Shape::unmatched_empty(&self.config.profile) {
+                    Some(fault) => self.reject(Rejected { id, fault }, batch),
+                    None => self.ignore(Ignored::Malformed),
+                },
+            },
+            Err(Unusable::Reject(rejected)) => self.reject(rejected, batch),
+        }
+    }
+
+    fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
+        let reason = if self.config.profile.batch == BatchPolicy::Reject {
+            Some(Reason::BatchNotSupported)
+        } else if entries.len() > self.config.limits.batch_items {
+            Some(Reason::BatchTooLarge)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return self.reject(Rejected { id: Id::Null, fault: Fault::invalid_request(reason) }, None);
+        }
+        if entries.is_empty() {
+            return self.reject(Rejected { id: Id::Null, fault: Fault::INVALID_REQUEST }, None);
+        }
+        let batch = self.reply_batches.begin();
+        for entry in entries {
+            self.handle_entry(entry, Some(batch));
+        }
+        self.finish_batch_item(Some(batch));
+    }
+
+    fn handle_request(&mut self, request: Request<P>, batch: Option<u32>) {
+        let repeated = batch.is_some_and(|batch| request.id != Id::Null && self.inbound.batch_has(batch, &request.id));
+        let reason = if repeated {
+            Some(Reason::DuplicateId)
+        } else if self.inbound.len() >= self.config.limits.in_flight {
+            Some(Reason::TooManyRequests)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return self.reject(Rejected { id: request.id, fault: Fault::invalid_request(reason) }, batch);
+        }
+        if let Some(batch) = batch {
+            self.reply_batches.expect(batch);
+        }
+        let busy = self.inbound.len() > 0;
+        let key = self.inbound.insert(request.id.clone(), batch);
+        if busy && self.config.profile.ordering == Ordering::Sequential {
+            self.inbound.wait(key, request);
+        } else {
+            self.events.push_back(request_event(key, request));
+        }
+    }
+
+    fn handle_response(&mut self, response: Response<P>) {
+        if let Some(call) = self.pending_id(&response.id).and_then(|id| self.end_call(id)) {
+            return self.events.push_back(Event::Ended { call, end: End::Answered(response.outcome) });
+        }
+        match (response.id, response.outcome) {
+            (Id::Null, Err(error)) => {
+                // The peer could not tell what it was that it refused; if one batch waits, it can only be that.
+                let calls = self.calls.only_batch();
+                if calls.is_empty() {
+                    return self.ignore(Ignored::PeerError(error));
+                }
+                for call in &calls {
+                    self.end_call(call.id);
+                }
+                self.events.push_back(Event::BatchRefused { calls, error });
+            }
+            (id, _) => self.ignore(Ignored::UnmatchedResponse(id)),
+        }
+    }
+
+    /// The number behind an id, if it could be one of ours.
+    fn pending_id(&self, id: &Id) -> Option<u64> {
+        match id {
+            Id::Integer(id) => u64::try_from(*id).ok(),
+            _ => None,
+        }
+    }
+
+    fn reject(&mut self, rejected: Rejected, batch: Option<u32>) {
+        let outcome = Err(P::Error::from(rejected.fault));
+        self.send_reply(Message::Response(Response { id: rejected.id, outcome }), batch);
+    }
+
+    fn send_reply(&mut self, reply: Message<P>, batch: Option<u32>) {
+        match batch {
+            Some(batch) => self.reply_batches.push(batch, reply),
+            None => self.transmits.push_back(Outgoing::Single(reply)),
+        }
+    }
+
+    fn finish_batch_item(&mut self, batch: Option<u32>) {
+        if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
+            self.transmits.push_back(Outgoing::Batch(replies));
+        }
+    }
+
+    fn ignore(&mut self, what: Ignored<P>) {
+        self.events.push_back(Event::Ignored(what));
+    }
+}
+
+fn id_of(call: CallKey) -> Id {
+    // Ids count up from one: two to the power of 63 calls are out of reach.
+    Id::Integer(call.id as i64)
+}
+
+fn request_event<P: Payload>(key: RequestKey, request: Request<P>) -> Event<P> {
+    Event::Request { key, method: request.method, params: request.params }
+}

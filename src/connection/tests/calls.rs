@@ -1,0 +1,258 @@
+//! Our calls: each ends exactly once.
+
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::pair::{LATENCY, Pair, Text, text};
+use crate::connection::{BatchItem, CallKey, End, Event, Ignored, Refused};
+use crate::message::{ErrorCode, ErrorObject, Id, Incoming, Message, Response, Unusable};
+
+fn response(id: impl Into<Id>, result: &str) -> Incoming<Text> {
+    Incoming::Single(Ok(Message::Response(Response { id: id.into(), outcome: Ok(text(result)) })))
+}
+
+fn failure(id: Id) -> Incoming<Text> {
+    let error = ErrorObject { code: ErrorCode::INVALID_REQUEST, message: "no".into(), data: None };
+    Incoming::Single(Ok(Message::Response(Response { id, outcome: Err(error) })))
+}
+
+/// Answers every request that has arrived with its own parameters.
+fn echo(pair: &mut Pair) {
+    for event in core::mem::take(&mut pair.server_events) {
+        if let Event::Request { key, params, .. } = event {
+            assert!(pair.server.respond(key, Ok(params.unwrap_or_else(|| text("nothing")))));
+        }
+    }
+    pair.drain();
+}
+
+fn ends(pair: &mut Pair) -> Vec<(u64, &'static str)> {
+    let events = core::mem::take(&mut pair.client_events);
+    let ends = events.into_iter().filter_map(|event| match event {
+        Event::Ended { call, end } => Some((
+            call.id(),
+            match end {
+                End::Answered(Ok(_)) => "result",
+                End::Answered(Err(_)) => "error",
+                End::Invalid => "invalid",
+                End::TimedOut => "timed out",
+                End::Closed => "closed",
+            },
+        )),
+        _ => None,
+    });
+    ends.collect()
+}
+
+fn call(pair: &mut Pair, timeout: Option<u64>) -> CallKey {
+    pair.client.call("echo".to_string(), Some(text("x")), timeout).expect("room for a call")
+}
+
+#[test]
+fn a_call_is_answered_with_its_own_result() {
+    let mut pair = Pair::new();
+    call(&mut pair, Some(1_000));
+    pair.step();
+    echo(&mut pair);
+    pair.step();
+    assert_eq!(pair.now, 2 * LATENCY);
+    let events = core::mem::take(&mut pair.client_events);
+    assert!(matches!(&events[..], [Event::Ended { end: End::Answered(Ok(Text(x))), .. }] if x == "x"), "{events:?}");
+    assert_eq!(
+        (pair.client.pending_calls(), pair.client.poll_timeout()),
+        (0, None).max((0, pair.client.poll_timeout()))
+    );
+}
+
+#[test]
+fn a_thousand_answers_in_any_order_reach_their_calls() {
+    let mut pair = Pair::new();
+    let keys: Vec<CallKey> = (0..1_000).map(|_| call(&mut pair, Some(1_000))).collect();
+    pair.drain();
+    for step in 0..1_000_usize {
+        let key = keys[step * 617 % 1_000];
+        pair.client.handle(response(key.id() as i64, &key.id().to_string()));
+    }
+    pair.drain();
+    let events = core::mem::take(&mut pair.client_events);
+    assert_eq!(events.len(), 1_000);
+    for event in events {
+        let Event::Ended { call, end: End::Answered(Ok(Text(result))) } = event else { panic!("{event:?}") };
+        assert_eq!(result, call.id().to_string());
+    }
+}
+
+#[test]
+fn a_call_times_out_once_and_its_late_reply_is_an_event() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let key = call(&mut pair, Some(50));
+    pair.drive();
+    assert_eq!(pair.now, 50);
+    assert_eq!(ends(&mut pair), [(1, "timed out")]);
+    assert_eq!(pair.client.pending_calls(), 0);
+    pair.client.handle(response(key.id() as i64, "late"));
+    pair.drain();
+    let events = &pair.client_events;
+    assert!(matches!(&events[..], [Event::Ignored(Ignored::UnmatchedResponse(Id::Integer(1)))]), "{events:?}");
+}
+
+#[test]
+fn a_call_without_timeout_waits_for_ever() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    call(&mut pair, None);
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
+    pair.client.handle_timeout(u64::MAX);
+    pair.drain();
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn the_type_of_a_reply_id_matters() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.drain();
+    pair.client.handle(response("1", "string"));
+    pair.client.handle(response(Id::from_number_text("1.0").expect("a number"), "fraction"));
+    pair.client.handle(response(-1, "negative"));
+    pair.drain();
+    assert_eq!((ends(&mut pair), pair.client.pending_calls()), (vec![], 1));
+    pair.client.handle(response(1, "integer"));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "result")]);
+}
+
+#[test]
+fn a_repeated_reply_ends_nothing_twice() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(response(1, "a"));
+    pair.client.handle(response(1, "b"));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "result")]);
+}
+
+#[test]
+fn a_reply_with_neither_result_nor_error_ends_the_call_as_invalid() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(1)))));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "invalid")]);
+}
+
+#[test]
+fn closing_ends_every_call_and_later_ones_are_refused() {
+    let mut pair = Pair::new();
+    for _ in 0..3 {
+        call(&mut pair, Some(1_000));
+    }
+    pair.client.close();
+    pair.client.close();
+    pair.drain();
+    let mut ended = ends(&mut pair);
+    ended.sort_unstable();
+    assert_eq!(ended, [(1, "closed"), (2, "closed"), (3, "closed")]);
+    assert_eq!(pair.client.poll_timeout(), None);
+    assert_eq!(pair.client.call("echo".to_string(), None, None), Err(Refused::Closed));
+    assert_eq!(pair.client.notify("echo".to_string(), None), Err(Refused::Closed));
+    assert!(pair.client.poll_transmit().is_none());
+}
+
+#[test]
+fn a_cancelled_call_has_no_end_and_the_peer_is_told() {
+    let mut pair = Pair::new();
+    let key = call(&mut pair, Some(1_000));
+    pair.step();
+    assert!(pair.client.cancel(key));
+    assert!(!pair.client.cancel(key), "a second cancel does nothing");
+    pair.step();
+    let events = core::mem::take(&mut pair.server_events);
+    let [Event::Request { key, .. }, Event::Cancelled(cancelled)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(key, cancelled);
+    assert!(pair.server.respond(*key, Ok(text("anyway"))), "a cancelled request is still answered once");
+    pair.drive();
+    assert_eq!(ends(&mut pair), []);
+    assert!(matches!(&pair.client_events[..], []), "ends() took what there was");
+}
+
+#[test]
+fn a_call_that_could_not_be_sent_leaves_nothing_behind() {
+    let mut pair = Pair::new();
+    let key = call(&mut pair, Some(1_000));
+    assert!(pair.client.poll_transmit().is_some());
+    assert!(pair.client.abandon(key));
+    assert!(!pair.client.abandon(key));
+    pair.drive();
+    assert_eq!((ends(&mut pair), pair.client.pending_calls(), pair.client.poll_timeout()), (vec![], 0, None));
+}
+
+#[test]
+fn a_key_of_an_ended_call_does_not_touch_the_next_call_in_its_slot() {
+    let mut pair = Pair::new();
+    let first = call(&mut pair, None);
+    pair.client.abandon(first);
+    let second = call(&mut pair, None);
+    assert_eq!(first.slot(), second.slot());
+    assert!(!pair.client.cancel(first));
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn too_many_pending_calls_are_refused() {
+    let mut limits = crate::Limits::DEFAULT;
+    limits.pending_calls = 2;
+    let config = crate::connection::Config::new(crate::profile::Profile::GENERIC).with_limits(limits);
+    let mut client = crate::Connection::<Text>::new(config);
+    assert!(client.call("a".to_string(), None, None).is_ok());
+    let batch = || BatchItem::Call("a".to_string(), None);
+    assert_eq!(client.call_batch(vec![batch(), batch()], None), Err(Refused::TooManyCalls));
+    assert!(client.call("a".to_string(), None, None).is_ok());
+    assert_eq!(client.call("a".to_string(), None, None), Err(Refused::TooManyCalls));
+}
+
+#[test]
+fn each_call_of_a_batch_ends_by_itself() {
+    let mut pair = Pair::new();
+    let item = |method: &str| BatchItem::Call(method.to_string(), Some(text(method)));
+    let items = vec![item("a"), BatchItem::Notify("n".to_string(), None), item("b")];
+    let keys = pair.client.call_batch(items, Some(1_000)).expect("room for a batch");
+    assert_eq!(keys.len(), 2);
+    pair.step();
+    assert_eq!(pair.server_events.len(), 3);
+    echo(&mut pair);
+    pair.step();
+    let mut ended = ends(&mut pair);
+    ended.sort_unstable();
+    assert_eq!(ended, [(1, "result"), (2, "result")]);
+}
+
+#[test]
+fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
+    let mut pair = Pair::with(crate::connection::Config::new(crate::profile::Profile::LSP));
+    let single = call(&mut pair, None);
+    let item = || BatchItem::Call("a".to_string(), None);
+    let keys = pair.client.call_batch(vec![item(), item()], Some(1_000)).expect("room for a batch");
+    for _ in 0..3 {
+        pair.step();
+    }
+    let events = core::mem::take(&mut pair.client_events);
+    let [Event::BatchRefused { calls, error }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(calls, &keys);
+    assert_eq!(error.message.as_ref(), "Batch requests not supported");
+    assert_eq!(error.data, Some(text("batch-not-supported")));
+    assert_eq!(pair.client.call_in_slot(single.slot()), Some(single));
+}
+
+#[test]
+fn an_error_with_id_null_is_told_and_ends_no_single_call() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(failure(Id::Null));
+    pair.drain();
+    assert!(matches!(&pair.client_events[..], [Event::Ignored(Ignored::PeerError(_))]));
+    assert_eq!(pair.client.pending_calls(), 1);
+}

@@ -1,0 +1,135 @@
+//! Two connections and the wire between them.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::{Config, Connection, Event};
+use crate::message::{ErrorObject, Fault, Incoming, Message, Outgoing, Payload};
+use crate::profile::Profile;
+
+/// A payload that is easy to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Text(pub(super) String);
+
+impl Payload for Text {
+    type Method = String;
+    type Error = ErrorObject<Self>;
+}
+
+impl From<Fault> for ErrorObject<Text> {
+    fn from(fault: Fault) -> Self {
+        let data = fault.reason.map(|reason| text(reason.as_str()));
+        Self { code: fault.code, message: fault.message.into(), data }
+    }
+}
+
+pub(super) fn text(text: &str) -> Text {
+    Text(text.to_owned())
+}
+
+pub(super) const LATENCY: u64 = 10;
+
+/// A client, a server, and what is on its way between them.
+pub(super) struct Pair {
+    pub(super) client: Connection<Text>,
+    pub(super) server: Connection<Text>,
+    pub(super) now: u64,
+    to_server: VecDeque<(u64, Incoming<Text>)>,
+    to_client: VecDeque<(u64, Incoming<Text>)>,
+    pub(super) client_events: Vec<Event<Text>>,
+    pub(super) server_events: Vec<Event<Text>>,
+    /// Nothing arrives any more.
+    pub(super) cut: bool,
+}
+
+impl Pair {
+    pub(super) fn new() -> Self {
+        Self::with(Config::new(Profile::GENERIC))
+    }
+
+    pub(super) fn with(server: Config) -> Self {
+        Self {
+            client: Connection::new(Config::new(Profile::GENERIC)),
+            server: Connection::new(server),
+            now: 0,
+            to_server: VecDeque::new(),
+            to_client: VecDeque::new(),
+            client_events: Vec::new(),
+            server_events: Vec::new(),
+            cut: false,
+        }
+    }
+
+    /// Drains both ends after an input, as a driver does.
+    pub(super) fn drain(&mut self) {
+        for (end, wire, events, now) in [
+            (&mut self.client, &mut self.to_server, &mut self.client_events, self.now),
+            (&mut self.server, &mut self.to_client, &mut self.server_events, self.now),
+        ] {
+            end.handle_timeout(now);
+            while let Some(outgoing) = end.poll_transmit() {
+                match outgoing {
+                    Outgoing::Single(message) => wire.push_back((now + LATENCY, Incoming::Single(Ok(message)))),
+                    Outgoing::Batch(messages) => {
+                        let entries = messages.into_iter().map(Ok::<Message<Text>, _>).collect();
+                        wire.push_back((now + LATENCY, Incoming::Batch(entries)));
+                    }
+                    // A cancel goes out as a notification, and the driver at the other end hands its id over.
+                    Outgoing::Cancel(id) => wire.push_back((now + LATENCY, Incoming::Single(Ok(cancel(&id))))),
+                }
+            }
+            while let Some(event) = end.poll_event() {
+                events.push(event);
+            }
+        }
+    }
+
+    /// Goes on to the next arrival or deadline. Returns false if there is none.
+    pub(super) fn step(&mut self) -> bool {
+        self.drain();
+        let arrivals = [self.to_server.front(), self.to_client.front()];
+        let arrival = arrivals.into_iter().flatten().map(|(at, _)| *at).filter(|_| !self.cut).min();
+        let deadline = [self.client.poll_timeout(), self.server.poll_timeout()].into_iter().flatten().min();
+        let Some(next) = arrival.into_iter().chain(deadline).min() else { return false };
+        self.now = self.now.max(next);
+        while !self.cut && self.to_server.front().is_some_and(|(at, _)| *at <= self.now) {
+            if let Some((_, incoming)) = self.to_server.pop_front() {
+                deliver(&mut self.server, incoming);
+            }
+        }
+        while !self.cut && self.to_client.front().is_some_and(|(at, _)| *at <= self.now) {
+            if let Some((_, incoming)) = self.to_client.pop_front() {
+                deliver(&mut self.client, incoming);
+            }
+        }
+        self.drain();
+        true
+    }
+
+    /// Goes on until nothing is left to happen.
+    pub(super) fn drive(&mut self) {
+        for _ in 0..100_000 {
+            if !self.step() {
+                return;
+            }
+        }
+        panic!("the pair does not come to rest");
+    }
+}
+
+fn cancel(id: &crate::message::Id) -> Message<Text> {
+    let method = "$/cancelRequest".to_owned();
+    Message::Notification(crate::message::Notification { method, params: Some(Text(alloc::format!("{id}"))) })
+}
+
+fn deliver(end: &mut Connection<Text>, incoming: Incoming<Text>) {
+    if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming
+        && notification.method == "$/cancelRequest"
+    {
+        let id = notification.params.as_ref().and_then(|Text(id)| crate::message::Id::from_number_text(id));
+        return end.handle_cancel(&id.expect("ids of ours are numbers"));
+    }
+    end.handle(incoming);
+}

@@ -1,0 +1,239 @@
+//! The peer's requests: each is answered exactly once.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::pair::{Text, text};
+use crate::Limits;
+use crate::connection::{Config, Connection, Event, RequestKey};
+use crate::message::{Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Request, Response, Unusable};
+use crate::profile::Profile;
+
+fn server(profile: Profile) -> Connection<Text> {
+    Connection::new(Config::new(profile))
+}
+
+fn request(id: impl Into<Id>, method: &str) -> Entry<Text> {
+    Ok(Message::Request(Request { id: id.into(), method: method.to_string(), params: None }))
+}
+
+fn notification(method: &str) -> Entry<Text> {
+    Ok(Message::Notification(Notification { method: method.to_string(), params: None }))
+}
+
+/// The requests that wait for an answer, by method.
+fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
+    let mut requests = Vec::new();
+    while let Some(event) = server.poll_event() {
+        if let Event::Request { key, method, .. } = event {
+            requests.push((key, method));
+        }
+    }
+    requests
+}
+
+/// What was sent, as `id: result` or `id: code reason`; a batch in brackets.
+fn sent(server: &mut Connection<Text>) -> Vec<String> {
+    let line = |message: &Message<Text>| match message {
+        Message::Response(Response { id, outcome: Ok(Text(result)) }) => alloc::format!("{id}: {result}"),
+        Message::Response(Response { id, outcome: Err(error) }) => match &error.data {
+            Some(Text(reason)) => alloc::format!("{id}: {} {reason}", error.code),
+            None => alloc::format!("{id}: {}", error.code),
+        },
+        other => alloc::format!("{other:?}"),
+    };
+    let mut lines = Vec::new();
+    while let Some(outgoing) = server.poll_transmit() {
+        lines.push(match &outgoing {
+            Outgoing::Single(message) => line(message),
+            Outgoing::Batch(messages) => {
+                let mut lines: Vec<String> = messages.iter().map(line).collect();
+                lines.sort();
+                alloc::format!("[{}]", lines.join(", "))
+            }
+            Outgoing::Cancel(id) => alloc::format!("cancel {id}"),
+        });
+    }
+    lines
+}
+
+#[test]
+fn ids_come_back_as_they_came() {
+    let mut server = server(Profile::GENERIC);
+    let ids = [Id::Null, Id::from(1), Id::from("1"), Id::from(""), Id::from_number_text("1e2").expect("a number")];
+    for id in ids {
+        server.handle(Incoming::Single(request(id, "m")));
+    }
+    for (key, _) in requests(&mut server) {
+        server.respond(key, Ok(text("ok")));
+    }
+    assert_eq!(sent(&mut server), ["null: ok", "1: ok", "\"1\": ok", "\"\": ok", "1e2: ok"]);
+}
+
+#[test]
+fn a_second_answer_goes_nowhere() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Single(request(1, "m")));
+    let (key, _) = requests(&mut server).remove(0);
+    assert!(server.is_unanswered(key));
+    assert!(server.respond(key, Ok(text("first"))));
+    assert!(!server.respond(key, Ok(text("second"))));
+    // The slot is used again, by a request that this key does not belong to.
+    server.handle(Incoming::Single(request(2, "m")));
+    assert!(!server.respond(key, Ok(text("third"))));
+    assert_eq!(sent(&mut server), ["1: first"]);
+}
+
+#[test]
+fn the_replies_of_a_batch_leave_together() {
+    let mut server = server(Profile::GENERIC);
+    let bad = Err(Unusable::from(Fault::INVALID_REQUEST));
+    server.handle(Incoming::Batch(vec![request(1, "a"), notification("n"), bad, request(2, "b")]));
+    let waiting = requests(&mut server);
+    assert_eq!(sent(&mut server), Vec::<String>::new());
+    for (key, method) in waiting.into_iter().rev() {
+        server.respond(key, Ok(Text(method)));
+    }
+    assert_eq!(sent(&mut server), ["[1: a, 2: b, null: -32600]"]);
+}
+
+#[test]
+fn a_batch_of_notifications_is_answered_with_nothing() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Batch(vec![notification("a"), notification("b")]));
+    assert_eq!(sent(&mut server), Vec::<String>::new());
+    assert_eq!(core::iter::from_fn(|| server.poll_event()).count(), 2);
+}
+
+#[test]
+fn an_empty_batch_is_one_invalid_request() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Batch(vec![]));
+    assert_eq!(sent(&mut server), ["null: -32600"]);
+}
+
+#[test]
+fn a_batch_of_faults_is_answered_at_once() {
+    let mut server = server(Profile::GENERIC);
+    let bad = || Err(Unusable::from(Fault::INVALID_REQUEST));
+    server.handle(Incoming::Batch(vec![bad(), bad()]));
+    assert_eq!(sent(&mut server), ["[null: -32600, null: -32600]"]);
+}
+
+#[test]
+fn the_same_id_twice_in_a_batch_is_refused_the_second_time() {
+    let mut server = server(Profile::GENERIC);
+    let batch =
+        vec![request(1, "a"), request(1, "b"), request("1", "c"), request(Id::Null, "d"), request(Id::Null, "e")];
+    server.handle(Incoming::Batch(batch));
+    for (key, method) in requests(&mut server) {
+        server.respond(key, Ok(Text(method)));
+    }
+    assert_eq!(sent(&mut server), ["[\"1\": c, 1: -32600 duplicate-id, 1: a, null: d, null: e]"]);
+}
+
+#[test]
+fn a_profile_without_batches_answers_once() {
+    let mut server = server(Profile::KAIAK);
+    server.handle(Incoming::Batch(vec![request(1, "a"), request(2, "b")]));
+    server.handle(Incoming::Batch(vec![]));
+    assert_eq!(sent(&mut server), ["null: -32600 batch-not-supported", "null: -32600 batch-not-supported"]);
+    assert_eq!(requests(&mut server), []);
+}
+
+#[test]
+fn one_request_at_a_time_where_the_profile_says_so() {
+    let mut server = server(Profile::LSP);
+    for id in 1..=3 {
+        server.handle(Incoming::Single(request(id, "m")));
+    }
+    for id in 1..=3 {
+        let waiting = requests(&mut server);
+        assert_eq!(waiting.len(), 1, "request {id}");
+        server.respond(waiting[0].0, Ok(text("ok")));
+        assert_eq!(sent(&mut server), [alloc::format!("{id}: ok")]);
+    }
+}
+
+#[test]
+fn requests_beyond_the_limit_are_refused_and_the_rest_go_on() {
+    let limits = Limits { in_flight: 2, ..Limits::DEFAULT };
+    let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
+    for id in 1..=3 {
+        server.handle(Incoming::Single(request(id, "m")));
+    }
+    assert_eq!(sent(&mut server), ["3: -32600 too-many-requests"]);
+    let waiting = requests(&mut server);
+    server.respond(waiting[0].0, Ok(text("ok")));
+    server.handle(Incoming::Single(request(4, "m")));
+    assert_eq!(sent(&mut server), ["1: ok"]);
+    assert_eq!(requests(&mut server).len(), 1);
+}
+
+#[test]
+fn a_batch_beyond_the_limit_is_one_invalid_request() {
+    let limits = Limits { batch_items: 2, ..Limits::DEFAULT };
+    let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
+    server.handle(Incoming::Batch((1..=3).map(|id| request(id, "m")).collect()));
+    assert_eq!(sent(&mut server), ["null: -32600 batch-too-large"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_and_what_follows_is_served() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Single(Err(Unusable::from(Fault::PARSE_ERROR))));
+    server.handle(Incoming::Single(request(1, "m")));
+    assert_eq!(sent(&mut server), ["null: -32700"]);
+    assert_eq!(requests(&mut server).len(), 1);
+}
+
+#[test]
+fn an_unmatched_id_alone_is_invalid_on_a_stream_and_nothing_on_a_shared_boundary() {
+    for (profile, answer) in [(Profile::GENERIC, &["9: -32600"][..]), (Profile::MESSAGE_BOUNDARY, &[])] {
+        let mut server = server(profile);
+        server.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(9)))));
+        assert_eq!(sent(&mut server), answer);
+    }
+}
+
+#[test]
+fn notifications_keep_their_order_between_requests() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Single(notification("a")));
+    server.handle(Incoming::Batch(vec![notification("b"), request(1, "r"), notification("c")]));
+    server.handle(Incoming::Single(notification("d")));
+    let order: Vec<String> = core::iter::from_fn(|| server.poll_event())
+        .map(|event| match event {
+            Event::Notification(notification) => notification.method,
+            Event::Request { method, .. } => method,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(order, ["a", "b", "r", "c", "d"]);
+}
+
+#[test]
+fn after_close_nothing_is_answered_or_taken() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Batch(vec![request(1, "a")]));
+    server.handle(Incoming::Single(request(2, "b")));
+    let waiting = requests(&mut server);
+    server.close();
+    for (key, _) in waiting {
+        assert!(!server.respond(key, Ok(text("late"))));
+    }
+    server.handle(Incoming::Single(request(3, "c")));
+    assert_eq!((sent(&mut server), requests(&mut server)), (vec![], vec![]));
+}
+
+#[test]
+fn a_cancel_for_an_unknown_or_answered_id_means_nothing() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Single(request(1, "m")));
+    let (key, _) = requests(&mut server).remove(0);
+    server.respond(key, Ok(text("ok")));
+    server.handle_cancel(&Id::Integer(1));
+    server.handle_cancel(&Id::from("x"));
+    assert!(server.poll_event().is_none());
+}
