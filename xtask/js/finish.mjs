@@ -1,0 +1,85 @@
+// The finishing step of `cargo xtask build`: bundles the entry modules with the glue that wasm-bindgen wrote, and
+// writes the rest of the npm package around them. Its one argument is a file that says what to do.
+import { build } from "esbuild";
+import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const { root, raw, out, entries, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
+const wasm = "portway_bg.wasm";
+const glue = join(raw, "portway.js");
+
+// Only the module that loads the wasm by URL may name the file by URL: bundlers take that as an order to ship it.
+const withoutURL = {
+  name: "without-url",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]portway\.js$/ }, async ({ path }) => {
+      if (path !== glue) return;
+      const source = await readFile(path, "utf8");
+      const contents = source.replace(/new URL\((['"])portway_bg\.wasm\1, import\.meta\.url\)/g, "undefined");
+      if (contents === source) throw new Error("the glue does not load portway_bg.wasm in the way this step expects");
+      return { contents, loader: "js" };
+    });
+  },
+};
+
+function bundle({ name, output, wasm: place }) {
+  return build({
+    entryPoints: [join(root, "src/js/entry", `${name}.js`)],
+    outfile: join(out, output),
+    alias: { "portway-glue": glue, "portway-wasm": join(raw, wasm) },
+    plugins: place === "beside" ? [] : [withoutURL],
+    loader: { ".wasm": "binary" },
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    platform: place === "disk" ? "node" : "neutral",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
+
+// src/js/*.d.ts are shipped as they are. A module without declarations of its own has those of the main one.
+async function declare() {
+  const own = (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"));
+  await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(out, file))));
+  const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
+  const modules = entries.map(({ output }) => output.replace(/\.js$/, ".d.ts")).filter((file) => !own.includes(file));
+  await Promise.all(modules.map((file) => writeFile(join(out, file), shared)));
+}
+
+function manifest() {
+  const module = (name) => ({ types: `./${name}.d.ts`, default: `./${name}.js` });
+  return {
+    name: "portway",
+    version: facts.version,
+    description: facts.description,
+    keywords: facts.keywords,
+    license: facts.license,
+    repository: facts.repository ?? undefined,
+    type: "module",
+    sideEffects: ["./early.js"],
+    engines: { node: ">=20" },
+    types: "./portway.d.ts",
+    exports: {
+      ".": { types: "./portway.d.ts", node: "./node.js", default: "./portway.js" },
+      "./inline": module("inline"),
+      "./early": module("early"),
+      [`./${wasm}`]: `./${wasm}`,
+      "./package.json": "./package.json",
+    },
+    files: ["*.js", "*.d.ts", wasm, "LICENSE-*"],
+  };
+}
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+await copyFile(join(raw, wasm), join(out, wasm));
+for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+  if (existsSync(join(root, file))) await copyFile(join(root, file), join(out, file));
+  else console.warn(`${file} is not there yet`);
+}
+await Promise.all(entries.map(bundle));
+await declare();
+await writeFile(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);

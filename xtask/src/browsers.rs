@@ -1,0 +1,177 @@
+//! The three browser engines and their drivers: found in PATH, or installed on Debian, or named as missing.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cache::Cache;
+use crate::debian;
+use crate::environment::{Environment, find_in_path};
+use crate::tools::Tool;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Engine {
+    Chromium,
+    Firefox,
+    Webkit,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Chromium => "chromium",
+            Self::Firefox => "firefox",
+            Self::Webkit => "webkit",
+        })
+    }
+}
+
+/// A browser and the driver that steers it.
+pub(crate) struct Browser {
+    engine: Engine,
+    binary: PathBuf,
+    driver: PathBuf,
+}
+
+/// A browser, or what is missing and how a person gets it.
+pub(crate) type Found = Result<Browser, String>;
+
+impl Engine {
+    pub(crate) const ALL: [Self; 3] = [Self::Chromium, Self::Firefox, Self::Webkit];
+
+    /// Finds the browser, after installing it where that is possible.
+    pub(crate) fn set_up(self, workspace: &Workspace, cache: &Cache) -> Found {
+        if let Err(missing) = self.find_browser() {
+            if !debian::can_install() {
+                return Err(missing);
+            }
+            debian::install(&self.to_string(), self.packages(), &workspace.log("apt"))
+                .map_err(|error| format!("{missing}; apt-get failed: {error:#}"))?;
+        }
+        let (binary, driver) = self.find_browser()?;
+        let driver = match driver {
+            Some(driver) => driver,
+            None => Tool::geckodriver(workspace)
+                .and_then(|tool| tool.folder(workspace, cache))
+                .map(|folder| folder.join("geckodriver"))
+                .map_err(|error| format!("geckodriver is missing: {error:#}"))?,
+        };
+        Ok(Browser { engine: self, binary, driver })
+    }
+
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::Chromium => &["chromium", "chromium-driver"],
+            Self::Firefox => &["firefox-esr"],
+            Self::Webkit => &["webkit2gtk-driver", "xvfb", "xauth"],
+        }
+    }
+
+    /// The browser, and its driver unless that is one of our tools.
+    fn find_browser(self) -> Result<(PathBuf, Option<PathBuf>), String> {
+        let first = |names: &[&str]| names.iter().find_map(|name| find_in_path(name));
+        match self {
+            Self::Chromium => {
+                let binary = first(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
+                    .or_else(|| existing("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"))
+                    .ok_or("no chromium or google-chrome in PATH; install Chromium or Chrome")?;
+                let driver = first(&["chromedriver"])
+                    .ok_or("no chromedriver in PATH; install the one of your Chromium's version")?;
+                Ok((binary, Some(driver)))
+            }
+            Self::Firefox => {
+                let binary = first(&["firefox-esr", "firefox"])
+                    .or_else(|| existing("/Applications/Firefox.app/Contents/MacOS/firefox"))
+                    .ok_or("no firefox in PATH; install Firefox")?;
+                Ok((binary, None))
+            }
+            Self::Webkit => {
+                let how = "on Debian and Ubuntu `apt-get install webkit2gtk-driver xvfb xauth`; other systems have no WebKit that tests can steer";
+                let driver = first(&["WebKitWebDriver"]).ok_or_else(|| format!("no WebKitWebDriver in PATH; {how}"))?;
+                first(&["xvfb-run"]).ok_or_else(|| format!("no xvfb-run in PATH; {how}"))?;
+                let binary = minibrowser()
+                    .ok_or_else(|| format!("no MiniBrowser of WebKitGTK under /usr/lib or /usr/libexec; {how}"))?;
+                Ok((binary, Some(driver)))
+            }
+        }
+    }
+}
+
+impl Browser {
+    /// What wasm-bindgen-test-runner needs to know: one driver, and the capabilities in a file.
+    pub(crate) fn for_runner(&self, environment: Environment, capabilities: &Path) -> Environment {
+        let environment = environment.with("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
+        match self.engine {
+            Engine::Chromium => environment.with("CHROMEDRIVER", &self.driver),
+            Engine::Firefox => environment.with("GECKODRIVER", &self.driver).with("MOZ_HEADLESS", "1"),
+            // WebKit's own sandbox needs rights that a container does not give.
+            Engine::Webkit => {
+                environment.with("SAFARIDRIVER", &self.driver).with("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
+            }
+        }
+    }
+
+    pub(crate) fn capabilities(&self) -> Value {
+        match self.engine {
+            Engine::Chromium => json!({ "goog:chromeOptions": { "binary": self.binary, "args": [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                "--disable-dev-shm-usage",
+            ] } }),
+            Engine::Firefox => json!({ "moz:firefoxOptions": { "binary": self.binary, "args": ["-headless"] } }),
+            Engine::Webkit => {
+                json!({ "webkitgtk:browserOptions": { "binary": self.binary, "args": ["--automation"] } })
+            }
+        }
+    }
+
+    /// The words in front of a command that lets this browser run without a screen.
+    pub(crate) fn screen(&self) -> &'static [&'static str] {
+        match self.engine {
+            Engine::Chromium | Engine::Firefox => &[],
+            Engine::Webkit => &["xvfb-run", "-a"],
+        }
+    }
+
+    /// Where Node scripts find this browser.
+    pub(crate) fn for_scripts(&self, environment: Environment) -> Environment {
+        match self.engine {
+            Engine::Chromium => {
+                environment.with("PORTWAY_CHROMIUM", &self.binary).with("PORTWAY_CHROMEDRIVER", &self.driver)
+            }
+            Engine::Firefox => {
+                environment.with("PORTWAY_FIREFOX", &self.binary).with("PORTWAY_GECKODRIVER", &self.driver)
+            }
+            Engine::Webkit => environment
+                .with("PORTWAY_MINIBROWSER", &self.binary)
+                .with("PORTWAY_WEBKITDRIVER", &self.driver)
+                .with("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1"),
+        }
+    }
+}
+
+impl fmt::Display for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, driven by {}", self.binary.display(), self.driver.display())
+    }
+}
+
+fn existing(path: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(path)).filter(|path| path.exists())
+}
+
+/// WebKitGTK's test browser, which no system puts in PATH.
+fn minibrowser() -> Option<PathBuf> {
+    let multiarch = ["/usr/lib", "/usr/libexec"].iter().flat_map(|root| {
+        let below = Path::new(root).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        below.chain([PathBuf::from(root)]).collect::<Vec<_>>()
+    });
+    multiarch
+        .flat_map(|folder| {
+            ["webkit2gtk-4.1", "webkitgtk-6.0", "webkit2gtk-4.0"].map(|name| folder.join(name).join("MiniBrowser"))
+        })
+        .find(|file| file.is_file())
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask build`: wasm-pack, wasm-opt and the finishing step make pkg/ out of src/ and npm/.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::cache::lock;
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+use crate::workspace::{Matrix, Workspace};
+
+/// What goes into the package. A change in any of these files makes a new one.
+const INPUTS: &[&str] = &[
+    "src",
+    "npm",
+    "xtask/js",
+    "xtask/src/build.rs",
+    "Cargo.toml",
+    "Cargo.lock",
+    "package-lock.json",
+    "wasm-pack.toml",
+    "README.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Brings pkg/ up to date; does nothing if it is.
+pub(crate) fn run(setup: &Setup) -> Result<()> {
+    let workspace = &setup.workspace;
+    let matrix = workspace.matrix()?;
+    let _lock = lock(&workspace.path("target/build.lock"))?;
+    let inputs = fingerprint(workspace)?;
+    let stamp = workspace.path("target/pkg.stamp");
+    let complete = matrix.entry.iter().all(|entry| workspace.path("pkg").join(&entry.output).exists());
+    if complete && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == inputs) {
+        return Ok(());
+    }
+
+    let environment = setup.wasm()?;
+    let node = setup.node()?;
+    let log = workspace.log("build");
+    clear(&log)?;
+    let raw = workspace.path("target/pkg-raw");
+    remove_folder(&raw)?;
+
+    let build = &matrix.build;
+    let mut pack = environment.command("wasm-pack", &workspace.root)?;
+    // `no-install`: everything is there, and wasm-pack's own downloads would ignore the lock file.
+    pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
+    pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
+    step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
+
+    // Names and producers are stripped here: wasm-bindgen needs the custom sections that a stripping linker removes.
+    let wasm = raw.join("portway_bg.wasm");
+    let mut opt = node.command("wasm-opt", &workspace.root)?;
+    opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
+    step("wasm: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
+
+    let order = order(workspace, &matrix, &raw)?;
+    let mut finish = node.command("node", &workspace.root)?;
+    finish.arg("xtask/js/finish.mjs").arg(&order);
+    step("package: bundle the modules into pkg/", || run_ok(&mut finish, &log, LIMIT))?;
+
+    fs::write(stamp, inputs)?;
+    Ok(())
+}
+
+/// Writes down what the finishing step shall do, and gives the file's path.
+fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path) -> Result<PathBuf> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        workspace: Inherited,
+        package: Package,
+    }
+    #[derive(serde::Deserialize)]
+    struct Inherited {
+        package: Shared,
+    }
+    #[derive(serde::Deserialize)]
+    struct Shared {
+        version: String,
+        license: String,
+    }
+    #[derive(serde::Deserialize)]
+    struct Package {
+        description: String,
+        #[serde(default)]
+        keywords: Vec<String>,
+        repository: Option<String>,
+    }
+    let manifest: Manifest = toml::from_str(&workspace.read("Cargo.toml")?).context("Cargo.toml")?;
+    let shared = manifest.workspace.package;
+    let order = json!({
+        "root": workspace.root,
+        "raw": raw,
+        "out": workspace.path("pkg"),
+        "entries": matrix.entry,
+        "package": {
+            "version": shared.version,
+            "license": shared.license,
+            "description": manifest.package.description,
+            "keywords": manifest.package.keywords,
+            "repository": manifest.package.repository,
+        },
+    });
+    let file = workspace.path("target/finish.json");
+    fs::write(&file, serde_json::to_string_pretty(&order)?)?;
+    Ok(file)
+}
+
+/// A number that changes with the contents of the inputs. Contents are compared and not times, so that a fresh
+/// checkout of the same commit builds nothing.
+fn fingerprint(workspace: &Workspace) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    for input in INPUTS {
+        let mut files = Vec::new();
+        files_below(&workspace.path(input), &mut files)?;
+        files.sort();
+        for file in files {
+            file.strip_prefix(&workspace.root)?.hash(&mut hasher);
+            fs::read(&file)?.hash(&mut hasher);
+        }
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// Adds the file `path`, or all files below the folder `path`; nothing if there is none.
+pub(crate) fn files_below(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_dir() {
+        for entry in path.read_dir()? {
+            files_below(&entry?.path(), files)?;
+        }
+    } else if path.exists() {
+        files.push(path.to_path_buf());
+    }
+    Ok(())
+}
+
+fn remove_folder(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The folder outside the repository where toolchains and tools are kept between clones.
+
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+pub(crate) struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// `$PORTWAY_CACHE`, else `$XDG_CACHE_HOME/portway`, else `~/.cache/portway`.
+    pub(crate) fn open() -> Result<Self> {
+        let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let root = locate(variable("PORTWAY_CACHE"), variable("XDG_CACHE_HOME"), env::home_dir())
+            .context("no place for the cache: set PORTWAY_CACHE to a folder that survives between runs")?;
+        fs::create_dir_all(&root).with_context(|| format!("cannot create the cache folder {}", root.display()))?;
+        Ok(Self { root })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// Held while something is added, so that two commands started at once do not build the same thing twice.
+    pub(crate) fn lock(&self) -> Result<File> {
+        lock(&self.path("lock"))
+    }
+}
+
+/// Waits for the lock file at `path`; it is free again when the returned file is dropped.
+pub(crate) fn lock(path: &Path) -> Result<File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+    if file.try_lock().is_err() {
+        eprintln!("  waiting for another cargo xtask ({})", path.display());
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    Ok(file)
+}
+
+fn locate(own: Option<PathBuf>, xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    own.or_else(|| xdg.map(|xdg| xdg.join("portway"))).or_else(|| home.map(|home| home.join(".cache/portway")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_variable_wins_over_xdg_over_home() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(locate(path("/a"), path("/b"), path("/c")), path("/a"));
+        assert_eq!(locate(None, path("/b"), path("/c")), path("/b/portway"));
+        assert_eq!(locate(None, None, path("/c")), path("/c/.cache/portway"));
+        assert_eq!(locate(None, None, None), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Installs packages on Debian and its relatives, where this process may.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::environment::find_in_path;
+use crate::process::{run_ok, step};
+
+/// Whether packages can be installed without asking a person for a password.
+pub(crate) fn can_install() -> bool {
+    find_in_path("apt-get").is_some() && privilege().is_some()
+}
+
+/// Installs `packages`; `what` is what they are for.
+pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
+    let prefix = privilege().context("neither root nor password-less sudo")?;
+    let apt = |arguments: &[&str]| {
+        let mut words = prefix.to_vec();
+        words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        words.extend(arguments);
+        let Some((program, arguments)) = words.split_first() else { bail!("nothing to run") };
+        run_ok(Command::new(program).args(arguments), log, Duration::from_secs(600))
+    };
+    step(&format!("{what}: apt-get install {}", packages.join(" ")), || {
+        let mut arguments = vec!["install", "-y", "--no-install-recommends"];
+        arguments.extend(packages);
+        // A fresh container has no package lists yet; a machine in use is spared the update.
+        if apt(&arguments).is_err() {
+            apt(&["update"])?;
+            apt(&arguments)?;
+        }
+        Ok(())
+    })
+}
+
+/// What goes in front of a command that needs to be root; `None` if there is no way.
+fn privilege() -> Option<&'static [&'static str]> {
+    let succeeds = |program: &str, arguments: &[&str]| {
+        let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if succeeds("sh", &["-c", "test \"$(id -u)\" = 0"]) {
+        return Some(&[]);
+    }
+    succeeds("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask demo`: builds the playground, then serves it or, with `--check`, drives it through its whole story.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::browsers::Engine;
+use crate::build;
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+
+/// The script that drives the playground in Chromium.
+pub(crate) const CHECK: &str = "www/check.mjs";
+
+const SERVE: &str = "www/serve.mjs";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Drive the playground in headless Chromium, print each step, and fail if one fails
+    #[arg(long)]
+    check: bool,
+    /// The port to serve on
+    #[arg(long, default_value_t = 4173)]
+    port: u16,
+}
+
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let workspace = &setup.workspace;
+    build_page(setup)?;
+    let mut environment = setup.node()?;
+    let script = if arguments.check { CHECK } else { SERVE };
+    if arguments.check {
+        match setup.browser(Engine::Chromium) {
+            Ok(browser) => environment = browser.for_scripts(environment),
+            Err(missing) => bail!("the check needs Chromium: {missing}"),
+        }
+    }
+    let mut command = environment.command("node", &workspace.root)?;
+    command.arg(script);
+    if !arguments.check {
+        // The script prints the same when it listens; a person who looks away should find it last.
+        command.args(["--port", &arguments.port.to_string()]);
+    }
+    let status = command.status()?;
+    Ok(status.success())
+}
+
+/// Builds the package, then the page around it into www/dist.
+pub(crate) fn build_page(setup: &Setup) -> Result<()> {
+    build::run(setup)?;
+    let workspace = &setup.workspace;
+    let log = workspace.log("page");
+    clear(&log)?;
+    let mut vite = setup.node()?.command("vite", &workspace.path("www"))?;
+    vite.args(["build", "--logLevel", "warn"]);
+    step("playground: vite build", || run_ok(&mut vite, &log, Duration::from_secs(300)))?;
+    Ok(())
+}

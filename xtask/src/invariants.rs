@@ -1,0 +1,240 @@
+//! What no compiler checks: the core names nothing of any platform, and no file in src/ grows without end.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::build::files_below;
+use crate::workspace::Workspace;
+
+/// The modules of the sans-IO core, each a folder or a file in src/.
+const CORE: &[&str] =
+    &["message", "validate", "connection", "codec", "limits", "profile", "error", "reconnect", "inspect"];
+
+/// What the core may not name, as path segments.
+const FORBIDDEN: &[&[&str]] =
+    &[&["std", "io"], &["std", "thread"], &["Instant"], &["tokio"], &["web_sys"], &["js_sys"], &["wasm_bindgen"]];
+
+const MOST_LINES: usize = 500;
+
+/// Each breach as `file:line: what and which rule`.
+pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut breaches = Vec::new();
+    for module in CORE {
+        let mut files = Vec::new();
+        files_below(&workspace.path("src").join(module), &mut files)?;
+        files_below(&workspace.path("src").join(format!("{module}.rs")), &mut files)?;
+        files.sort();
+        for file in files.iter().filter(|file| has_extension(file, &["rs"])) {
+            let name = file.strip_prefix(&workspace.root)?.display();
+            for (line, path) in forbidden_names(&std::fs::read_to_string(file)?) {
+                breaches.push(format!("{name}:{line}: names `{path}`, but the core knows no IO, clock or platform"));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    files_below(&workspace.path("src"), &mut files)?;
+    files.sort();
+    for file in files.iter().filter(|file| has_extension(file, &["rs", "js", "ts"])) {
+        let lines = std::fs::read_to_string(file)?.lines().count();
+        if lines > MOST_LINES {
+            let name = file.strip_prefix(&workspace.root)?.display();
+            breaches.push(format!("{name}:{lines}: a file in src/ has at most {MOST_LINES} lines"));
+        }
+    }
+    Ok(breaches)
+}
+
+fn has_extension(file: &Path, extensions: &[&str]) -> bool {
+    file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| extensions.contains(&extension))
+}
+
+/// Line and path of each forbidden name in `source`; comments and literals do not count.
+fn forbidden_names(source: &str) -> Vec<(usize, String)> {
+    let tokens = tokens(source);
+    let mut found = Vec::new();
+    for (start, token) in tokens.iter().enumerate() {
+        let rest = tokens.get(start..).unwrap_or_default();
+        // `.tokio` and `Instant` behind `::` are somebody else's names only if the path before them is; a path that
+        // ends in a forbidden name is forbidden too, so what is in front is not looked at.
+        for path in FORBIDDEN {
+            if names(rest, path) {
+                found.push((token.line, path.join("::")));
+            }
+        }
+    }
+    found
+}
+
+/// Whether `tokens` begin with `path`, written out or with its end in a group: `std::{fmt, io}`.
+fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
+    let text = |index: usize| tokens.get(index).map(|token| token.text);
+    let [first, second @ ..] = path else { return false };
+    if text(0) != Some(first) {
+        return false;
+    }
+    let [second] = second else { return true };
+    if text(1) != Some("::") {
+        return false;
+    }
+    if text(2) != Some("{") {
+        return text(2) == Some(second);
+    }
+    let mut depth = 0;
+    let mut previous = "";
+    for token in tokens.get(2..).unwrap_or_default() {
+        match token.text {
+            "{" => depth += 1,
+            "}" if depth == 1 => return false,
+            "}" => depth -= 1,
+            name if depth == 1 && name == *second && ["{", ","].contains(&previous) => return true,
+            _ => {}
+        }
+        previous = token.text;
+    }
+    false
+}
+
+struct Token<'a> {
+    text: &'a str,
+    line: usize,
+}
+
+/// Identifiers, `::` and single characters, without comments, strings and character literals.
+fn tokens(source: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = source;
+    let mut line = 1;
+    while let Some(first) = rest.chars().next() {
+        let length = token_length(rest, first);
+        let (text, after) = rest.split_at(length.max(first.len_utf8()).min(rest.len()));
+        let is_code = !first.is_whitespace() && !is_comment(text) && !is_literal(text);
+        if is_code {
+            tokens.push(Token { text, line });
+        }
+        line += text.matches('\n').count();
+        rest = after;
+    }
+    tokens
+}
+
+fn is_comment(text: &str) -> bool {
+    text.starts_with("//") || text.starts_with("/*")
+}
+
+fn is_literal(text: &str) -> bool {
+    text.len() > 1 && (text.ends_with(['"', '\'']) || (text.starts_with('r') && text.ends_with('#')))
+}
+
+fn token_length(rest: &str, first: char) -> usize {
+    if rest.starts_with("//") {
+        return rest.find('\n').unwrap_or(rest.len());
+    }
+    if rest.starts_with("/*") {
+        return block_comment_length(rest);
+    }
+    if let Some(length) = raw_string_length(rest) {
+        return length;
+    }
+    if first == '"' {
+        return quoted_length(rest, '"').unwrap_or(rest.len());
+    }
+    if first == '\'' {
+        // A lifetime has no closing quote right behind its first character.
+        let inner = rest.get(1..).unwrap_or_default();
+        let is_character = inner.starts_with('\\') || inner.chars().nth(1) == Some('\'');
+        return if is_character { quoted_length(rest, '\'').unwrap_or(1) } else { 1 };
+    }
+    if first.is_alphanumeric() || first == '_' {
+        return rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+    }
+    if rest.starts_with("::") { 2 } else { first.len_utf8() }
+}
+
+/// `r"…"`, `r#"…"#` and so on, with or without a `b` or `c` in front.
+fn raw_string_length(rest: &str) -> Option<usize> {
+    let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
+    let hashes = body.len() - body.trim_start_matches('#').len();
+    let text = body.get(hashes..)?.strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let length = text.find(&end).map_or(text.len(), |position| position + end.len());
+    Some(rest.len() - text.len() + length)
+}
+
+/// Up to and including the closing `quote`; a backslash protects what follows it.
+fn quoted_length(rest: &str, quote: char) -> Option<usize> {
+    let mut protected = false;
+    for (position, next) in rest.char_indices().skip(1) {
+        match next {
+            _ if protected => protected = false,
+            '\\' => protected = true,
+            _ if next == quote => return Some(position + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Block comments nest.
+fn block_comment_length(rest: &str) -> usize {
+    let mut depth = 0;
+    let mut position = 0;
+    while let Some(here) = rest.get(position..).filter(|here| !here.is_empty()) {
+        if here.starts_with("/*") {
+            depth += 1;
+            position += 2;
+        } else if here.starts_with("*/") {
+            depth -= 1;
+            position += 2;
+            if depth == 0 {
+                return position;
+            }
+        } else {
+            position += here.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(source: &str) -> Vec<(usize, String)> {
+        forbidden_names(source)
+    }
+
+    #[test]
+    fn platform_names_are_found_with_their_line() {
+        assert_eq!(found("use core::fmt;\nuse std::io::Read;\n"), [(2, "std::io".to_owned())]);
+        assert_eq!(found("fn f(now: std::time::Instant) {}"), [(1, "Instant".to_owned())]);
+        assert_eq!(found("\n\nlet x = js_sys::Date::now();"), [(3, "js_sys".to_owned())]);
+    }
+
+    #[test]
+    fn grouped_imports_are_seen_through() {
+        assert_eq!(found("use std::{fmt, io::{self, Read}};"), [(1, "std::io".to_owned())]);
+        assert_eq!(found("use std::{\n    thread,\n};"), [(1, "std::thread".to_owned())]);
+        assert!(found("use std::{fmt, collections::{io}};").is_empty());
+        assert!(found("use std::fmt; struct io;").is_empty());
+    }
+
+    #[test]
+    fn comments_and_literals_do_not_count() {
+        assert!(found("//! No `std::io` here.\n/* tokio /* web_sys */ Instant */ fn f() {}").is_empty());
+        assert!(found("const A: &str = \"std::io\"; const B: &str = r#\"tokio \" js_sys\"#;").is_empty());
+        assert!(found("const C: char = '\"'; // tokio\nconst D: char = '\\''; /* tokio */").is_empty());
+    }
+
+    #[test]
+    fn code_behind_tricky_literals_is_still_read() {
+        assert_eq!(found("let q = '\"'; tokio::spawn();"), [(1, "tokio".to_owned())]);
+        assert_eq!(found("fn f<'a>(x: &'a str) -> Instant {}"), [(1, "Instant".to_owned())]);
+        assert_eq!(found("let s = \"a\\\"b\";\ntokio::spawn()"), [(2, "tokio".to_owned())]);
+    }
+
+    #[test]
+    fn longer_names_that_contain_a_forbidden_one_are_fine() {
+        assert!(found("struct InstantReply; let tokio_like = 1; mod stdio {}").is_empty());
+    }
+}

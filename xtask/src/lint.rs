@@ -1,0 +1,114 @@
+//! `cargo xtask lint`: formatting, clippy and docs on both targets with warnings denied, the type declarations, and
+//! the layering of the core. Everything is checked before it ends, so that one run shows all there is to mend.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::environment::Environment;
+use crate::invariants;
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+use crate::test::types;
+use crate::toolchain::{WASM, cargo};
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Runs every check; `false` if one found something.
+pub(crate) fn run(setup: &Setup) -> Result<bool> {
+    let workspace = &setup.workspace;
+    // All of the set-up comes first: its lines would otherwise stand in the middle of a check's.
+    let wasm = setup.wasm()?;
+    let wasm_clippy = setup.toolchain()?.clippy(workspace)?;
+    let node = setup.node()?;
+    let host = Environment::default();
+    let cargo = cargo().to_string_lossy().into_owned();
+    let log = workspace.log("lint");
+    clear(&log)?;
+
+    let on_host = |words: &[&str]| -> Result<Command> {
+        let mut command = host.command(&cargo, &workspace.root)?;
+        command.args(words).env("RUSTDOCFLAGS", "-Dwarnings");
+        Ok(command)
+    };
+    let without_wasm_only = |mut command: Command| -> Result<Command> {
+        command.arg("--workspace");
+        for package in workspace.wasm_only_packages()? {
+            command.args(["--exclude", &package]);
+        }
+        Ok(command)
+    };
+    // xtask itself is a program for the host.
+    let on_wasm = |mut command: Command| {
+        command.args(["--workspace", "--exclude", "xtask", "--target", WASM]).env("RUSTDOCFLAGS", "-Dwarnings");
+        command
+    };
+
+    let mut checks = Checks { failed: 0 };
+    checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
+    checks.check("clippy: host", || {
+        let mut command = without_wasm_only(on_host(&["clippy", "--all-targets"])?)?;
+        run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
+    });
+    checks.check("clippy: wasm32", || {
+        let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
+        let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
+        command.args(arguments);
+        let mut command = on_wasm(command);
+        // Tests that are not for browsers do not compile for wasm; the one that is has this name.
+        run_ok(command.args(["--lib", "--bins", "--test", "wasm", "--", "-Dwarnings"]), &log, LIMIT)
+    });
+    checks.check("docs: host", || {
+        let mut command = without_wasm_only(on_host(&["doc", "--no-deps", "--document-private-items"])?)?;
+        run_ok(&mut command, &log, LIMIT)
+    });
+    checks.check("docs: wasm32", || {
+        let mut command = wasm.command("cargo", &workspace.root)?;
+        command.args(["doc", "--no-deps"]);
+        run_ok(&mut on_wasm(command), &log, LIMIT)
+    });
+    checks.check("types: tsc over src/js", || {
+        let mut files = Vec::new();
+        for entry in workspace.path("src/js").read_dir()? {
+            let path = entry?.path();
+            if path.to_string_lossy().ends_with(".d.ts") {
+                files.push(path);
+            }
+        }
+        let mut command = node.command("tsc", &workspace.root)?;
+        command.args(["--noEmit", "--ignoreConfig", "--strict", "--exactOptionalPropertyTypes", "--pretty", "false"]);
+        command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
+        run_ok(&mut command, &log, LIMIT)
+    });
+    for project in types::projects(workspace)? {
+        checks.check(&format!("types: tsc over tests/types/{project}"), || {
+            let mut command = node.command("tsc", &workspace.root)?;
+            command.args(["--noEmit", "--pretty", "false", "-p"]).arg(format!("tests/types/{project}"));
+            run_ok(&mut command, &log, LIMIT)
+        });
+    }
+    checks.check("layering of the core, length of files", || {
+        let breaches = invariants::check(workspace)?;
+        if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
+    });
+
+    match checks.failed {
+        0 => println!("lint: nothing found"),
+        failed => println!("lint: {failed} checks failed"),
+    }
+    Ok(checks.failed == 0)
+}
+
+struct Checks {
+    failed: usize,
+}
+
+impl Checks {
+    fn check<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) {
+        if let Err(error) = step(name, work) {
+            self.failed += 1;
+            eprintln!("{error:#}");
+        }
+    }
+}

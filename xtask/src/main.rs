@@ -1,0 +1,79 @@
+//! `cargo xtask`: builds, checks, tests and demonstrates Portway.
+//!
+//! Whatever a command needs and this machine lacks is set up on the way, once, in a cache outside the repository.
+//! What cannot be had is named together with the way a person gets it.
+
+mod browsers;
+mod build;
+mod cache;
+mod debian;
+mod demo;
+mod environment;
+mod invariants;
+mod lint;
+mod npm;
+mod process;
+mod setup;
+mod size;
+mod std_for_wasm;
+mod test;
+mod toolchain;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::setup::Setup;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Builds, checks, tests and demonstrates Portway", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build the npm package into pkg/
+    Build,
+    /// Build and serve the playground, and print its URL
+    Demo(demo::Arguments),
+    /// Run every test suite, or some of them
+    Test(test::Arguments),
+    /// Check formatting, lints, docs, types and the layering of the core
+    Lint,
+    /// Show the size of the npm package; fail above its budget
+    Size,
+    /// Fetch everything that the other commands need
+    Setup,
+    /// Print shell lines that put the wasm toolchain and the tools in PATH: eval "$(cargo xtask env)"
+    Env,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one task; `false` means that it ran to its end and found something wrong.
+fn run(task: Task) -> Result<bool> {
+    let setup = Setup::new()?;
+    match task {
+        Task::Build => build::run(&setup).map(|()| true),
+        Task::Demo(arguments) => demo::run(&setup, &arguments),
+        Task::Test(arguments) => test::run(&setup, &arguments),
+        Task::Lint => lint::run(&setup),
+        Task::Size => size::run(&setup),
+        Task::Setup => setup.everything(),
+        Task::Env => setup.print_environment(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Runs child processes with their output in a file, within a time limit, and says what they are doing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// How a process ended, and everything it wrote.
+pub(crate) struct Outcome {
+    pub(crate) ending: Ending,
+    pub(crate) output: String,
+}
+
+pub(crate) enum Ending {
+    Exited(ExitStatus),
+    TimedOut(Duration),
+}
+
+impl Outcome {
+    pub(crate) fn success(&self) -> bool {
+        matches!(self.ending, Ending::Exited(status) if status.success())
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match self.ending {
+            Ending::Exited(status) => status.to_string(),
+            Ending::TimedOut(limit) => format!("stopped after the limit of {}", duration(limit)),
+        }
+    }
+}
+
+/// Runs `command` to its end, or to `limit`, with both of its outputs appended to `log`.
+pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<Outcome> {
+    let shown = describe(command);
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().create(true).append(true).open(log)?;
+    writeln!(file, "$ {shown}")?;
+    let start = file.metadata()?.len();
+    let (stdout, stderr) = (file.try_clone()?, file);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    let ending = wait(&mut child, limit)?;
+    let written = fs::read(log)?;
+    let output = written.get(usize::try_from(start)?..).unwrap_or_default();
+    Ok(Outcome { ending, output: String::from_utf8_lossy(output).into_owned() })
+}
+
+/// Like [`run`], and a process that does not succeed is an error that shows the end of its output.
+pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Result<String> {
+    let outcome = run(command, log, limit)?;
+    if outcome.success() {
+        return Ok(outcome.output);
+    }
+    bail!(
+        "`{}` failed ({})\n{}\n  the whole output is in {}",
+        describe(command),
+        outcome.describe(),
+        tail(&outcome.output, 30),
+        log.display()
+    )
+}
+
+/// The standard output of a short command.
+pub(crate) fn capture(command: &mut Command) -> Result<String> {
+    let shown = describe(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}` failed ({})\n{}", output.status, tail(&String::from_utf8_lossy(&output.stderr), 10));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Starts `log` afresh.
+pub(crate) fn clear(log: &Path) -> Result<()> {
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    File::create(log)?;
+    Ok(())
+}
+
+/// Does `work` and says on one line what it was and how long it took.
+pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprint!("  {name} ... ");
+    // A line that cannot be shown is no reason to stop the work.
+    io::stderr().flush().ok();
+    let start = Instant::now();
+    let result = work();
+    eprintln!("{}{}", if result.is_ok() { "" } else { "failed after " }, duration(start.elapsed()));
+    result
+}
+
+/// The last `lines` lines of `text`, indented.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let skipped = all.len().saturating_sub(lines);
+    all.iter().skip(skipped).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn describe(command: &Command) -> String {
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy());
+    std::iter::once(command.get_program().to_string_lossy()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ending::Exited(status));
+        }
+        if start.elapsed() > limit {
+            // A driver's browser would outlive the driver and keep its port: the whole family has to go.
+            for process in descendants(child.id()) {
+                Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();
+            }
+            child.kill().ok();
+            child.wait()?;
+            return Ok(Ending::TimedOut(limit));
+        }
+        thread::sleep(Duration::from_millis(40));
+    }
+}
+
+/// Children of `root`, theirs, and so on, as far as /proc tells.
+fn descendants(root: u32) -> Vec<u32> {
+    let mut parents = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        if let Some(parent) = parent_in_stat(&stat) {
+            parents.push((process, parent));
+        }
+    }
+    let mut family = vec![root];
+    let mut next = 0;
+    while let Some(&member) = family.get(next) {
+        family.extend(parents.iter().filter(|(_, parent)| *parent == member).map(|(process, _)| *process));
+        next += 1;
+    }
+    family.split_off(1)
+}
+
+/// The parent in a line of /proc/<pid>/stat: the second field after the name, which may itself hold spaces and `)`.
+fn parent_in_stat(stat: &str) -> Option<u32> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parent_is_found_behind_a_name_with_brackets() {
+        assert_eq!(parent_in_stat("12 (a) b) S 7 12 12 0"), Some(7));
+        assert_eq!(parent_in_stat("nonsense"), None);
+    }
+
+    #[test]
+    fn tail_keeps_the_last_lines_that_say_something() {
+        assert_eq!(tail("a\n\nb\nc\n", 2), "    b\n    c");
+    }
+
+    #[test]
+    fn a_process_over_its_limit_is_stopped_with_its_children() -> Result<()> {
+        let log = std::env::temp_dir().join(format!("portway-xtask-limit-{}.log", std::process::id()));
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 977 & echo started; wait"]);
+        let outcome = run(&mut command, &log, Duration::from_millis(300))?;
+        fs::remove_file(&log)?;
+        assert!(matches!(outcome.ending, Ending::TimedOut(_)));
+        assert_eq!(outcome.output.trim(), "started");
+        Ok(())
+    }
+}

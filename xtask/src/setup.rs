@@ -1,0 +1,79 @@
+//! What commands need, each piece set up when it is first asked for.
+
+use std::cell::OnceCell;
+
+use anyhow::Result;
+
+use crate::browsers::{Engine, Found};
+use crate::cache::Cache;
+use crate::environment::Environment;
+use crate::npm;
+use crate::toolchain::Toolchain;
+use crate::tools::{self, Tool};
+use crate::workspace::Workspace;
+
+pub(crate) struct Setup {
+    pub(crate) workspace: Workspace,
+    pub(crate) cache: Cache,
+    toolchain: OnceCell<Toolchain>,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self { workspace: Workspace::find()?, cache: Cache::open()?, toolchain: OnceCell::new() })
+    }
+
+    /// The toolchain that builds for wasm32.
+    pub(crate) fn toolchain(&self) -> Result<&Toolchain> {
+        if let Some(toolchain) = self.toolchain.get() {
+            return Ok(toolchain);
+        }
+        let toolchain = Toolchain::for_wasm(&self.workspace, &self.cache)?;
+        Ok(self.toolchain.get_or_init(|| toolchain))
+    }
+
+    /// cargo and rustc for wasm32, wasm-bindgen and its test runner, wasm-pack.
+    pub(crate) fn wasm(&self) -> Result<Environment> {
+        let Self { workspace, cache, .. } = self;
+        let environment = self.toolchain()?.environment(workspace);
+        let bindgen = Tool::wasm_bindgen(workspace)?.folder(workspace, cache)?;
+        let pack = Tool::wasm_pack(workspace)?.folder(workspace, cache)?;
+        Ok(environment.with_path(bindgen).with_path(pack))
+    }
+
+    /// Node with the packages of the lock file.
+    pub(crate) fn node(&self) -> Result<Environment> {
+        Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
+    }
+
+    pub(crate) fn browser(&self, engine: Engine) -> Found {
+        engine.set_up(&self.workspace, &self.cache)
+    }
+
+    /// Sets everything up and lists it; `false` if a browser cannot be had.
+    pub(crate) fn everything(&self) -> Result<bool> {
+        self.wasm()?;
+        self.node()?;
+        println!("wasm      {}", self.toolchain()?.describe());
+        let mut complete = true;
+        for engine in Engine::ALL {
+            match self.browser(engine) {
+                Ok(browser) => println!("{engine:<9} {browser}"),
+                Err(missing) => {
+                    complete = false;
+                    println!("{engine:<9} missing: {missing}");
+                }
+            }
+        }
+        println!("cache     {}", self.cache.root().display());
+        tools::remove_build_products(&self.cache)?;
+        Ok(complete)
+    }
+
+    /// Shell lines for a person who wants to call cargo or wasm-pack without xtask.
+    pub(crate) fn print_environment(&self) -> Result<bool> {
+        let environment = self.wasm()?.with_path(npm::ensure(&self.workspace)?);
+        print!("{}", environment.to_shell()?);
+        Ok(true)
+    }
+}

@@ -1,0 +1,101 @@
+//! `cargo xtask test`: every suite in every engine, a table of counts, and one last line `N passed, N failed`.
+
+mod native;
+mod node_suites;
+mod report;
+pub(crate) mod types;
+mod wasm;
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::browsers::Engine;
+use crate::process::duration;
+use crate::setup::Setup;
+use crate::test::report::{Counts, Report, Verdict};
+
+/// How long one suite may take in one engine, its compilation included.
+const LIMIT: Duration = Duration::from_secs(600);
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Only these suites
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SUITE")]
+    only: Vec<Suite>,
+    /// Browser suites only in these engines
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "ENGINE")]
+    engine: Vec<Engine>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Suite {
+    /// cargo test on this machine
+    Native,
+    /// The Rust API in the browser engines
+    Wasm,
+    /// The JavaScript API of the built package, in the browser engines and in Node
+    Js,
+    /// The packed npm package in bundlers, pages, workers and Node
+    Packaging,
+    /// The type declarations
+    Types,
+    /// The playground, driven in Chromium
+    Page,
+}
+
+impl Suite {
+    const ALL: [Self; 6] = [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Page];
+}
+
+/// What one suite sees of the run.
+struct Run<'a> {
+    setup: &'a Setup,
+    engines: Vec<Engine>,
+    /// Whether all engines were asked for, and with them the ones that are no browser.
+    every_engine: bool,
+    report: Report,
+}
+
+impl Run<'_> {
+    /// Runs `suite` in `engine` and keeps what came of it. A suite that cannot even be run has failed.
+    fn suite(&mut self, suite: &str, engine: &str, work: impl FnOnce(&Setup) -> Result<Verdict>) {
+        eprint!("  {suite} {engine} ... ");
+        let start = Instant::now();
+        let verdict = work(self.setup).unwrap_or_else(|error| Verdict::broken(format!("{error:#}")));
+        eprintln!("{}, {}", verdict.counts, duration(start.elapsed()));
+        for failure in &verdict.failures {
+            eprintln!("    FAILED {failure}");
+        }
+        self.report.add(suite, engine, verdict);
+    }
+
+    /// An engine that cannot be had: skipped on a person's machine, a failure in CI.
+    fn missing(&mut self, suite: &str, engine: Engine, reason: &str) {
+        let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+        let counts =
+            if in_ci { Counts { failed: 1, ..Counts::default() } } else { Counts { skipped: 1, ..Counts::default() } };
+        eprintln!("  {suite} {engine} ... {}: {reason}", if in_ci { "FAILED" } else { "skipped" });
+        self.report.add(suite, &engine.to_string(), Verdict { counts, failures: Vec::new() });
+    }
+}
+
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let every_engine = arguments.engine.is_empty();
+    let engines = if every_engine { Engine::ALL.to_vec() } else { arguments.engine.clone() };
+    let mut run = Run { setup, engines, every_engine, report: Report::default() };
+    for suite in Suite::ALL.into_iter().filter(|suite| arguments.only.is_empty() || arguments.only.contains(suite)) {
+        match suite {
+            Suite::Native => native::run(&mut run),
+            Suite::Wasm => wasm::run(&mut run),
+            Suite::Js => node_suites::js(&mut run),
+            Suite::Packaging => node_suites::packaging(&mut run),
+            Suite::Types => types::run(&mut run),
+            Suite::Page => node_suites::page(&mut run),
+        }
+    }
+    eprintln!("  the whole output of each suite is in target/test-logs/");
+    print!("{}", run.report);
+    Ok(run.report.total().failed == 0)
+}

@@ -1,0 +1,21 @@
+//! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out.
+
+use crate::environment::Environment;
+use crate::process::{self, clear};
+use crate::test::report::Verdict;
+use crate::test::{LIMIT, Run};
+use crate::toolchain::cargo;
+
+pub(super) fn run(suites: &mut Run<'_>) {
+    suites.suite("native", "host", |setup| {
+        let workspace = &setup.workspace;
+        let log = workspace.test_log("native");
+        clear(&log)?;
+        let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+        command.args(["test", "--workspace", "--no-fail-fast"]);
+        for package in workspace.wasm_only_packages()? {
+            command.args(["--exclude", &package]);
+        }
+        Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
+    });
+}

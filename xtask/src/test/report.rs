@@ -1,0 +1,257 @@
+//! Counts of tests: read from what the runners print or write, added up, and shown as a table.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::process::{Outcome, tail};
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+/// What came of one suite in one engine.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) counts: Counts,
+    /// One text per failure, which may have several lines.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Verdict {
+    /// A suite that did not get as far as counting.
+    pub(crate) fn broken(reason: String) -> Self {
+        Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason] }
+    }
+
+    /// From the output of `cargo test`, or of wasm-bindgen-test-runner, which prints the same lines.
+    pub(crate) fn from_cargo(outcome: &Outcome) -> Self {
+        let mut counts = Counts::default();
+        for line in outcome.output.lines() {
+            if let Some(found) = result_line(line) {
+                counts += found;
+            }
+        }
+        let mut verdict = Self { counts, failures: failed_tests(&outcome.output) };
+        verdict.check(outcome);
+        verdict
+    }
+
+    /// From the file that a Node-run suite wrote; `None` if it wrote none.
+    pub(crate) fn from_node(outcome: &Outcome, written: Option<&str>) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Written {
+            passed: u64,
+            failed: u64,
+            #[serde(default)]
+            skipped: u64,
+            #[serde(default)]
+            failures: Vec<Failure>,
+        }
+        #[derive(Deserialize)]
+        struct Failure {
+            name: String,
+            #[serde(default)]
+            message: String,
+        }
+        let mut verdict = match written {
+            None => Self { counts: Counts::default(), failures: Vec::new() },
+            Some(text) => {
+                let written: Written = serde_json::from_str(text).context("the suite's report is not understood")?;
+                let Written { passed, failed, skipped, failures } = written;
+                let show = |Failure { name, message }: Failure| {
+                    let message = tail(&message, 12);
+                    if message.is_empty() { name } else { format!("{name}\n{message}") }
+                };
+                Self { counts: Counts { passed, failed, skipped }, failures: failures.into_iter().map(show).collect() }
+            }
+        };
+        verdict.check(outcome);
+        Ok(verdict)
+    }
+
+    /// Adds the failures that counts do not show: a crash, a time-out, a suite in which nothing ran.
+    pub(crate) fn check(&mut self, outcome: &Outcome) {
+        let unexplained = if !outcome.success() && self.counts.failed == 0 {
+            format!("the suite did not end well ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
+        } else if self.counts.passed + self.counts.failed == 0 {
+            format!("no test ran\n{}", tail(&outcome.output, 30))
+        } else {
+            return;
+        };
+        self.counts.failed += 1;
+        self.failures.push(unexplained);
+    }
+}
+
+/// All suites of a run.
+#[derive(Default)]
+pub(crate) struct Report {
+    rows: Vec<(String, String, Counts)>,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, suite: &str, engine: &str, verdict: Verdict) {
+        self.rows.push((suite.to_owned(), engine.to_owned(), verdict.counts));
+    }
+
+    pub(crate) fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for (_, _, counts) in &self.rows {
+            total += *counts;
+        }
+        total
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{:<12}{:<12}{:>8}{:>8}{:>9}", "suite", "engine", "passed", "failed", "skipped")?;
+        for (suite, engine, Counts { passed, failed, skipped }) in &self.rows {
+            writeln!(f, "{suite:<12}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
+        }
+        writeln!(f, "\n{}", self.total())
+    }
+}
+
+/// `test result: ok. 5 passed; 0 failed; 1 ignored; …`
+fn result_line(line: &str) -> Option<Counts> {
+    let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
+    let count = |what: &str| {
+        counts.split(';').find_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    Some(Counts { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
+}
+
+/// The sections `---- name stdout ----` and `---- name output ----` that runners print for failed tests; where there
+/// is none, the lines `test name ... FAILED`.
+fn failed_tests(output: &str) -> Vec<String> {
+    let mut sections: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut inside = false;
+    for line in output.lines() {
+        if let Some(name) = line.trim().strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----")) {
+            let name = name.trim_end_matches(" stdout").trim_end_matches(" output");
+            sections.push((name.to_owned(), Vec::new()));
+            inside = true;
+        } else if line.trim() == "failures:" || line.starts_with("test result:") {
+            inside = false;
+        } else if inside && let Some((_, lines)) = sections.last_mut() {
+            lines.push(line);
+        }
+    }
+    if sections.is_empty() {
+        let failed =
+            |line: &str| Some(line.trim().strip_prefix("test ")?.strip_suffix("... FAILED")?.trim().to_owned());
+        return output.lines().filter_map(failed).collect();
+    }
+    sections.into_iter().map(|(name, lines)| format!("{name}\n{}", head(&lines, 12))).collect()
+}
+
+fn head(lines: &[&str], most: usize) -> String {
+    let full = lines.iter().filter(|line| !line.trim().is_empty());
+    full.take(most).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::Ending;
+
+    fn ended(output: &str, ends_well: bool) -> Result<Outcome> {
+        let status = Command::new(if ends_well { "true" } else { "false" }).status()?;
+        Ok(Outcome { ending: Ending::Exited(status), output: output.to_owned() })
+    }
+
+    #[test]
+    fn results_of_several_test_binaries_are_added() -> Result<()> {
+        let output = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s\n\
+                      noise\ntest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let verdict = Verdict::from_cargo(&ended(output, true)?);
+        assert_eq!(verdict.counts, Counts { passed: 12, failed: 0, skipped: 1 });
+        assert!(verdict.failures.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_failed_test_is_shown_with_its_output() -> Result<()> {
+        let output = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nthread panicked\n  left: 1\n\n\
+                      failures:\n    a::b\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured\n";
+        let verdict = Verdict::from_cargo(&ended(output, false)?);
+        assert_eq!(verdict.counts, Counts { passed: 1, failed: 1, skipped: 0 });
+        assert_eq!(verdict.failures, ["a::b\n    thread panicked\n      left: 1"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_suite_in_which_nothing_ran_has_failed() -> Result<()> {
+        let verdict = Verdict::from_cargo(&ended("test result: ok. 0 passed; 0 failed; 0 ignored\n", true)?);
+        assert_eq!(verdict.counts.failed, 1);
+        assert!(verdict.failures.iter().any(|failure| failure.starts_with("no test ran")));
+        Ok(())
+    }
+
+    #[test]
+    fn a_crash_after_passing_tests_is_a_failure() -> Result<()> {
+        let verdict = Verdict::from_cargo(&ended("test result: ok. 3 passed; 0 failed; 0 ignored\nSIGSEGV\n", false)?);
+        assert_eq!(verdict.counts, Counts { passed: 3, failed: 1, skipped: 0 });
+        Ok(())
+    }
+
+    #[test]
+    fn a_time_out_is_a_failure_that_shows_the_end_of_the_output() -> Result<()> {
+        let outcome = Outcome { ending: Ending::TimedOut(Duration::from_secs(600)), output: "waiting\n".to_owned() };
+        let verdict = Verdict::from_node(&outcome, None)?;
+        assert_eq!(
+            verdict.failures,
+            ["the suite did not end well (stopped after the limit of 10 min 0 s)\n    waiting"]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_report_of_a_node_suite_is_read() -> Result<()> {
+        let written = r#"{"passed":2,"failed":1,"failures":[{"name":"ports close","message":"expected 1"}]}"#;
+        let verdict = Verdict::from_node(&ended("", false)?, Some(written))?;
+        assert_eq!(verdict.counts, Counts { passed: 2, failed: 1, skipped: 0 });
+        assert_eq!(verdict.failures, ["ports close\n    expected 1"]);
+        assert!(Verdict::from_node(&ended("", true)?, Some("{")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn the_last_line_is_the_total() {
+        let mut report = Report::default();
+        let verdict = |passed, skipped| Verdict { counts: Counts { passed, failed: 0, skipped }, failures: Vec::new() };
+        report.add("native", "host", verdict(3, 0));
+        report.add("js", "node", verdict(4, 0));
+        assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed"));
+        report.add("js", "webkit", verdict(0, 1));
+        assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed, 1 skipped"));
+    }
+}

@@ -1,0 +1,74 @@
+//! Suite `wasm`: the crate's own tests, compiled for wasm32, in each browser engine.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::browsers::Browser;
+use crate::environment::Environment;
+use crate::process::{self, Outcome, clear, run_ok, step};
+use crate::setup::Setup;
+use crate::test::report::Verdict;
+use crate::test::{LIMIT, Run};
+use crate::toolchain::WASM;
+
+pub(super) fn run(suites: &mut Run<'_>) {
+    let compiled = compile(suites.setup);
+    for engine in suites.engines.clone() {
+        match suites.setup.browser(engine) {
+            Err(missing) => suites.missing("wasm", engine, &missing),
+            Ok(browser) => suites.suite("wasm", &engine.to_string(), |setup| match &compiled {
+                Ok(environment) => run_in(setup, environment, &browser, &engine.to_string()),
+                Err(error) => bail!("{error:#}"),
+            }),
+        }
+    }
+}
+
+/// Compiles once for all engines, so that an engine's time is that of its tests.
+fn compile(setup: &Setup) -> Result<Environment> {
+    let workspace = &setup.workspace;
+    let environment = setup.wasm()?;
+    let log = workspace.test_log("wasm-compile");
+    clear(&log)?;
+    let mut command = cargo_test(setup, &environment, &[])?;
+    command.arg("--no-run");
+    step("wasm: compile the tests", || run_ok(&mut command, &log, LIMIT))?;
+    Ok(environment)
+}
+
+fn run_in(setup: &Setup, environment: &Environment, browser: &Browser, engine: &str) -> Result<Verdict> {
+    let workspace = &setup.workspace;
+    let log = workspace.test_log(&format!("wasm-{engine}"));
+    let capabilities = workspace.path(&format!("target/webdriver-{engine}.json"));
+    fs::write(&capabilities, serde_json::to_string_pretty(&browser.capabilities())?)?;
+    let environment = browser
+        .for_runner(environment.clone(), &capabilities)
+        // The defaults, 5 s for the driver and 20 s for the tests, are short for two busy cores.
+        .with("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
+        .with("WASM_BINDGEN_TEST_TIMEOUT", "300");
+    let attempt = || -> Result<Outcome> {
+        clear(&log)?;
+        let mut command = cargo_test(setup, &environment, browser.screen())?;
+        process::run(&mut command, &log, LIMIT)
+    };
+    let mut outcome = attempt()?;
+    // Once in a while a browser does not come up under load. No test has run then, so none is run again.
+    if !outcome.success()
+        && !outcome.output.contains("Loading page elements")
+        && !outcome.output.contains("test result")
+    {
+        outcome = attempt()?;
+    }
+    Ok(Verdict::from_cargo(&outcome))
+}
+
+/// `cargo test` for wasm, behind `prefix`, which gives a browser its screen.
+fn cargo_test(setup: &Setup, environment: &Environment, prefix: &[&str]) -> Result<Command> {
+    let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--test", "wasm"]);
+    let program = words.next().context("a command has at least one word")?;
+    let mut command = environment.command(program, &setup.workspace.root)?;
+    command.args(words);
+    Ok(command)
+}

@@ -1,0 +1,163 @@
+//! Finds a Rust toolchain that can build for wasm32: the active one, one of ours in the cache, rustup's target
+//! added to the active one, or, on Debian, the distribution's compiler with a standard library built here.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::cache::Cache;
+use crate::debian;
+use crate::environment::{Environment, find_in_path};
+use crate::process::{capture, run, step, tail};
+use crate::std_for_wasm;
+use crate::workspace::Workspace;
+
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+/// A toolchain that builds for wasm32.
+pub(crate) struct Toolchain {
+    kind: Kind,
+    pub(crate) rustc_version: String,
+}
+
+enum Kind {
+    /// The one that runs xtask.
+    Active,
+    /// A folder laid out by [`std_for_wasm`] around the compiler of Debian.
+    Debian { folder: PathBuf },
+}
+
+impl Toolchain {
+    pub(crate) fn for_wasm(workspace: &Workspace, cache: &Cache) -> Result<Self> {
+        let active = || -> Result<Option<Self>> {
+            let rustc_version = capture(rustc().arg("--version"))?;
+            Ok(has_wasm(&mut rustc())?.then_some(Self { kind: Kind::Active, rustc_version }))
+        };
+        if let Some(toolchain) = active()? {
+            return Ok(toolchain);
+        }
+        let _lock = cache.lock()?;
+        if let Some(toolchain) = Self::debian(cache)? {
+            return Ok(toolchain);
+        }
+        let rustup = add_target_with_rustup(workspace);
+        if rustup.is_ok()
+            && let Some(toolchain) = active()?
+        {
+            return Ok(toolchain);
+        }
+        let recipe = std_for_wasm::set_up(workspace, cache);
+        if recipe.is_ok()
+            && let Some(toolchain) = Self::debian(cache)?
+        {
+            return Ok(toolchain);
+        }
+        let reason = |result: Result<()>| match result {
+            Ok(()) => "it ended well, and the target is still not there".to_owned(),
+            Err(error) => format!("{error:#}"),
+        };
+        bail!(
+            "no toolchain here builds for {WASM}\n\
+             - the active one is {}, without that target\n\
+             - `rustup target add {WASM}`: {}\n\
+             - Debian's compiler: {}\n\
+             Get it with rustup (https://rustup.rs) and `rustup target add {WASM}`, \
+             or on Debian as root with `apt-get install {}` and this command again.",
+            capture(rustc().arg("--version"))?,
+            reason(rustup),
+            reason(recipe),
+            std_for_wasm::PACKAGES.join(" "),
+        )
+    }
+
+    fn debian(cache: &Cache) -> Result<Option<Self>> {
+        let Some(folder) = std_for_wasm::finished(cache) else { return Ok(None) };
+        let rustc_version = capture(Command::new(folder.join("bin/rustc")).arg("--version"))?;
+        Ok(Some(Self { kind: Kind::Debian { folder }, rustc_version }))
+    }
+
+    /// What to tell a person about it.
+    pub(crate) fn describe(&self) -> String {
+        match &self.kind {
+            Kind::Active => format!("{} (the active toolchain)", self.rustc_version),
+            Kind::Debian { folder } => format!("{} (Debian's, with std in {})", self.rustc_version, folder.display()),
+        }
+    }
+
+    /// Makes `cargo`, `rustc` and what calls them use this toolchain.
+    pub(crate) fn environment(&self, workspace: &Workspace) -> Environment {
+        let environment = Environment::default().with("CARGO_TARGET_DIR", workspace.wasm_target());
+        match &self.kind {
+            Kind::Active => environment,
+            Kind::Debian { folder } => environment
+                .with_path(folder.join("bin"))
+                .with("CARGO", folder.join("bin/cargo"))
+                .with("RUSTC", folder.join("bin/rustc"))
+                .with("RUSTDOC", folder.join("bin/rustdoc"))
+                // clippy-driver is a compiler of its own and asks this variable where the standard library is.
+                .with("SYSROOT", folder)
+                // Set by `cargo run` for the toolchain that runs xtask; its libraries are not this compiler's.
+                .without("LD_LIBRARY_PATH")
+                .without("RUSTUP_TOOLCHAIN"),
+        }
+    }
+
+    /// The program and first argument that run clippy; an error says how to get it.
+    pub(crate) fn clippy(&self, workspace: &Workspace) -> Result<Vec<OsString>> {
+        match &self.kind {
+            Kind::Active => {
+                if capture(Command::new(cargo()).args(["clippy", "--version"])).is_err() {
+                    bail!("the active toolchain has no clippy; get it with `rustup component add clippy`");
+                }
+                Ok(vec![cargo(), "clippy".into()])
+            }
+            Kind::Debian { .. } => {
+                // By its full path: `cargo clippy` would find rustup's proxy in ~/.cargo/bin first.
+                let program = Path::new("/usr/bin/cargo-clippy");
+                if !program.exists() && debian::can_install() {
+                    debian::install("clippy for wasm", &["rust-web-clippy"], &workspace.log("apt"))?;
+                }
+                if !program.exists() {
+                    bail!(
+                        "clippy of Debian's compiler is missing; get it as root with `apt-get install rust-web-clippy`"
+                    );
+                }
+                Ok(vec![program.into(), "clippy".into()])
+            }
+        }
+    }
+}
+
+/// The cargo that runs xtask.
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn rustc() -> Command {
+    Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
+/// Whether this compiler's sysroot holds a standard library for wasm32.
+pub(crate) fn has_wasm(rustc: &mut Command) -> Result<bool> {
+    let folder = PathBuf::from(capture(rustc.args(["--print", "target-libdir", "--target", WASM]))?);
+    let Ok(entries) = folder.read_dir() else { return Ok(false) };
+    Ok(entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-")))
+}
+
+fn add_target_with_rustup(workspace: &Workspace) -> Result<()> {
+    if find_in_path("rustup").is_none() {
+        bail!("rustup is not installed");
+    }
+    let log = workspace.log("rustup");
+    let outcome = step(&format!("wasm target: rustup target add {WASM}"), || {
+        run(Command::new("rustup").args(["target", "add", WASM]), &log, Duration::from_secs(180))
+    })?;
+    if !outcome.success() {
+        bail!("{} ({})", tail(&outcome.output, 1).trim(), outcome.describe());
+    }
+    Ok(())
+}

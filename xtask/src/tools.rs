@@ -1,0 +1,130 @@
+//! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver. One in PATH is used when its
+//! version fits; else one in the cache; else it is installed there by cargo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::cache::Cache;
+use crate::environment::{Environment, find_in_path};
+use crate::process::{capture, run_ok, step};
+use crate::toolchain::cargo;
+use crate::workspace::Workspace;
+
+pub(crate) struct Tool {
+    /// The crate that has it.
+    krate: &'static str,
+    /// Its programs; the first one is asked for its version.
+    programs: &'static [&'static str],
+    version: String,
+    /// Whether a newer version does as well.
+    newer_is_fine: bool,
+}
+
+impl Tool {
+    /// wasm-bindgen's program and its library must be of one version, the one in Cargo.lock.
+    pub(crate) fn wasm_bindgen(workspace: &Workspace) -> Result<Self> {
+        Ok(Self {
+            krate: "wasm-bindgen-cli",
+            programs: &["wasm-bindgen", "wasm-bindgen-test-runner"],
+            version: workspace.locked_version("wasm-bindgen")?,
+            newer_is_fine: false,
+        })
+    }
+
+    pub(crate) fn wasm_pack(workspace: &Workspace) -> Result<Self> {
+        let version = workspace.matrix()?.tools.wasm_pack;
+        Ok(Self { krate: "wasm-pack", programs: &["wasm-pack"], version, newer_is_fine: true })
+    }
+
+    pub(crate) fn geckodriver(workspace: &Workspace) -> Result<Self> {
+        let version = workspace.matrix()?.tools.geckodriver;
+        Ok(Self { krate: "geckodriver", programs: &["geckodriver"], version, newer_is_fine: true })
+    }
+
+    /// The folder of its programs, which are installed if they are nowhere.
+    pub(crate) fn folder(&self, workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+        if let Some(folder) = self.in_path() {
+            return Ok(folder);
+        }
+        let root = cache.path(format!("tools/{}-{}", self.krate, self.version));
+        let folder = root.join("bin");
+        if self.complete(&folder) {
+            return Ok(folder);
+        }
+        let _lock = cache.lock()?;
+        if !self.complete(&folder) {
+            step(&format!("{} {}: cargo install", self.krate, self.version), || self.install(workspace, cache, &root))?;
+        }
+        Ok(folder)
+    }
+
+    fn complete(&self, folder: &Path) -> bool {
+        self.programs.iter().all(|program| folder.join(program).is_file())
+    }
+
+    fn in_path(&self) -> Option<PathBuf> {
+        let folder = find_in_path(self.programs.first()?)?.parent()?.to_path_buf();
+        let said = capture(Command::new(folder.join(self.programs.first()?)).arg("--version")).ok()?;
+        let found = version_in(&said)?;
+        let fits = found == self.version || (self.newer_is_fine && numbers(found) > numbers(&self.version));
+        (fits && self.complete(&folder)).then_some(folder)
+    }
+
+    fn install(&self, workspace: &Workspace, cache: &Cache, root: &Path) -> Result<()> {
+        // One folder of build products for all tools: they have many dependencies in common.
+        let products = cache.path("tools/build");
+        let mut command = Environment::default()
+            .with("CARGO_TARGET_DIR", &products)
+            // They run for seconds and are built on fresh machines: building fast matters more than running fast.
+            .with("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+            .with("CARGO_PROFILE_RELEASE_LTO", "off")
+            .with("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+            .with("CARGO_PROFILE_RELEASE_DEBUG", "0")
+            .command(&cargo().to_string_lossy(), cache.root())?;
+        command.args(["install", self.krate, "--version", &self.version, "--root"]).arg(root);
+        run_ok(&mut command, &workspace.log(&format!("install-{}", self.krate)), Duration::from_secs(1500))
+            .with_context(|| format!("get it with `cargo install {} --version {}`", self.krate, self.version))?;
+        Ok(())
+    }
+}
+
+/// Drops what `cargo install` left over, once all tools are there.
+pub(crate) fn remove_build_products(cache: &Cache) -> Result<()> {
+    let products = cache.path("tools/build");
+    if products.exists() {
+        fs::remove_dir_all(&products)?;
+    }
+    Ok(())
+}
+
+/// The first word of `text` that looks like a version.
+fn version_in(text: &str) -> Option<&str> {
+    text.split([' ', '\n', '(', ')']).find(|word| word.contains('.') && numbers(word).is_some())
+}
+
+fn numbers(version: &str) -> Option<Vec<u32>> {
+    let release = version.split(['-', '+']).next()?;
+    release.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_found_in_what_programs_say() {
+        assert_eq!(version_in("wasm-bindgen 0.2.130"), Some("0.2.130"));
+        assert_eq!(version_in("geckodriver 0.36.0 (c3ae2f2f1e51 2026-02-25)\n\nThe source"), Some("0.36.0"));
+        assert_eq!(version_in("no version here."), None);
+    }
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert!(numbers("0.10.0") > numbers("0.9.9"));
+        assert_eq!(numbers("1.2.0-rc.1"), numbers("1.2.0"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Where things are in the repository, and what its manifests say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::process::capture;
+use crate::toolchain::cargo;
+
+/// The repository's root folder; every other path is derived from it.
+#[derive(Clone)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+}
+
+impl Workspace {
+    /// The repository that this xtask was built from.
+    pub(crate) fn find() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = manifest.parent().context("xtask is not inside a workspace")?;
+        Ok(Self { root: root.to_path_buf() })
+    }
+
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// Build products of the wasm toolchain. They have a folder of their own because that toolchain may be another
+    /// one than the host's, and two compilers in one folder make each other's work stale.
+    pub(crate) fn wasm_target(&self) -> PathBuf {
+        self.path("target/wasm")
+    }
+
+    /// The full output of one step of a command.
+    pub(crate) fn log(&self, name: &str) -> PathBuf {
+        self.path("target/logs").join(format!("{name}.log"))
+    }
+
+    /// The full output of one test suite.
+    pub(crate) fn test_log(&self, name: &str) -> PathBuf {
+        self.path("target/test-logs").join(format!("{name}.log"))
+    }
+
+    pub(crate) fn read(&self, relative: &str) -> Result<String> {
+        fs::read_to_string(self.path(relative)).with_context(|| format!("cannot read {relative}"))
+    }
+
+    /// The members that only build for wasm32: the one that becomes the npm package, and those that say so with
+    /// `[package.metadata.xtask] wasm-only = true`.
+    pub(crate) fn wasm_only_packages(&self) -> Result<Vec<String>> {
+        let mut command = Environment::default().command(&cargo().to_string_lossy(), &self.root)?;
+        command.args(["metadata", "--no-deps", "--format-version", "1"]);
+        let metadata: Value = serde_json::from_str(&capture(&mut command)?).context("cargo metadata")?;
+        let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
+        let is_wasm_only = |package: &&Value| {
+            let says_so = package.pointer("/metadata/xtask/wasm-only").and_then(Value::as_bool);
+            let manifest = package.get("manifest_path").and_then(Value::as_str).map(Path::new);
+            says_so == Some(true) || manifest == Some(&package_of_npm)
+        };
+        let name = |package: &Value| Some(package.get("name")?.as_str()?.to_owned());
+        let packages =
+            metadata.get("packages").and_then(Value::as_array).context("cargo metadata lists no packages")?;
+        Ok(packages.iter().filter(is_wasm_only).filter_map(name).collect())
+    }
+
+    pub(crate) fn matrix(&self) -> Result<Matrix> {
+        toml::from_str(&self.read("wasm-pack.toml")?).context("wasm-pack.toml is not understood")
+    }
+
+    /// The version of `name` in Cargo.lock.
+    pub(crate) fn locked_version(&self, name: &str) -> Result<String> {
+        locked_version(&self.read("Cargo.lock")?, name)?.with_context(|| format!("Cargo.lock has no package `{name}`"))
+    }
+}
+
+/// wasm-pack.toml.
+#[derive(Deserialize)]
+pub(crate) struct Matrix {
+    pub(crate) build: Build,
+    pub(crate) entry: Vec<Entry>,
+    pub(crate) size: Size,
+    pub(crate) tools: Tools,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Build {
+    #[serde(rename = "crate")]
+    pub(crate) krate: String,
+    pub(crate) profile: String,
+    pub(crate) target: String,
+    pub(crate) wasm_opt: Vec<String>,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) output: String,
+    pub(crate) wasm: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Size {
+    pub(crate) files: Vec<String>,
+    pub(crate) gzip_budget: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Tools {
+    pub(crate) wasm_pack: String,
+    pub(crate) geckodriver: String,
+}
+
+fn locked_version(lock: &str, name: &str) -> Result<Option<String>> {
+    #[derive(Deserialize)]
+    struct Lock {
+        #[serde(default)]
+        package: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        version: String,
+    }
+    let lock: Lock = toml::from_str(lock).context("Cargo.lock is not understood")?;
+    Ok(lock.package.into_iter().find(|package| package.name == name).map(|package| package.version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_looked_up_by_exact_name() -> Result<()> {
+        let lock = "version = 4\n[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"1.0.0\"\n\
+                    [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\n";
+        assert_eq!(locked_version(lock, "wasm-bindgen")?.as_deref(), Some("0.2.130"));
+        assert_eq!(locked_version(lock, "wasm")?, None);
+        Ok(())
+    }
+
+    #[test]
+    fn the_matrix_of_the_repository_is_understood() -> Result<()> {
+        let matrix = Workspace::find()?.matrix()?;
+        assert!(matrix.size.gzip_budget > 0);
+        assert!(matrix.entry.iter().any(|entry| entry.output == "portway.js"));
+        Ok(())
+    }
+}
