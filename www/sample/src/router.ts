@@ -1,0 +1,25 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** The current path. Links inside the app change it without loading the page again. */
+export function usePath(): string {
+  const [path, setPath] = useState(location.pathname);
+
+  useEffect(() => {
+    const update = () => setPath(location.pathname);
+    const follow = (event: MouseEvent) => {
+      const link = (event.target as Element).closest("a");
+      if (!link?.getAttribute("href")?.startsWith("/")) return;
+      event.preventDefault();
+      history.pushState(null, "", link.getAttribute("href"));
+      update();
+    };
+    addEventListener("popstate", update);
+    document.addEventListener("click", follow);
+    return () => {
+      removeEventListener("popstate", update);
+      document.removeEventListener("click", follow);
+    };
+  }, []);
+
+  return path;
+}

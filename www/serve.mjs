@@ -1,0 +1,92 @@
+// Serves the built playground: `node www/serve.mjs --port 8080`. Without a port the system chooses one.
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const dist = fileURLToPath(new URL("dist", import.meta.url));
+
+const types = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+};
+
+// The page runs its own scripts only. Its compiler is wasm, started from a blob in the build worker.
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval' blob:",
+  "worker-src 'self' blob:",
+  // Sizes of panes and places of rows are style attributes.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+// The preview runs the user's bundle from a blob and has no network: its files come by calls to the page.
+const previewPolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval' blob:",
+  "style-src 'unsafe-inline'",
+  "img-src data: blob:",
+  "font-src data:",
+  "media-src data: blob:",
+  "frame-ancestors 'self'",
+].join("; ");
+
+/** Starts the server; resolves to it and its address. */
+export async function serve(port = 0) {
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return { server, url: `http://127.0.0.1:${server.address().port}/` };
+}
+
+async function answer(request, response) {
+  const file = fileOf(request.url);
+  const stats = file && (await stat(file).catch(() => undefined));
+  if (!stats?.isFile()) {
+    response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("Not found\n");
+    return;
+  }
+  response.writeHead(200, {
+    "Content-Type": types[extname(file)] ?? "application/octet-stream",
+    "Content-Length": stats.size,
+    "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy : pagePolicy,
+    // The sandboxed preview has no origin, so its module scripts are cross-origin requests.
+    "Access-Control-Allow-Origin": "*",
+    // Names under assets/ carry a hash of their contents.
+    "Cache-Control": file.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+  });
+  if (request.method === "HEAD") response.end();
+  else createReadStream(file).on("error", () => response.destroy()).pipe(response);
+}
+
+/** The file for an address, never one outside the folder. */
+function fileOf(address) {
+  try {
+    const path = decodeURIComponent(new URL(address, "http://localhost").pathname);
+    const file = normalize(join(dist, path.endsWith("/") ? `${path}index.html` : path));
+    return file.startsWith(dist + sep) ? file : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
+  const { url } = await serve(Number(values.port));
+  console.log(`Portway playground: ${url}`);
+}

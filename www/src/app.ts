@@ -1,0 +1,185 @@
+import { css, html, LitElement } from "lit";
+import "./bottom-panel";
+import { controls } from "./controls-style";
+import "./editor";
+import "./file-list";
+import * as icons from "./icons";
+import "./preview-pane";
+import "./splitter";
+import "./status-bar";
+import { Watch } from "./store";
+import { theme, toggleTheme } from "./theme";
+import { workspace } from "./workspace";
+
+const KEY = "portway-layout";
+const SIDES = { files: 190, preview: 460, panel: 230 };
+const LEAST = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
+
+/** The frame of the playground: where the panes are, how they are sized, and the keys that work everywhere. */
+class App extends LitElement {
+  static override properties = { sizes: { state: true } };
+
+  static override styles = [
+    controls,
+    css`
+      :host {
+        display: flex;
+        flex-direction: column;
+        height: 100vh;
+        height: 100dvh;
+        overflow: hidden;
+      }
+
+      header {
+        display: flex;
+        flex: none;
+        align-items: center;
+        gap: 8px;
+        height: 46px;
+        padding: 0 12px;
+        background: var(--surface);
+        border-bottom: 1px solid var(--line);
+      }
+
+      h1 {
+        margin: 0 4px 0 2px;
+        font-size: 15px;
+        font-weight: 650;
+        letter-spacing: -0.01em;
+        white-space: nowrap;
+      }
+
+      h1 span {
+        font-weight: 400;
+        color: var(--muted);
+      }
+
+      kbd {
+        padding: 0 5px;
+        font: 11px/16px var(--sans);
+        border: 1px solid color-mix(in srgb, currentColor 40%, transparent);
+        border-radius: 4px;
+      }
+
+      main {
+        display: flex;
+        flex: 1;
+        flex-direction: column;
+        min-height: 0;
+      }
+
+      .panes {
+        display: flex;
+        flex: 1;
+        min-height: 0;
+      }
+
+      pw-files,
+      pw-preview,
+      pw-panel {
+        flex: none;
+      }
+
+      pw-editor {
+        flex: 1;
+      }
+
+      @media (max-width: 760px) {
+        kbd,
+        h1 span {
+          display: none;
+        }
+      }
+    `,
+  ];
+
+  declare sizes: typeof SIDES;
+
+  constructor() {
+    super();
+    this.sizes = { ...SIDES, ...savedSizes() };
+    new Watch(this, theme);
+    addEventListener("resize", () => this.requestUpdate());
+    addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  override render() {
+    const dark = theme.value === "dark";
+    const { files, preview, panel } = this.#fitted();
+    return html`
+      <header>
+        <img src=${new URL("./icon.svg", import.meta.url).href} alt="" width="24" height="24" />
+        <h1>Portway <span>playground</span></h1>
+        <span class="spacer"></span>
+        <button title="Put the sample project back" @click=${() => workspace.reset()}>${icons.restore}Reset</button>
+        <button class="icon" title="Switch to ${dark ? "light" : "dark"} colours"
+          aria-label="Switch to ${dark ? "light" : "dark"} colours" @click=${toggleTheme}>
+          ${dark ? icons.sun : icons.moon}
+        </button>
+        <button class="primary" aria-keyshortcuts="Control+S Meta+S" @click=${() => workspace.buildNow()}>
+          ${icons.play}Build <kbd>${navigator.userAgent.includes("Mac") ? "⌘S" : "Ctrl S"}</kbd>
+        </button>
+      </header>
+      <main>
+        <div class="panes">
+          <pw-files role="region" aria-label="Files" style="width: ${files}px"></pw-files>
+          ${this.#splitter("files", "Width of the file list", files, LEAST.files, 400)}
+          <pw-editor role="region" aria-label="Editor"></pw-editor>
+          ${this.#splitter("preview", "Width of the preview", preview, LEAST.preview, innerWidth - files - LEAST.editor, true)}
+          <pw-preview role="region" aria-label="Preview" style="width: ${preview}px"></pw-preview>
+        </div>
+        ${this.#splitter("panel", "Height of the console and messages", panel, LEAST.panel, innerHeight - LEAST.work - 90, true)}
+        <pw-panel role="region" aria-label="Console and messages" style="height: ${panel}px"></pw-panel>
+      </main>
+      <pw-status></pw-status>
+    `;
+  }
+
+  #splitter(pane: keyof typeof SIDES, label: string, value: number, min: number, max: number, reverse = false) {
+    const resize = ({ detail }: CustomEvent<number>) => {
+      this.sizes = { ...this.sizes, [pane]: detail };
+      localStorage.setItem(KEY, JSON.stringify(this.sizes));
+    };
+    return html`<pw-splitter orientation=${pane === "panel" ? "horizontal" : "vertical"} label=${label}
+      .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
+  }
+
+  /** The wished sizes, made smaller where the window has not got the room. */
+  #fitted(): typeof SIDES {
+    const files = Math.min(this.sizes.files, Math.max(LEAST.files, innerWidth * 0.25));
+    const preview = Math.min(this.sizes.preview, Math.max(LEAST.preview, innerWidth - files - Math.max(LEAST.editor, innerWidth * 0.35)));
+    const panel = Math.min(this.sizes.panel, Math.max(LEAST.panel, innerHeight * 0.45));
+    return { files, preview, panel };
+  }
+
+  #key(event: KeyboardEvent): void {
+    const command = event.ctrlKey || event.metaKey;
+    if (command && event.key.toLowerCase() === "s") void workspace.buildNow();
+    else if (command && event.code === "Backquote") this.#focus("pw-panel");
+    else if (event.key === "F6") this.#focusNext(event.shiftKey ? -1 : 1);
+    else return;
+    event.preventDefault();
+  }
+
+  /** F6 walks from pane to pane, as in other desktop applications. */
+  #focusNext(step: number): void {
+    const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
+    const focused = this.shadowRoot?.activeElement?.localName ?? "";
+    const at = panes.indexOf(focused);
+    this.#focus(panes[(at === -1 && step < 0 ? 0 : at + step + panes.length) % panes.length] ?? "pw-editor");
+  }
+
+  #focus(pane: string): void {
+    this.renderRoot.querySelector<HTMLElement>(pane)?.focus();
+  }
+}
+
+function savedSizes(): Partial<typeof SIDES> {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<typeof SIDES>;
+  } catch {
+    return {};
+  }
+}
+
+customElements.define("pw-app", App);

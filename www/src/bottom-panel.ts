@@ -1,0 +1,126 @@
+import { css, html, LitElement } from "lit";
+import "./console-panel";
+import { controls } from "./controls-style";
+import * as icons from "./icons";
+import "./message-list";
+import { Watch } from "./store";
+import { workspace } from "./workspace";
+
+const TABS = ["console", "messages"] as const;
+type Tab = (typeof TABS)[number];
+
+/** Console and message list, one in sight at a time. */
+class BottomPanel extends LitElement {
+  static override properties = { shown: { state: true } };
+
+  static override styles = [
+    controls,
+    css`
+      :host {
+        display: flex;
+        flex-direction: column;
+        min-height: 0;
+        background: var(--surface);
+      }
+
+      [role="tablist"] {
+        display: flex;
+        align-self: stretch;
+        gap: 2px;
+      }
+
+      [role="tab"] {
+        height: 100%;
+        border-radius: 0;
+        border: 0;
+        border-bottom: 2px solid transparent;
+        color: var(--muted);
+      }
+
+      [role="tab"][aria-selected="true"] {
+        color: var(--text);
+        font-weight: 600;
+        border-bottom-color: var(--accent);
+      }
+
+      [role="tab"]:focus-visible {
+        outline-offset: -3px;
+      }
+
+      .count {
+        min-width: 20px;
+        padding: 0 6px;
+        font-size: 11px;
+        font-weight: 400;
+        line-height: 17px;
+        color: var(--muted);
+        background: var(--hover);
+        border-radius: 9px;
+      }
+
+      .count[data-errors] {
+        color: var(--error);
+        background: var(--error-bg);
+      }
+
+      [role="tabpanel"] {
+        flex: 1;
+        min-height: 0;
+      }
+
+      [hidden] {
+        display: none;
+      }
+    `,
+  ];
+
+  declare shown: Tab;
+
+  constructor() {
+    super();
+    this.shown = "console";
+    new Watch(this, workspace.console.entries, workspace.messages.rows);
+  }
+
+  override render() {
+    const entries = workspace.console.entries.value;
+    const errors = entries.filter(({ level }) => level === "error").length;
+    const printed = entries.filter(({ level }) => level !== "system").length;
+    return html`
+      <div class="bar">
+        <div role="tablist" aria-label="Console and messages" @keydown=${this.#step}>
+          ${this.#tab("console", "Console", printed, errors > 0)}
+          ${this.#tab("messages", "Messages", workspace.messages.total, false)}
+        </div>
+        <span class="spacer"></span>
+        ${this.shown === "console"
+          ? html`<button @click=${() => workspace.console.clear()}>${icons.clear}Clear</button>`
+          : ""}
+      </div>
+      <pw-console role="tabpanel" aria-label="Console" tabindex="0" ?hidden=${this.shown !== "console"}></pw-console>
+      <pw-messages role="tabpanel" aria-label="Messages" ?hidden=${this.shown !== "messages"}></pw-messages>
+    `;
+  }
+
+  #tab(name: Tab, label: string, count: number, errors: boolean) {
+    const selected = this.shown === name;
+    return html`<button role="tab" id=${name} aria-selected=${selected} tabindex=${selected ? 0 : -1}
+      @click=${() => (this.shown = name)}>
+      ${label} <span class="count" ?data-errors=${errors}>${count}</span>
+    </button>`;
+  }
+
+  readonly #step = async (event: KeyboardEvent) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    this.shown = this.shown === "console" ? "messages" : "console";
+    await this.updateComplete;
+    this.focus();
+  };
+
+  override focus(): void {
+    this.renderRoot.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+  }
+}
+
+customElements.define("pw-panel", BottomPanel);

@@ -1,0 +1,21 @@
+import type { PreviewFrameApi, PreviewHostApi } from "portway";
+
+/** `config` of `build`, as this playground's worker understands it. */
+export interface BuildConfig {
+  /** Folder of the project in the file system. */
+  readonly root: string;
+  /** Folder of files that are copied as they are, relative to the root. */
+  readonly public: string;
+  /** Names in the project's code, and what they are replaced by. */
+  readonly define: Record<string, string>;
+}
+
+/** What the preview's frame serves: the shipped boundary, and walking its history. */
+export interface FrameApi extends PreviewFrameApi {
+  traverse: { params: { delta: number }; result: null };
+}
+
+/** What the page serves to the preview's frame: the shipped boundary, and a word before the document goes. */
+export interface HostApi extends PreviewHostApi {
+  leave: { result: null };
+}

@@ -1,0 +1,148 @@
+import { attachFS, fs, type FileSystem, type RPC } from "@zenfs/core";
+import {
+  type BuildHostApi,
+  type BuildOutput,
+  type BuildWorkerApi,
+  CallError,
+  type Diagnostic,
+  JSONRPCPeer,
+  RPCError,
+  wiggum,
+  workerTransport,
+} from "portway";
+import type { BuildConfig } from "./boundaries";
+import type { ConsoleLog } from "./console-log";
+import type { MessageLog } from "./message-log";
+import { DIST, filesBelow, ROOT } from "./project";
+import { Store } from "./store";
+
+export interface BuildState {
+  readonly status: "starting" | "building" | "ready" | "failed";
+  readonly text: string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const ENTRY = "src/main.tsx";
+const CONFIG: BuildConfig = {
+  root: ROOT,
+  public: "public",
+  // The frame's own address is that of its runtime; the app sees the address that the preview shows.
+  define: {
+    location: "previewLocation",
+    "window.location": "previewLocation",
+    history: "previewHistory",
+    "window.history": "previewHistory",
+  },
+};
+/** The first build waits for the compiler, which takes seconds on a slow machine. */
+const TIMEOUT = 60_000;
+
+/**
+ * The page's end of the build worker.
+ *
+ * Two protocols share the one worker: ours, and that of ZenFS, by which the worker reads the
+ * project. Neither knows of the other.
+ */
+export class BuildClient {
+  readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: [] });
+  /** Requests of the worker to our file system so far. */
+  readonly reads = new Store(0);
+  readonly #messages: MessageLog;
+  readonly #console: ConsoleLog;
+  #fileSystem: FileSystem | undefined;
+  #worker: Worker | undefined;
+  #peer: JSONRPCPeer<BuildWorkerApi, BuildHostApi> | undefined;
+  #running: AbortController | undefined;
+
+  constructor(messages: MessageLog, console: ConsoleLog) {
+    this.#messages = messages;
+    this.#console = console;
+  }
+
+  start(fileSystem: FileSystem): void {
+    this.#fileSystem = fileSystem;
+    const worker = new Worker(new URL("./build-worker.ts", import.meta.url), { type: "module", name: "build" });
+    // ZenFS types its channels after Node's, which a browser's worker fits at run time only.
+    attachFS(worker as unknown as RPC.Channel, fileSystem);
+    worker.addEventListener("message", (event: MessageEvent<{ _zenfs?: boolean } | undefined>) => {
+      if (event.data?._zenfs) this.reads.set(this.reads.value + 1);
+    });
+    worker.addEventListener("error", (event) => this.#lose(event.message || "The build worker could not start"));
+
+    const transport = this.#messages.watch("build", workerTransport(worker));
+    const peer = new JSONRPCPeer<BuildWorkerApi, BuildHostApi>(transport, { timeout: TIMEOUT });
+    peer.onNotify("buildProgress", ({ phase, file }) => {
+      if (this.#running) this.#set("building", file ? `${phase} ${file}` : phase);
+    });
+    peer.onNotify("buildWarning", (warning) => this.#console.addDiagnostic("warn", "Build warning", warning));
+    this.#worker = worker;
+    this.#peer = peer;
+  }
+
+  /** Builds and stores the output; true if it is new and good. A later call makes an earlier one void. */
+  async build(): Promise<boolean> {
+    this.#running?.abort(new DOMException("superseded by a newer build", "AbortError"));
+    const running = new AbortController();
+    this.#running = running;
+    const started = performance.now();
+    this.#set("building", this.state.value.status === "starting" ? "Starting the compiler" : "Building");
+    try {
+      if (!this.#worker && this.#fileSystem) this.start(this.#fileSystem);
+      const params = { entry: ENTRY, config: CONFIG };
+      const result = await this.#peer?.request("build", params, { signal: running.signal });
+      if (!result || running.signal.aborted) return false;
+      await store(result.output);
+      if (running.signal.aborted) return false;
+      const size = result.output.reduce((sum, { contents, bytes }) => sum + (bytes?.byteLength ?? contents.length), 0);
+      const took = Math.round(performance.now() - started);
+      this.#set("ready", `Built ${result.output.length} files, ${Math.ceil(size / 1024)} KB in ${took} ms`);
+      return true;
+    } catch (error) {
+      if (!running.signal.aborted) this.#fail(error);
+      return false;
+    } finally {
+      if (this.#running === running) this.#running = undefined;
+    }
+  }
+
+  #fail(error: unknown): void {
+    const diagnostics = diagnosticsOf(error);
+    const code = error instanceof RPCError ? ` (${error.code})` : "";
+    const name = error instanceof RPCError && error.code === wiggum.BUILD_FAILED ? "BUILD_FAILED" : "Build error";
+    for (const diagnostic of diagnostics) this.#console.addDiagnostic("error", `${name}${code}`, diagnostic);
+    const count = diagnostics.length === 1 ? "1 error" : `${diagnostics.length} errors`;
+    this.#set("failed", `Build failed: ${count}`, diagnostics);
+    // A compiler that does not answer is replaced, so that the next build has a chance.
+    if (error instanceof CallError && error.reason === "timeout") this.#lose("The build worker did not answer");
+  }
+
+  #lose(message: string): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#peer?.destroy();
+    this.#peer = undefined;
+    this.#console.add("error", message);
+    this.#set("failed", message, [{ message }]);
+  }
+
+  #set(status: BuildState["status"], text: string, diagnostics: readonly Diagnostic[] = []): void {
+    // While a build runs the errors of the last one stay in sight.
+    this.state.set({ status, text, diagnostics: status === "building" ? this.state.value.diagnostics : diagnostics });
+  }
+}
+
+function diagnosticsOf(error: unknown): readonly Diagnostic[] {
+  if (error instanceof RPCError && Array.isArray(error.data)) return error.data as Diagnostic[];
+  return [{ message: error instanceof Error ? error.message : String(error) }];
+}
+
+/** The output folder holds exactly what the newest build made. */
+async function store(output: readonly BuildOutput[]): Promise<void> {
+  const wanted = new Set(output.map(({ path }) => `${DIST}${path}`));
+  for (const old of await filesBelow(DIST)) if (!wanted.has(old)) await fs.promises.rm(old);
+  for (const { path, contents, bytes } of output) {
+    const full = `${DIST}${path}`;
+    await fs.promises.mkdir(full.slice(0, full.lastIndexOf("/")), { recursive: true });
+    await fs.promises.writeFile(full, bytes ?? contents);
+  }
+}

@@ -1,0 +1,21 @@
+import type { Message } from "esbuild-wasm";
+import type { Diagnostic } from "portway";
+
+/** A message of the compiler, or any failure, as it crosses to the page. */
+export function toDiagnostic(problem: unknown): Diagnostic {
+  if (!isMessage(problem)) return { message: problem instanceof Error ? problem.message : String(problem) };
+  const { text, location } = problem;
+  if (!location) return { message: text };
+  return {
+    message: text,
+    file: location.file,
+    line: location.line,
+    column: location.column,
+    length: location.length,
+    snippet: location.lineText,
+  };
+}
+
+function isMessage(problem: unknown): problem is Message {
+  return typeof problem === "object" && problem !== null && "text" in problem && "location" in problem;
+}

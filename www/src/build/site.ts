@@ -1,0 +1,25 @@
+import { fs } from "@zenfs/core";
+import type { BuildOutput } from "portway";
+
+/** The project's index.html with its entry replaced by the bundle, and the bundle's styles linked. */
+export function renderIndex(page: string, entry: string, bundle: readonly BuildOutput[]): BuildOutput {
+  let html = page.replaceAll(`"/${entry}"`, '"/main.js"').replaceAll(`"./${entry}"`, '"/main.js"');
+  if (bundle.some(({ path }) => path === "/main.css")) {
+    const link = '<link rel="stylesheet" href="/main.css" />';
+    html = html.includes("</head>") ? html.replace("</head>", `${link}</head>`) : link + html;
+  }
+  return { path: "/index.html", contents: html };
+}
+
+/** Files that need no compiler, at the addresses they have below the folder. */
+export async function collectPublicFiles(folder: string, prefix = ""): Promise<BuildOutput[]> {
+  const names = await fs.promises.readdir(folder + prefix).catch(() => []);
+  const found: BuildOutput[] = [];
+  for (const name of names) {
+    const path = `${prefix}/${name}`;
+    const stats = await fs.promises.stat(folder + path);
+    if (stats.isDirectory()) found.push(...(await collectPublicFiles(folder, path)));
+    else found.push({ path, contents: "", bytes: new Uint8Array(await fs.promises.readFile(folder + path)) });
+  }
+  return found;
+}

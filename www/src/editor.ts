@@ -1,0 +1,179 @@
+import { setDiagnostics, type Diagnostic as EditorDiagnostic } from "@codemirror/lint";
+import { EditorState, type Text } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { css, html, LitElement, nothing } from "lit";
+import type { Diagnostic } from "portway";
+import { controls } from "./controls-style";
+import { editorSetup } from "./editor-setup";
+import * as icons from "./icons";
+import { Watch } from "./store";
+import { workspace } from "./workspace";
+
+/** The open file. Each file keeps its own history and cursor while another one is shown. */
+class Editor extends LitElement {
+  static override styles = [
+    controls,
+    css`
+      :host {
+        display: flex;
+        flex-direction: column;
+        min-width: 0;
+        min-height: 0;
+        background: var(--surface);
+      }
+
+      .path {
+        padding-left: 6px;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+      }
+
+      .path b {
+        font-weight: 600;
+      }
+
+      .text {
+        flex: 1;
+        min-height: 0;
+      }
+
+      .banner {
+        flex: none;
+        justify-content: flex-start;
+        align-items: flex-start;
+        gap: 8px;
+        padding: 8px 12px;
+        text-align: left;
+        color: var(--error);
+        background: var(--error-bg);
+        border: 0;
+        border-bottom: 1px solid var(--line);
+        border-radius: 0;
+      }
+
+      .banner:hover:not(:disabled) {
+        background: var(--error-bg);
+        text-decoration: underline;
+      }
+
+      .banner:focus-visible {
+        outline-offset: -2px;
+      }
+
+      .banner code {
+        font-family: var(--mono);
+      }
+    `,
+  ];
+
+  readonly #states = new Map<string, EditorState>();
+  #view: EditorView | undefined;
+  #shown = "";
+  #generation = 0;
+
+  constructor() {
+    super();
+    new Watch(this, workspace.openFile, workspace.generation, workspace.builds.state, workspace.target);
+  }
+
+  override render() {
+    const path = workspace.openFile.value;
+    const name = path.lastIndexOf("/") + 1;
+    const { status, diagnostics } = workspace.builds.state.value;
+    const [first] = diagnostics;
+    return html`
+      <div class="bar"><span class="path"><span class="muted">${path.slice(0, name)}</span><b>${path.slice(name)}</b></span></div>
+      ${status === "ready" || !first ? nothing : this.#banner(first, diagnostics.length)}
+      <div class="text"></div>
+    `;
+  }
+
+  #banner({ message, file, line, column = 0 }: Diagnostic, count: number) {
+    const place = file && line ? html`<code>${file}:${line}:${column + 1}</code> ` : nothing;
+    const go = () => file && line && workspace.goTo({ file, line, column: column + 1 });
+    return html`<button class="banner" @click=${go}>
+      ${icons.alert}<span>${place}${message}${count > 1 ? ` (and ${count - 1} more)` : nothing}</span>
+    </button>`;
+  }
+
+  override updated(): void {
+    void this.#show();
+  }
+
+  async #show(): Promise<void> {
+    const path = workspace.openFile.value;
+    if (workspace.generation.value !== this.#generation) {
+      this.#generation = workspace.generation.value;
+      this.#states.clear();
+      this.#shown = "";
+    }
+    if (path !== this.#shown && this.#generation > 0) {
+      const state = this.#states.get(path) ?? (await this.#open(path));
+      if (path !== workspace.openFile.value || path === this.#shown) return;
+      if (this.#view && this.#shown) this.#states.set(this.#shown, this.#view.state);
+      this.#shown = path;
+      this.#display(state);
+    }
+    this.#mark();
+    this.#moveToTarget();
+  }
+
+  async #open(path: string): Promise<EditorState> {
+    const doc = path ? await workspace.project.read(path) : "";
+    const follow = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
+      if (docChanged) void workspace.edit(path, state.doc.toString());
+      if (docChanged || selectionSet) this.#tellCursor(state);
+    });
+    return EditorState.create({ doc, extensions: [editorSetup(path), follow, EditorState.readOnly.of(path === "")] });
+  }
+
+  #display(state: EditorState): void {
+    const parent = this.renderRoot.querySelector(".text");
+    if (!parent) return;
+    if (this.#view) this.#view.setState(state);
+    else this.#view = new EditorView({ state, parent, root: this.renderRoot as ShadowRoot });
+    this.#tellCursor(state);
+  }
+
+  #tellCursor(state: EditorState): void {
+    const { head } = state.selection.main;
+    const line = state.doc.lineAt(head);
+    workspace.cursor.set({ line: line.number, column: head - line.from + 1 });
+  }
+
+  /** Underlines what the last build complained about in this file. */
+  #mark(): void {
+    const view = this.#view;
+    if (!view) return;
+    const mine = workspace.builds.state.value.diagnostics.filter(({ file }) => file === this.#shown);
+    const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
+    view.dispatch(setDiagnostics(view.state, marks));
+  }
+
+  #moveToTarget(): void {
+    const target = workspace.target.value;
+    if (!this.#view || target?.file !== this.#shown) return;
+    workspace.target.set(undefined);
+    const anchor = offsetOf(this.#view.state.doc, target.line, target.column);
+    this.#view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
+    this.#view.focus();
+  }
+
+  override focus(): void {
+    this.#view?.focus();
+  }
+}
+
+function toEditorDiagnostic(doc: Text, { message, line = 1, column = 0, length = 0 }: Diagnostic): EditorDiagnostic {
+  const from = offsetOf(doc, line, column + 1);
+  return { from, to: Math.min(doc.length, from + Math.max(1, length)), severity: "error", message };
+}
+
+/** The text may have changed since the position was true, so it is kept inside. */
+function offsetOf(doc: Text, line: number, column: number): number {
+  const { from, length } = doc.line(Math.min(doc.lines, Math.max(1, line)));
+  return from + Math.min(length, Math.max(0, column - 1));
+}
+
+customElements.define("pw-editor", Editor);

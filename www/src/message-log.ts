@@ -1,0 +1,118 @@
+import type { RPCTransport } from "portway";
+import { Store } from "./store";
+import { summarize } from "./summarize";
+
+export type Direction = "sent" | "received";
+export type Kind = "request" | "result" | "error" | "notification" | "batch";
+
+export interface MessageRow {
+  readonly seq: number;
+  readonly time: number;
+  readonly boundary: string;
+  readonly direction: Direction;
+  readonly kind: Kind;
+  readonly method: string;
+  readonly id: string;
+  /** Milliseconds since the request, on a reply. */
+  readonly elapsed: number | undefined;
+  readonly summary: string;
+}
+
+interface Envelope {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+const LIMIT = 2000;
+
+/**
+ * The messages that crossed, newest last, at most 2000.
+ *
+ * It looks on by standing between a peer and its transport: any object with `send`, `onMessage`
+ * and `destroy` is a transport, so the peers do not know that they are watched.
+ */
+export class MessageLog {
+  readonly rows = new Store<readonly MessageRow[]>([]);
+  readonly paused = new Store(false);
+  /** Everything seen, rows that are gone or came while paused included. */
+  total = 0;
+  #buffer: MessageRow[] = [];
+  #scheduled = false;
+  readonly #open = new Map<string, { method: string; time: number }>();
+
+  watch(boundary: string, transport: RPCTransport): RPCTransport {
+    return {
+      send: (message, transfer) => {
+        // Described first: what is transferred is empty afterwards.
+        this.#record(boundary, "sent", message);
+        transport.send(message, transfer);
+      },
+      onMessage: (handler) =>
+        transport.onMessage((message) => {
+          this.#record(boundary, "received", message);
+          handler(message);
+        }),
+      destroy: () => transport.destroy?.(),
+    };
+  }
+
+  clear(): void {
+    this.#buffer = [];
+    this.rows.set([]);
+  }
+
+  #record(boundary: string, direction: Direction, message: unknown): void {
+    this.total += 1;
+    const row = this.#describe(boundary, direction, message);
+    if (this.paused.value) return;
+    this.#buffer.push(row);
+    if (this.#buffer.length > LIMIT) this.#buffer.splice(0, this.#buffer.length - LIMIT);
+    this.#publish();
+  }
+
+  /** Many messages can cross in one turn; the list is told once per frame. */
+  #publish(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    requestAnimationFrame(() => {
+      this.#scheduled = false;
+      this.rows.set([...this.#buffer]);
+    });
+  }
+
+  #describe(boundary: string, direction: Direction, message: unknown): MessageRow {
+    const time = Date.now();
+    const base = { seq: this.total, time, boundary, direction, elapsed: undefined };
+    if (Array.isArray(message)) {
+      return { ...base, kind: "batch", method: `${message.length} messages`, id: "", summary: summarize(message) };
+    }
+    const { id, method, params, result, error } = message as Envelope;
+    if (typeof method === "string") {
+      const summary = params === undefined ? "" : summarize(params);
+      if (id === undefined) return { ...base, kind: "notification", method, id: "", summary };
+      this.#remember(`${boundary} ${direction} ${String(id)}`, method, time);
+      return { ...base, kind: "request", method, id: String(id), summary };
+    }
+    const key = `${boundary} ${direction === "sent" ? "received" : "sent"} ${String(id)}`;
+    const request = this.#open.get(key);
+    this.#open.delete(key);
+    return {
+      ...base,
+      kind: error ? "error" : "result",
+      method: request?.method ?? "",
+      id: String(id),
+      elapsed: request && time - request.time,
+      summary: summarize(error ?? result),
+    };
+  }
+
+  /** A request that is never answered would stay for ever, so the oldest one makes room. */
+  #remember(key: string, method: string, time: number): void {
+    this.#open.set(key, { method, time });
+    const oldest = this.#open.size > LIMIT ? this.#open.keys().next().value : undefined;
+    if (oldest !== undefined) this.#open.delete(oldest);
+  }
+}

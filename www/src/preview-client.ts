@@ -1,0 +1,133 @@
+import { JSONRPCPeer, type NavigationState, windowTransport } from "portway";
+import type { FrameApi, HostApi } from "./boundaries";
+import type { ConsoleLog } from "./console-log";
+import type { MessageLog } from "./message-log";
+import { servePreviewFile } from "./preview-files";
+import { Store } from "./store";
+
+export type PreviewStatus = "empty" | "loading" | "live";
+
+/** How long a document may take to answer before the frame is thrown away. */
+const PATIENCE = 5000;
+
+/** The page's end of the preview frame: serves its files, steers it, and listens to it. */
+export class PreviewClient {
+  readonly status = new Store<PreviewStatus>("empty");
+  readonly navigation = new Store<NavigationState>({ url: "/", canGoBack: false, canGoForward: false });
+  readonly #messages: MessageLog;
+  readonly #console: ConsoleLog;
+  #host: HTMLElement | undefined;
+  #frame: HTMLIFrameElement | undefined;
+  #peer: JSONRPCPeer<FrameApi, HostApi> | undefined;
+  #refreshing = false;
+
+  constructor(messages: MessageLog, console: ConsoleLog) {
+    this.#messages = messages;
+    this.#console = console;
+  }
+
+  /** Puts the frame into `host`, which keeps it from then on. */
+  mount(host: HTMLElement): void {
+    this.#host = host;
+    this.#peer?.destroy();
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.title = "Preview of the project";
+    host.replaceChildren(frame);
+    this.#frame = frame;
+    this.#peer = frame.contentWindow ? this.#connect(frame.contentWindow) : undefined;
+    if (this.status.value === "empty") return;
+    this.#load();
+  }
+
+  /** Shows the newest build: at first by loading the frame, later by a new document in it. */
+  async show(): Promise<void> {
+    if (this.status.value === "empty") return this.#load();
+    await this.refresh();
+  }
+
+  async refresh(): Promise<void> {
+    // A document that is still loading may hold files of an older build; one more reload is enough for all.
+    if (this.#refreshing || this.status.value === "empty") return;
+    this.#refreshing = true;
+    try {
+      await this.#whenLive();
+      this.#refreshing = false;
+      await this.#peer?.request("refresh", undefined, { timeout: PATIENCE });
+    } catch {
+      this.#replace();
+    } finally {
+      this.#refreshing = false;
+    }
+  }
+
+  async navigate(url: string): Promise<void> {
+    await this.#steer((peer) => peer.request("navigate", { url }, { timeout: PATIENCE }));
+  }
+
+  async traverse(delta: number): Promise<void> {
+    await this.#steer((peer) => peer.request("traverse", { delta }, { timeout: PATIENCE }));
+  }
+
+  async #steer(order: (peer: JSONRPCPeer<FrameApi, HostApi>) => Promise<null>): Promise<void> {
+    try {
+      await this.#whenLive();
+      if (this.#peer) await order(this.#peer);
+    } catch (error) {
+      this.#console.add("error", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #load(): void {
+    if (!this.#frame) return;
+    this.status.set("loading");
+    this.#frame.src = new URL("preview.html", document.baseURI).href;
+  }
+
+  /** A document that hangs takes no orders; a new frame does. */
+  #replace(): void {
+    this.#console.add("warn", "The preview did not answer and was started again");
+    if (this.#host) this.mount(this.#host);
+  }
+
+  #connect(window: Window): JSONRPCPeer<FrameApi, HostApi> {
+    // "null" is the origin of a sandboxed frame; only this one window is listened to.
+    const transport = this.#messages.watch("preview", windowTransport(window, { origin: "null" }));
+    const peer = new JSONRPCPeer<FrameApi, HostApi>(transport);
+    peer.method("fetch", ({ url, method }) => servePreviewFile(url, method));
+    peer.method("leave", () => this.status.set("loading"));
+    peer.onNotify("console", ({ level, message, stack, timestamp }) => {
+      this.#console.add(level, message, { detail: stack, time: timestamp, position: positionIn(stack) });
+    });
+    peer.onNotify("error", ({ message, source, lineno, colno, stack }) => {
+      this.#console.add("error", message, { position: { file: source, line: lineno, column: colno }, detail: stack });
+    });
+    peer.onNotify("updateNavigationState", (state) => {
+      if (this.status.value !== "live") this.#console.add("system", `Preview loaded ${state.url}`);
+      this.navigation.set(state);
+      this.status.set("live");
+    });
+    return peer;
+  }
+
+  #whenLive(): Promise<void> {
+    if (this.status.value === "live") return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => finish(() => reject(new Error("The preview is not ready"))), PATIENCE);
+      const stop = this.status.subscribe((status) => {
+        if (status === "live") finish(resolve);
+      });
+      const finish = (settle: () => void) => {
+        clearTimeout(timer);
+        stop();
+        settle();
+      };
+    });
+  }
+}
+
+/** The innermost frame of a mapped stack that lies in the user's files. */
+function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
+  const match = /\b((?:src|public)\/[^\s:()]+):(\d+):(\d+)/.exec(stack ?? "");
+  return match?.[1] ? { file: match[1], line: Number(match[2]), column: Number(match[3]) } : undefined;
+}

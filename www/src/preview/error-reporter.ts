@@ -1,0 +1,89 @@
+import { originalPositionFor, TraceMap } from "@jridgewell/trace-mapping";
+import type { JSONRPCPeer, PreviewError } from "portway/inline";
+import type { FrameApi, HostApi } from "../boundaries";
+import type { FetchFile } from "./page-fetch";
+
+interface Position {
+  readonly source: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Tells the page of uncaught errors, in terms of the source files. */
+export class ErrorReporter {
+  readonly #peer: JSONRPCPeer<HostApi, FrameApi>;
+  readonly #fetchFile: FetchFile;
+  /** The blob address that a script runs from, and the path it was built at. */
+  readonly #paths = new Map<string, string>();
+  readonly #maps = new Map<string, Promise<TraceMap | undefined>>();
+
+  constructor(peer: JSONRPCPeer<HostApi, FrameApi>, fetchFile: FetchFile) {
+    this.#peer = peer;
+    this.#fetchFile = fetchFile;
+  }
+
+  name(address: string, path: string): void {
+    this.#paths.set(address, path);
+  }
+
+  listen(): void {
+    addEventListener("error", (event) => {
+      if (!(event instanceof ErrorEvent)) return;
+      // The page's console is where the user reads it.
+      event.preventDefault();
+      const { message, filename, lineno, colno, error } = event;
+      void this.#locate(message, filename, lineno, colno, stackOf(error));
+    });
+    addEventListener("unhandledrejection", (event) => {
+      event.preventDefault();
+      void this.#reportRejection(event.reason);
+    });
+  }
+
+  report(error: PreviewError): void {
+    this.#peer.notify("error", error);
+  }
+
+  async #locate(message: string, file: string, line: number, column: number, stack: string): Promise<void> {
+    // Browsers count the columns of error events from 1.
+    const original = await this.#original(file, line, column - 1);
+    const { source, line: lineno, column: colno } = original ?? { source: this.#paths.get(file) ?? file, line, column };
+    this.report({ message, source, lineno, colno, stack: await this.#mapStack(stack) });
+  }
+
+  async #reportRejection(reason: unknown): Promise<void> {
+    const message = `Unhandled rejection: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`;
+    const stack = await this.#mapStack(stackOf(reason));
+    this.#peer.notify("console", { level: "error", message, timestamp: Date.now(), stack });
+  }
+
+  /** Each `<address>:<line>:<column>` of our scripts, in the format of any browser, becomes a source position. */
+  async #mapStack(stack: string): Promise<string> {
+    let mapped = stack;
+    for (const [whole, address, line, column] of stack.matchAll(/(blob:[^\s)]+?):(\d+):(\d+)/g)) {
+      const original = await this.#original(address ?? "", Number(line), Number(column) - 1);
+      if (original) mapped = mapped.replaceAll(whole, `${original.source}:${original.line}:${original.column}`);
+    }
+    return mapped;
+  }
+
+  async #original(address: string, line: number, column: number): Promise<Position | undefined> {
+    const path = this.#paths.get(address);
+    if (path === undefined || line < 1) return undefined;
+    const map = this.#maps.get(path) ?? this.#loadMap(path);
+    this.#maps.set(path, map);
+    const trace = await map;
+    const found = trace && originalPositionFor(trace, { line, column: Math.max(0, column) });
+    if (!found || found.source === null) return undefined;
+    return { source: found.source, line: found.line, column: found.column + 1 };
+  }
+
+  async #loadMap(path: string): Promise<TraceMap | undefined> {
+    const response = await this.#fetchFile(`${path}.map`).catch(() => undefined);
+    return response?.ok ? new TraceMap(await response.text()) : undefined;
+  }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error && error.stack ? error.stack : "";
+}

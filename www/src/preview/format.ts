@@ -1,0 +1,50 @@
+const MAX_LENGTH = 5000;
+const MAX_ITEMS = 50;
+const MAX_DEPTH = 4;
+
+/** The arguments of a console call as one text, with the common `%s` placeholders filled in. */
+export function formatMessage(values: readonly unknown[]): string {
+  const rest = [...values];
+  const parts: string[] = [];
+  if (typeof rest[0] === "string" && /%[sdifoOc]/.test(rest[0])) {
+    const template = rest.shift() as string;
+    parts.push(template.replace(/%([sdifoOc%])/g, (placeholder, kind: string) => {
+      if (kind === "%") return "%";
+      if (!rest.length) return placeholder;
+      const value = rest.shift();
+      if (kind === "c") return "";
+      return kind === "s" ? String(value) : formatValue(value);
+    }));
+  }
+  for (const value of rest) parts.push(typeof value === "string" ? value : formatValue(value));
+  const text = parts.join(" ");
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+}
+
+function formatValue(value: unknown, depth = 0, seen: readonly object[] = []): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "object" || value === null) return String(value);
+  if (value instanceof Error) return value.stack?.includes(value.message) ? value.stack : `${value.name}: ${value.message}`;
+  if (value instanceof Date || value instanceof RegExp) return String(value);
+  if (value instanceof Element) return value.outerHTML.slice(0, 200);
+  if (seen.includes(value)) return "[circular]";
+  if (depth === MAX_DEPTH) return "…";
+  const inner = [...seen, value];
+  const nested = (item: unknown) => formatValue(item, depth + 1, inner);
+  if (Array.isArray(value)) return list("[", value.map(nested), "]");
+  if (value instanceof Map) return list("Map {", [...value].map(([key, item]) => `${nested(key)} => ${nested(item)}`), "}");
+  if (value instanceof Set) return list("Set {", [...value].map(nested), "}");
+  const name = value.constructor?.name;
+  const members = Object.entries(value).map(([key, item]) => `${key}: ${nested(item)}`);
+  return list(name && name !== "Object" ? `${name} {` : "{", members, "}");
+}
+
+function list(open: string, items: readonly string[], close: string): string {
+  if (!items.length) return open + close;
+  const shown = items.slice(0, MAX_ITEMS);
+  if (items.length > MAX_ITEMS) shown.push(`… ${items.length - MAX_ITEMS} more`);
+  const space = open === "[" ? "" : " ";
+  return `${open}${space}${shown.join(", ")}${space}${close}`;
+}

@@ -1,0 +1,182 @@
+import type { NavigationState } from "portway/inline";
+
+/** A made-up origin: the app's addresses only have to be told from those of other sites. */
+const ORIGIN = "http://preview.localhost";
+
+interface Entry {
+  url: string;
+  state: unknown;
+  /** Entries of one document are walked without loading it again. */
+  document: number;
+}
+
+/**
+ * The app's session history. A sandboxed document may not change its own path, so the app is given
+ * stand-ins for `location` and `history`; the build puts them in the place of the real ones.
+ */
+export class PreviewHistory {
+  readonly #announce: (state: NavigationState) => void;
+  readonly #reload: () => void;
+  #entries: Entry[] = [{ url: "/", state: null, document: 0 }];
+  #index = 0;
+  readonly location: PreviewLocation;
+
+  constructor(announce: (state: NavigationState) => void, reload: () => void) {
+    this.#announce = announce;
+    this.#reload = reload;
+    // The browser keeps the state of an entry when the document loads again.
+    const saved: unknown = window.history.state;
+    if (isSaved(saved)) {
+      this.#entries = saved.entries;
+      this.#index = saved.index;
+    }
+    this.location = new PreviewLocation(this);
+    Object.assign(globalThis, { previewLocation: this.location, previewHistory: this });
+  }
+
+  get url(): URL {
+    return new URL(this.#current.url, ORIGIN);
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  get state(): unknown {
+    return this.#current.state;
+  }
+
+  pushState(state: unknown, _title: string, url?: string | URL | null): void {
+    this.#push({ url: this.#checked(url), state, document: this.#current.document });
+    this.announce();
+  }
+
+  replaceState(state: unknown, _title: string, url?: string | URL | null): void {
+    this.#entries[this.#index] = { url: this.#checked(url), state, document: this.#current.document };
+    this.announce();
+  }
+
+  back(): void {
+    this.go(-1);
+  }
+
+  forward(): void {
+    this.go(1);
+  }
+
+  go(delta = 0): void {
+    const target = this.#entries[this.#index + delta];
+    if (!target) return;
+    const sameDocument = delta !== 0 && target.document === this.#current.document;
+    this.#index += delta;
+    if (!sameDocument) return this.#reload();
+    this.announce();
+    dispatchEvent(new PopStateEvent("popstate", { state: target.state }));
+  }
+
+  /** The path of an address of the app; nothing for addresses elsewhere. */
+  resolve(url: string): string | undefined {
+    try {
+      const target = new URL(url, this.url);
+      return target.origin === ORIGIN ? target.href.slice(ORIGIN.length) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Goes to a path as a browser does: only another fragment keeps the document. */
+  async open(path: string, replace = false): Promise<void> {
+    const target = new URL(path, ORIGIN);
+    const { pathname, search } = this.url;
+    const keeps = target.hash !== "" && target.pathname === pathname && target.search === search;
+    const document = keeps ? this.#current.document : Math.max(...this.#entries.map((entry) => entry.document)) + 1;
+    const entry = { url: path, state: null, document };
+    if (replace) this.#entries[this.#index] = entry;
+    else this.#push(entry);
+    if (!keeps) return this.#reload();
+    this.announce();
+    window.document.getElementById(target.hash.slice(1))?.scrollIntoView();
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  }
+
+  announce(): void {
+    this.save();
+    this.#announce({
+      url: this.#current.url,
+      canGoBack: this.#index > 0,
+      canGoForward: this.#index < this.#entries.length - 1,
+    });
+  }
+
+  save(): void {
+    window.history.replaceState({ entries: this.#entries, index: this.#index }, "");
+  }
+
+  reload(): void {
+    this.#reload();
+  }
+
+  get #current(): Entry {
+    return this.#entries[this.#index] ?? { url: "/", state: null, document: 0 };
+  }
+
+  #push(entry: Entry): void {
+    this.#entries = [...this.#entries.slice(0, this.#index + 1), entry];
+    this.#index = this.#entries.length - 1;
+  }
+
+  #checked(url: string | URL | null | undefined): string {
+    const path = url == null ? this.#current.url : this.resolve(String(url));
+    if (path === undefined) throw new DOMException("The address belongs to another origin", "SecurityError");
+    return path;
+  }
+}
+
+/** What the app sees as `location`. */
+class PreviewLocation {
+  readonly #history: PreviewHistory;
+
+  constructor(history: PreviewHistory) {
+    this.#history = history;
+    for (const part of ["href", "origin", "protocol", "host", "hostname", "port", "pathname", "search", "hash"] as const) {
+      Object.defineProperty(this, part, {
+        get: () => this.#history.url[part],
+        set: (value: string) => this.assign(part === "href" ? value : this.#with(part, value)),
+      });
+    }
+  }
+
+  declare readonly href: string;
+
+  assign(url: string): void {
+    this.#go(url, false);
+  }
+
+  replace(url: string): void {
+    this.#go(url, true);
+  }
+
+  reload(): void {
+    this.#history.reload();
+  }
+
+  toString(): string {
+    return this.href;
+  }
+
+  #go(url: string, replace: boolean): void {
+    const path = this.#history.resolve(url);
+    if (path === undefined) throw new DOMException("The preview does not leave the app", "SecurityError");
+    void this.#history.open(path, replace);
+  }
+
+  #with(part: Exclude<keyof URL, "searchParams">, value: string): string {
+    const url = this.#history.url;
+    Reflect.set(url, part, value);
+    return url.href;
+  }
+}
+
+function isSaved(state: unknown): state is { entries: Entry[]; index: number } {
+  return typeof state === "object" && state !== null && "entries" in state && Array.isArray(state.entries) && "index" in state;
+}

@@ -1,0 +1,92 @@
+import { fs, InMemory, resolveMountConfig, type FileSystem } from "@zenfs/core";
+import hooks from "../../node_modules/preact/hooks/dist/hooks.mjs?raw";
+import jsxRuntime from "../../node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs?raw";
+import preact from "../../node_modules/preact/dist/preact.mjs?raw";
+import preactManifest from "../../node_modules/preact/package.json?raw";
+import { Store } from "./store";
+
+export const ROOT = "/project";
+export const DIST = "/dist";
+
+const samples = import.meta.glob<string>("../sample/**/*", { query: "?raw", import: "default", eager: true });
+
+/** Installed packages of the sample, as a package manager would have laid them out. */
+const packages: Record<string, string> = {
+  "node_modules/preact/package.json": preactManifest,
+  "node_modules/preact/dist/preact.mjs": preact,
+  "node_modules/preact/hooks/dist/hooks.mjs": hooks,
+  "node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs": jsxRuntime,
+};
+
+/** The user's files: paths are relative to the project's root. Everything is in memory. */
+export class Project {
+  /** Source files in the order of the list, installed packages left out. */
+  readonly files = new Store<readonly string[]>([]);
+
+  /** Lays out the sample and returns the file system, for others to mount. */
+  async open(): Promise<FileSystem> {
+    const memory = await resolveMountConfig({ backend: InMemory, label: "playground" });
+    fs.umount("/");
+    fs.mount("/", memory);
+    await this.reset();
+    return memory;
+  }
+
+  async reset(): Promise<void> {
+    await fs.promises.rm(ROOT, { recursive: true, force: true });
+    for (const [path, text] of Object.entries(samples)) await this.#put(path.replace("../sample/", ""), text);
+    for (const [path, text] of Object.entries(packages)) await this.#put(path, text);
+    await this.#list();
+  }
+
+  read(path: string): Promise<string> {
+    return fs.promises.readFile(`${ROOT}/${path}`, "utf8");
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    await this.#put(path, text);
+    if (!this.files.value.includes(path)) await this.#list();
+  }
+
+  async remove(path: string): Promise<void> {
+    await fs.promises.rm(`${ROOT}/${path}`);
+    await this.#list();
+  }
+
+  async #put(path: string, text: string): Promise<void> {
+    const full = `${ROOT}/${path}`;
+    await fs.promises.mkdir(full.slice(0, full.lastIndexOf("/")), { recursive: true });
+    await fs.promises.writeFile(full, text);
+  }
+
+  async #list(): Promise<void> {
+    const found = await filesBelow(ROOT);
+    const own = found.map((path) => path.slice(ROOT.length + 1)).filter((path) => !path.startsWith("node_modules/"));
+    this.files.set(own.sort(byFolder));
+  }
+}
+
+/** Every file below a folder; none if there is no such folder. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  if (!(await fs.promises.exists(folder))) return [];
+  const found: string[] = [];
+  for (const name of await fs.promises.readdir(folder)) {
+    const path = `${folder}/${name}`;
+    const stats = await fs.promises.stat(path);
+    if (stats.isDirectory()) found.push(...(await filesBelow(path)));
+    else found.push(path);
+  }
+  return found;
+}
+
+/** Folders first, then names, as file lists do. */
+function byFolder(a: string, b: string): number {
+  const [left, right] = [a.split("/"), b.split("/")];
+  for (let i = 0; ; i += 1) {
+    const [x, y] = [left[i] ?? "", right[i] ?? ""];
+    const [xIsFile, yIsFile] = [i === left.length - 1, i === right.length - 1];
+    if (xIsFile !== yIsFile) return xIsFile ? 1 : -1;
+    if (x !== y) return x.localeCompare(y);
+    if (xIsFile) return 0;
+  }
+}

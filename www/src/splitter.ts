@@ -1,0 +1,114 @@
+import { css, html, LitElement } from "lit";
+
+/**
+ * A bar between two panes, moved with the pointer or the arrow keys. It reports the size it wants
+ * for its pane by a `resize` event; who lays out decides.
+ */
+class Splitter extends LitElement {
+  static override properties = {
+    orientation: { reflect: true },
+    label: {},
+    value: { type: Number },
+    min: { type: Number },
+    max: { type: Number },
+    reverse: { type: Boolean },
+  };
+
+  static override styles = css`
+    :host {
+      position: relative;
+      z-index: 2;
+      flex: none;
+      background: var(--line);
+      touch-action: none;
+    }
+
+    :host([orientation="vertical"]) {
+      width: 1px;
+      cursor: col-resize;
+    }
+
+    :host([orientation="horizontal"]) {
+      height: 1px;
+      cursor: row-resize;
+    }
+
+    /* Wider than it looks, so that it is easy to take. */
+    [role="separator"] {
+      position: absolute;
+      inset: -3px;
+    }
+
+    [role="separator"]:hover,
+    [role="separator"]:focus-visible {
+      outline: none;
+      background: var(--accent);
+    }
+  `;
+
+  declare orientation: "vertical" | "horizontal";
+  declare label: string;
+  declare value: number;
+  declare min: number;
+  declare max: number;
+  /** The pane lies after the bar, so it grows the other way. */
+  declare reverse: boolean;
+
+  constructor() {
+    super();
+    this.orientation = "vertical";
+    this.label = "";
+    this.value = 0;
+    this.min = 0;
+    this.max = 0;
+    this.reverse = false;
+  }
+
+  override render() {
+    return html`<div
+      role="separator"
+      tabindex="0"
+      aria-label=${this.label}
+      aria-orientation=${this.orientation}
+      aria-valuenow=${Math.round(this.value)}
+      aria-valuemin=${this.min}
+      aria-valuemax=${Math.round(this.max)}
+      @pointerdown=${this.#drag}
+      @keydown=${this.#step}
+    ></div>`;
+  }
+
+  readonly #drag = (event: PointerEvent) => {
+    const bar = event.currentTarget as HTMLElement;
+    const [start, before] = [this.#along(event), this.value];
+    const move = (moved: PointerEvent) => {
+      const distance = this.#along(moved) - start;
+      this.#request(before + (this.reverse ? -distance : distance));
+    };
+    bar.setPointerCapture(event.pointerId);
+    bar.addEventListener("pointermove", move);
+    bar.addEventListener("lostpointercapture", () => bar.removeEventListener("pointermove", move), { once: true });
+  };
+
+  readonly #step = (event: KeyboardEvent) => {
+    const [less, more] = this.orientation === "vertical" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+    const sign = this.reverse ? -1 : 1;
+    if (event.key === less) this.#request(this.value - sign * 16);
+    else if (event.key === more) this.#request(this.value + sign * 16);
+    else if (event.key === "Home") this.#request(this.min);
+    else if (event.key === "End") this.#request(this.max);
+    else return;
+    event.preventDefault();
+  };
+
+  #along(event: PointerEvent): number {
+    return this.orientation === "vertical" ? event.clientX : event.clientY;
+  }
+
+  #request(size: number): void {
+    const detail = Math.min(this.max, Math.max(this.min, size));
+    this.dispatchEvent(new CustomEvent<number>("resize", { detail }));
+  }
+}
+
+customElements.define("pw-splitter", Splitter);

@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  root: here("."),
+  // Relative addresses, so that the built page works under any path.
+  base: "./",
+  resolve: {
+    alias: [
+      { find: /^portway$/, replacement: here("../pkg/portway.js") },
+      { find: /^portway\/(inline|early)$/, replacement: here("../pkg/$1.js") },
+    ],
+  },
+  worker: { format: "es" },
+  build: {
+    target: "es2022",
+    outDir: here("dist"),
+    emptyOutDir: true,
+    // Data addresses would need a wider content security policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1200,
+    rolldownOptions: { input: { page: here("index.html"), preview: here("preview.html") } },
+  },
+  // The preview frame is sandboxed, so its origin is "null" and its module scripts are cross-origin.
+  server: { cors: { origin: "*" } },
+});
