@@ -15,7 +15,23 @@ export interface FrameApi extends PreviewFrameApi {
   traverse: { params: { delta: number }; result: null };
 }
 
-/** What the page serves to the preview's frame: the shipped boundary, and a word before the document goes. */
+/**
+ * What the page serves to the preview's frame: the shipped boundary, and keeping the history while one document gives
+ * way to the next. A document without an origin has no storage of its own.
+ */
 export interface HostApi extends PreviewHostApi {
-  leave: { result: null };
+  leave: { params: SavedHistory; result: null };
+  enter: { result: SavedHistory | null };
+}
+
+export interface SavedHistory {
+  readonly entries: readonly HistoryEntry[];
+  readonly index: number;
+}
+
+export interface HistoryEntry {
+  readonly url: string;
+  readonly state: unknown;
+  /** Entries of one document are walked without loading it again. */
+  readonly document: number;
 }

@@ -148,6 +148,10 @@ class FileList extends LitElement {
     </li>`;
   }
 
+  override focus(): void {
+    this.renderRoot.querySelector<HTMLElement>("[aria-current]")?.focus();
+  }
+
   readonly #startAdding = async () => {
     this.adding = true;
     await this.updateComplete;

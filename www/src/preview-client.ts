@@ -1,5 +1,5 @@
 import { JSONRPCPeer, type NavigationState, windowTransport } from "portway";
-import type { FrameApi, HostApi } from "./boundaries";
+import type { FrameApi, HostApi, SavedHistory } from "./boundaries";
 import type { ConsoleLog } from "./console-log";
 import type { MessageLog } from "./message-log";
 import { servePreviewFile } from "./preview-files";
@@ -20,6 +20,7 @@ export class PreviewClient {
   #frame: HTMLIFrameElement | undefined;
   #peer: JSONRPCPeer<FrameApi, HostApi> | undefined;
   #refreshing = false;
+  #history: SavedHistory | null = null;
 
   constructor(messages: MessageLog, console: ConsoleLog) {
     this.#messages = messages;
@@ -95,7 +96,11 @@ export class PreviewClient {
     const transport = this.#messages.watch("preview", windowTransport(window, { origin: "null" }));
     const peer = new JSONRPCPeer<FrameApi, HostApi>(transport);
     peer.method("fetch", ({ url, method }) => servePreviewFile(url, method));
-    peer.method("leave", () => this.status.set("loading"));
+    peer.method("enter", () => this.#history);
+    peer.method("leave", (history) => {
+      this.#history = history;
+      this.status.set("loading");
+    });
     peer.onNotify("console", ({ level, message, stack, timestamp }) => {
       this.#console.add(level, message, { detail: stack, time: timestamp, position: positionIn(stack) });
     });

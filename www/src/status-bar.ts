@@ -76,7 +76,7 @@ class StatusBar extends LitElement {
       <span class="reads" title="Requests of the build worker to the page's file system, on the same channel as the calls">
         ZenFS requests: ${workspace.builds.reads.value}
       </span>
-      <span>Ln ${line}, Col ${column}</span>
+      <span class="cursor">Ln ${line}, Col ${column}</span>
     `;
   }
 }

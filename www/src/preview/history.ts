@@ -1,14 +1,10 @@
 import type { NavigationState } from "portway/inline";
+import type { HistoryEntry, SavedHistory } from "../boundaries";
 
 /** A made-up origin: the app's addresses only have to be told from those of other sites. */
 const ORIGIN = "http://preview.localhost";
 
-interface Entry {
-  url: string;
-  state: unknown;
-  /** Entries of one document are walked without loading it again. */
-  document: number;
-}
+const START: HistoryEntry = { url: "/", state: null, document: 0 };
 
 /**
  * The app's session history. A sandboxed document may not change its own path, so the app is given
@@ -17,17 +13,15 @@ interface Entry {
 export class PreviewHistory {
   readonly #announce: (state: NavigationState) => void;
   readonly #reload: () => void;
-  #entries: Entry[] = [{ url: "/", state: null, document: 0 }];
+  #entries: HistoryEntry[] = [START];
   #index = 0;
   readonly location: PreviewLocation;
 
-  constructor(announce: (state: NavigationState) => void, reload: () => void) {
+  constructor(saved: SavedHistory | null, announce: (state: NavigationState) => void, reload: () => void) {
     this.#announce = announce;
     this.#reload = reload;
-    // The browser keeps the state of an entry when the document loads again.
-    const saved: unknown = window.history.state;
-    if (isSaved(saved)) {
-      this.#entries = saved.entries;
+    if (saved) {
+      this.#entries = [...saved.entries];
       this.#index = saved.index;
     }
     this.location = new PreviewLocation(this);
@@ -100,7 +94,6 @@ export class PreviewHistory {
   }
 
   announce(): void {
-    this.save();
     this.#announce({
       url: this.#current.url,
       canGoBack: this.#index > 0,
@@ -108,19 +101,19 @@ export class PreviewHistory {
     });
   }
 
-  save(): void {
-    window.history.replaceState({ entries: this.#entries, index: this.#index }, "");
+  save(): SavedHistory {
+    return { entries: this.#entries, index: this.#index };
   }
 
   reload(): void {
     this.#reload();
   }
 
-  get #current(): Entry {
-    return this.#entries[this.#index] ?? { url: "/", state: null, document: 0 };
+  get #current(): HistoryEntry {
+    return this.#entries[this.#index] ?? START;
   }
 
-  #push(entry: Entry): void {
+  #push(entry: HistoryEntry): void {
     this.#entries = [...this.#entries.slice(0, this.#index + 1), entry];
     this.#index = this.#entries.length - 1;
   }
@@ -175,8 +168,4 @@ class PreviewLocation {
     Reflect.set(url, part, value);
     return url.href;
   }
-}
-
-function isSaved(state: unknown): state is { entries: Entry[]; index: number } {
-  return typeof state === "object" && state !== null && "entries" in state && Array.isArray(state.entries) && "index" in state;
 }

@@ -14,7 +14,8 @@ import { showDocument } from "./document-loader";
 await init();
 const peer = new JSONRPCPeer<HostApi, FrameApi>(windowTransport(parent, { origin: location.origin }));
 
-const history = new PreviewHistory((state) => peer.notify("updateNavigationState", state), restart);
+const saved = await peer.request("enter");
+const history = new PreviewHistory(saved, (state) => peer.notify("updateNavigationState", state), restart);
 const fetchFile = fetchThroughPage(peer, () => history.location.href);
 const errors = new ErrorReporter(peer, fetchFile);
 
@@ -42,11 +43,11 @@ peer.method("traverse", ({ delta }) => {
  * sent before has arrived, so the reply to `refresh` is never lost with the old document.
  */
 function restart(): void {
-  history.save();
-  void peer.request("leave").finally(() => location.reload());
+  void peer.request("leave", history.save()).finally(() => location.reload());
 }
 
-document.addEventListener("click", (event) => {
+// On the window, so that the app's own handlers come first.
+addEventListener("click", (event) => {
   const link = (event.target as Element | null)?.closest?.("a[href]");
   if (!link || event.defaultPrevented) return;
   event.preventDefault();

@@ -1,0 +1,59 @@
+// Drives the built playground through its whole story in headless Chromium: `node www/check.mjs`.
+// Prints one line a step and exits with 1 if one fails. Screenshots go to target/demo-check/.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { Playground } from "./check/playground.mjs";
+import { steps } from "./check/steps.mjs";
+import { serve } from "./serve.mjs";
+
+const shots = fileURLToPath(new URL("../target/demo-check/", import.meta.url));
+mkdirSync(shots, { recursive: true });
+
+const failures = [];
+const { server, url } = await serve();
+const browser = await chromium.launch({
+  executablePath: process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium",
+  args: [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+  ],
+});
+
+try {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
+  const playground = new Playground(page, (name) => page.screenshot({ path: `${shots}${name}.png` }));
+  await page.goto(url);
+  for (const [name, step] of steps) await run(name, () => step(playground));
+  await run("no page error, console error or failed request in the whole run", () => playground.assertNoTrouble());
+} finally {
+  await browser.close();
+  server.close();
+}
+
+async function run(name, step) {
+  const started = Date.now();
+  try {
+    await step();
+    console.log(`✓ ${name} (${Date.now() - started} ms)`);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    failures.push({ name, message });
+    console.log(`✗ ${name}\n    ${message.replaceAll("\n", "\n    ")}`);
+  }
+}
+
+const total = steps.length + 1;
+console.log(`${total - failures.length} steps passed, ${failures.length} failed; screenshots in ${shots}`);
+if (process.env.PORTWAY_REPORT) {
+  const report = { passed: total - failures.length, failed: failures.length, failures };
+  writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify(report));
+}
+process.exitCode = failures.length ? 1 : 0;

@@ -1,0 +1,129 @@
+// The playground as its user meets it: what can be seen and done, by the names on the page.
+import assert from "node:assert/strict";
+
+const PATIENCE = 15_000;
+/** The compiler is 14 MB of wasm, and the machine may be busy. */
+const FIRST_BUILD = 90_000;
+
+export class Playground {
+  #trouble = [];
+
+  constructor(page, screenshot) {
+    this.page = page;
+    this.screenshot = screenshot;
+    page.setDefaultTimeout(PATIENCE);
+    page.on("pageerror", (error) => this.#trouble.push(`page error: ${error.stack ?? error}`));
+    page.on("crash", () => this.#trouble.push("the page crashed"));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.#trouble.push(`console error: ${message.text()}`);
+    });
+    page.on("requestfailed", (request) => this.#trouble.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+    page.on("response", (response) => {
+      if (response.status() >= 400) this.#trouble.push(`status ${response.status()}: ${response.url()}`);
+    });
+  }
+
+  assertNoTrouble() {
+    assert.deepEqual(this.#trouble, []);
+  }
+
+  get preview() {
+    return this.page.frameLocator("iframe");
+  }
+
+  get address() {
+    return this.page.getByLabel("Address of the preview");
+  }
+
+  get editor() {
+    return this.page.locator(".cm-content");
+  }
+
+  get banner() {
+    return this.page.locator("pw-editor .banner");
+  }
+
+  get status() {
+    return this.page.locator("pw-status .build");
+  }
+
+  consoleEntries(level) {
+    return this.page.locator(`pw-console li[data-level="${level}"]`);
+  }
+
+  button(name) {
+    return this.page.getByRole("button", { name });
+  }
+
+  async waitForFirstBuild() {
+    await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD });
+  }
+
+  /** Waits until `condition` holds; fails with what it last gave. */
+  async until(what, condition) {
+    const end = Date.now() + PATIENCE;
+    let last;
+    while (Date.now() < end) {
+      last = await condition();
+      if (last === true) return;
+      await this.page.waitForTimeout(40);
+    }
+    assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
+  }
+
+  async see(locator) {
+    await locator.waitFor({ state: "visible" });
+  }
+
+  /** Every message of the list that contains `search`, as texts of its cells; the list itself shows only some rows. */
+  async messages(search) {
+    await this.page.getByRole("tab", { name: /Messages/ }).click();
+    await this.page.getByLabel("Filter the messages").fill(search);
+    await this.page.waitForTimeout(150);
+    const rows = await this.page.locator("pw-messages .rows .row").all();
+    const texts = await Promise.all(rows.map((row) => row.locator("[role=cell]").allInnerTexts()));
+    await this.page.getByLabel("Filter the messages").fill("");
+    await this.page.getByRole("tab", { name: /Console/ }).click();
+    return texts.map(([, boundary, direction, kind, method, id, summary]) => ({ boundary, direction, kind, method, id, summary }));
+  }
+
+  async openFile(name) {
+    await this.page.locator("pw-files").getByRole("button", { name, exact: true }).click();
+    await this.see(this.page.locator("pw-editor .path", { hasText: name }));
+  }
+
+  async typeAtEnd(text) {
+    await this.editor.click();
+    await this.page.keyboard.press("Control+End");
+    await this.page.keyboard.insertText(text);
+  }
+
+  async eraseAtEnd(count) {
+    await this.editor.click();
+    await this.page.keyboard.press("Control+End");
+    for (let i = 0; i < count; i += 1) await this.page.keyboard.press("Backspace");
+  }
+
+  async zenfsRequests() {
+    const text = await this.page.locator("pw-status .reads").innerText();
+    return Number(/\d+/.exec(text)?.[0]);
+  }
+
+  async cursor() {
+    const text = await this.page.locator("pw-status .cursor").innerText();
+    return /Ln (\d+), Col (\d+)/.exec(text)?.slice(1).map(Number);
+  }
+
+  /** The element that has the focus, inside the shadow roots. */
+  focused() {
+    return this.page.evaluate(() => {
+      let element = document.activeElement;
+      const path = [];
+      while (element) {
+        path.push(element.localName);
+        element = element.shadowRoot?.activeElement ?? null;
+      }
+      return path.join(" ");
+    });
+  }
+}
