@@ -23,12 +23,23 @@ const withoutURL = {
   },
 };
 
+// wasm-bindgen copies the modules of src/ that Rust imports, but not what those import. The sources are taken instead,
+// so that an entry and the glue share one instance of each module, too.
+const fromSources = {
+  name: "from-sources",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/snippets\/[^/]+\/src\// }, ({ path }) => ({
+      path: join(root, path.replace(/^\.\/snippets\/[^/]+\//, "")),
+    }));
+  },
+};
+
 function bundle({ name, output, wasm: place }) {
   return build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     outfile: join(out, output),
     alias: { "portway-glue": glue, "portway-wasm": join(raw, wasm) },
-    plugins: place === "beside" ? [] : [withoutURL],
+    plugins: place === "beside" ? [fromSources] : [fromSources, withoutURL],
     loader: { ".wasm": "binary" },
     bundle: true,
     format: "esm",

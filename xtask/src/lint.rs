@@ -10,7 +10,6 @@ use crate::environment::Environment;
 use crate::invariants;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
-use crate::test::types;
 use crate::toolchain::{WASM, cargo};
 
 const LIMIT: Duration = Duration::from_secs(900);
@@ -81,13 +80,6 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
     });
-    for project in types::projects(workspace)? {
-        checks.check(&format!("types: tsc over tests/types/{project}"), || {
-            let mut command = node.command("tsc", &workspace.root)?;
-            command.args(["--noEmit", "--pretty", "false", "-p"]).arg(format!("tests/types/{project}"));
-            run_ok(&mut command, &log, LIMIT)
-        });
-    }
     checks.check("layering of the core, length of files", || {
         let breaches = invariants::check(workspace)?;
         if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }

@@ -3,7 +3,6 @@
 mod native;
 mod node_suites;
 mod report;
-pub(crate) mod types;
 mod wasm;
 
 use std::env;
@@ -91,7 +90,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Wasm => wasm::run(&mut run),
             Suite::Js => node_suites::js(&mut run),
             Suite::Packaging => node_suites::packaging(&mut run),
-            Suite::Types => types::run(&mut run),
+            Suite::Types => node_suites::types(&mut run),
             Suite::Page => node_suites::page(&mut run),
         }
     }

@@ -1,4 +1,4 @@
-//! The suites that Node runs: `js`, `packaging`, `page`. Each is a script that writes its counts to the file named by
+//! The suites that Node runs: `js`, `packaging`, `types`, `page`. Each is a script that writes its counts to the file named by
 //! `PORTWAY_REPORT`.
 
 use std::fs;
@@ -42,6 +42,14 @@ pub(super) fn packaging(suites: &mut Run<'_>) {
         build::run(setup)?;
         let environment = browser.for_scripts(setup.node()?);
         script_in(setup, &environment, browser.screen(), "packaging", &["tests/packaging/run.mjs"])
+    });
+}
+
+/// The type declarations, and the package as its consumers' tools see it.
+pub(super) fn types(suites: &mut Run<'_>) {
+    suites.suite("types", "tsc", |setup| {
+        build::run(setup)?;
+        script_in(setup, &setup.node()?, &[], "types", &["tests/types/run.mjs"])
     });
 }
 

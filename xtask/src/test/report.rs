@@ -94,7 +94,7 @@ impl Verdict {
     }
 
     /// Adds the failures that counts do not show: a crash, a time-out, a suite in which nothing ran.
-    pub(crate) fn check(&mut self, outcome: &Outcome) {
+    fn check(&mut self, outcome: &Outcome) {
         let unexplained = if !outcome.success() && self.counts.failed == 0 {
             format!("the suite did not end well ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
         } else if self.counts.passed + self.counts.failed == 0 {
