@@ -32,15 +32,17 @@ const pagePolicy = [
 ].join("; ");
 
 // The preview runs the user's bundle from a blob and has no network: its files come by calls to the page.
-const previewPolicy = [
-  "default-src 'none'",
-  "script-src 'self' 'wasm-unsafe-eval' blob:",
-  "style-src 'unsafe-inline'",
-  "img-src data: blob:",
-  "font-src data:",
-  "media-src data: blob:",
-  "frame-ancestors 'self'",
-].join("; ");
+// In a sandboxed document WebKit matches nothing to 'self', so the origin is spelt out.
+const previewPolicy = (origin) =>
+  [
+    "default-src 'none'",
+    `script-src ${origin} 'wasm-unsafe-eval' blob:`,
+    "style-src 'unsafe-inline'",
+    "img-src data: blob:",
+    "font-src data:",
+    "media-src data: blob:",
+    "frame-ancestors 'self'",
+  ].join("; ");
 
 /** Starts the server; resolves to it and its address. */
 export async function serve(port = 0) {
@@ -62,7 +64,7 @@ async function answer(request, response) {
   response.writeHead(200, {
     "Content-Type": types[extname(file)] ?? "application/octet-stream",
     "Content-Length": stats.size,
-    "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy : pagePolicy,
+    "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy(originOf(request)) : pagePolicy,
     // The sandboxed preview has no origin, so its module scripts are cross-origin requests.
     "Access-Control-Allow-Origin": "*",
     // Names under assets/ carry a hash of their contents.
@@ -72,6 +74,11 @@ async function answer(request, response) {
   });
   if (request.method === "HEAD") response.end();
   else createReadStream(file).on("error", () => response.destroy()).pipe(response);
+}
+
+/** The origin that the browser used. A host that could carry more than a name into the header is not repeated. */
+function originOf({ headers: { host = "" } }) {
+  return /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : "'self'";
 }
 
 /** The file for an address, never one outside the folder. */

@@ -7,6 +7,8 @@ const FIRST_BUILD = 90_000;
 
 export class Playground {
   #trouble = [];
+  /** Addresses that were asked of the server. */
+  requests = [];
 
   constructor(page, screenshot) {
     this.page = page;
@@ -17,6 +19,7 @@ export class Playground {
     page.on("console", (message) => {
       if (message.type() === "error") this.#trouble.push(`console error: ${message.text()}`);
     });
+    page.on("request", (request) => this.requests.push(request.url()));
     page.on("requestfailed", (request) => this.#trouble.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
     page.on("response", (response) => {
       if (response.status() >= 400) this.#trouble.push(`status ${response.status()}: ${response.url()}`);

@@ -25,6 +25,7 @@ export const steps = [
     }
     const answers = (await p.messages("fetch")).filter(({ kind }) => kind === "result");
     assert.ok(answers.length >= 4 && answers.every(({ summary }) => summary.includes("status: 200")), "not all answers are 200");
+    assert.deepEqual(p.requests.filter((url) => /main\.(js|css)|ships\.json/.test(url)), [], "a file came from the server");
     await p.screenshot("1-light");
   }],
 
@@ -58,7 +59,7 @@ export const steps = [
     await p.see(p.page.locator("pw-editor .path", { hasText: "App.tsx" }));
   }],
 
-  ["an unhandled rejection shows its source file", async (p) => {
+  ["an unhandled rejection shows in the console", async (p) => {
     const frame = p.page.frames().find((each) => each.url().includes("preview.html"));
     await frame.evaluate(() => void Promise.reject(new Error("no berth left")));
     await p.see(p.consoleEntries("error").filter({ hasText: "Unhandled rejection: Error: no berth left" }));

@@ -86,11 +86,12 @@ class BottomPanel extends LitElement {
     const entries = workspace.console.entries.value;
     const errors = entries.filter(({ level }) => level === "error").length;
     const printed = entries.filter(({ level }) => level !== "system").length;
+    const errorCount = errors === 1 ? "1 error" : `${errors} errors`;
     return html`
       <div class="bar">
-        <div role="tablist" aria-label="Console and messages" @keydown=${this.#step}>
-          ${this.#tab("console", "Console", printed, errors > 0)}
-          ${this.#tab("messages", "Messages", workspace.messages.total, false)}
+        <div role="tablist" aria-label="Console and messages" title="Ctrl+\` comes here, F6 walks from pane to pane" @keydown=${this.#step}>
+          ${this.#tab("console", "Console", errors ? errorCount : String(printed), errors > 0)}
+          ${this.#tab("messages", "Messages", String(workspace.messages.total), false)}
         </div>
         <span class="spacer"></span>
         ${this.shown === "console"
@@ -102,7 +103,7 @@ class BottomPanel extends LitElement {
     `;
   }
 
-  #tab(name: Tab, label: string, count: number, errors: boolean) {
+  #tab(name: Tab, label: string, count: string, errors: boolean) {
     const selected = this.shown === name;
     return html`<button role="tab" id=${name} aria-selected=${selected} tabindex=${selected ? 0 : -1}
       @click=${() => (this.shown = name)}>

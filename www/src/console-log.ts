@@ -1,14 +1,8 @@
 import type { Diagnostic } from "portway";
+import { positionOf, type SourcePosition } from "./source-position";
 import { Store } from "./store";
 
 export type Level = "log" | "info" | "warn" | "error" | "debug" | "system";
-
-/** Counted from 1. */
-export interface SourcePosition {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-}
 
 export interface ConsoleEntry {
   readonly seq: number;
@@ -41,9 +35,9 @@ export class ConsoleLog {
     this.entries.set([...entries.slice(1 - LIMIT), entry]);
   }
 
-  addDiagnostic(level: "warn" | "error", prefix: string, { message, file, line, column = 0, snippet }: Diagnostic): void {
-    const position = file && line ? { file, line, column: column + 1 } : undefined;
-    this.add(level, `${prefix}: ${message}`, { position, detail: snippet });
+  addDiagnostic(level: "warn" | "error", prefix: string, diagnostic: Diagnostic): void {
+    const { message, snippet } = diagnostic;
+    this.add(level, `${prefix}: ${message}`, { position: positionOf(diagnostic), detail: snippet });
   }
 
   clear(): void {

@@ -1,7 +1,8 @@
-import { css, html, LitElement, nothing, type PropertyValues } from "lit";
+import { css, html, LitElement, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import type { ConsoleEntry, SourcePosition } from "./console-log";
+import type { ConsoleEntry } from "./console-log";
 import { controls } from "./controls-style";
+import type { SourcePosition } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
@@ -94,9 +95,9 @@ class ConsolePanel extends LitElement {
   override render() {
     const entries = workspace.console.entries.value;
     if (!entries.length) return html`<div class="empty">The preview has printed nothing yet.</div>`;
-    return html`<ol role="log" aria-label="Console">
-      ${repeat(entries, ({ seq }) => seq, (entry) => this.#row(entry))}
-    </ol>`;
+    return html`<div role="log" aria-label="Console">
+      <ol>${repeat(entries, ({ seq }) => seq, (entry) => this.#row(entry))}</ol>
+    </div>`;
   }
 
   #row({ level, text, time, position, detail, count }: ConsoleEntry) {
@@ -116,7 +117,7 @@ class ConsolePanel extends LitElement {
     return html`<a href="#" title="Go to the line" @click=${go}>${file}:${line}</a>`;
   }
 
-  override updated(_: PropertyValues): void {
+  override updated(): void {
     if (this.#followsEnd) this.scrollTop = this.scrollHeight;
   }
 }

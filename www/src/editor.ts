@@ -6,6 +6,7 @@ import type { Diagnostic } from "portway";
 import { controls } from "./controls-style";
 import { editorSetup } from "./editor-setup";
 import * as icons from "./icons";
+import { lengthOf, placeOf, positionOf } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
@@ -89,11 +90,12 @@ class Editor extends LitElement {
     `;
   }
 
-  #banner({ message, file, line, column = 0 }: Diagnostic, count: number) {
-    const place = file && line ? html`<code>${file}:${line}:${column + 1}</code> ` : nothing;
-    const go = () => file && line && workspace.goTo({ file, line, column: column + 1 });
+  #banner(diagnostic: Diagnostic, count: number) {
+    const position = positionOf(diagnostic);
+    const place = position ? html`<code>${placeOf(position)}</code> ` : nothing;
+    const go = () => position && workspace.goTo(position);
     return html`<button class="banner" @click=${go}>
-      ${icons.alert}<span>${place}${message}${count > 1 ? ` (and ${count - 1} more)` : nothing}</span>
+      ${icons.alert}<span>${place}${diagnostic.message}${count > 1 ? ` (and ${count - 1} more)` : nothing}</span>
     </button>`;
   }
 
@@ -165,9 +167,11 @@ class Editor extends LitElement {
   }
 }
 
-function toEditorDiagnostic(doc: Text, { message, line = 1, column = 0, length = 0 }: Diagnostic): EditorDiagnostic {
-  const from = offsetOf(doc, line, column + 1);
-  return { from, to: Math.min(doc.length, from + Math.max(1, length)), severity: "error", message };
+function toEditorDiagnostic(doc: Text, diagnostic: Diagnostic): EditorDiagnostic {
+  const { line = 1, column = 1 } = positionOf(diagnostic) ?? {};
+  const from = offsetOf(doc, line, column);
+  const to = Math.min(doc.length, from + Math.max(1, lengthOf(diagnostic)));
+  return { from, to, severity: "error", message: diagnostic.message };
 }
 
 /** The text may have changed since the position was true, so it is kept inside. */

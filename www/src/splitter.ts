@@ -39,9 +39,18 @@ class Splitter extends LitElement {
       inset: -3px;
     }
 
-    [role="separator"]:hover,
+    [role="separator"]::after {
+      content: "";
+      position: absolute;
+      inset: 2px;
+    }
+
     [role="separator"]:focus-visible {
       outline: none;
+    }
+
+    [role="separator"]:hover::after,
+    [role="separator"]:focus-visible::after {
       background: var(--accent);
     }
   `;

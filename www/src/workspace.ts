@@ -1,9 +1,10 @@
 import init from "portway";
 import { BuildClient } from "./build-client";
-import { ConsoleLog, type SourcePosition } from "./console-log";
+import { ConsoleLog } from "./console-log";
 import { MessageLog } from "./message-log";
 import { PreviewClient } from "./preview-client";
 import { Project } from "./project";
+import type { SourcePosition } from "./source-position";
 import { Store } from "./store";
 
 const QUIET = 300;
