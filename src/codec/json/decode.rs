@@ -1,0 +1,185 @@
+//! Text → messages.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use serde_json::value::RawValue;
+
+use super::CANCEL;
+use super::member::{Envelope, ErrorMembers, kind, read_elements, string};
+use super::scan::{Flaw, scan};
+use crate::Limits;
+use crate::message::{
+    Class, Entry, ErrorCode, ErrorObject, Fault, Id, Incoming, Kind, Malformed, Message, Notification, Reason,
+    Rejected, Request, Response, Unusable,
+};
+use crate::profile::{BatchPolicy, Profile};
+use crate::validate::Code;
+
+/// Reads what one frame of the wire held. Every text gives something: what is no message tells what to do about it.
+///
+/// Of a batch that is longer than the limit, or that the profile does not take, only the head is read: what the
+/// connection needs to see to refuse it.
+///
+/// # Examples
+///
+/// ```
+/// use portway::codec::json;
+/// use portway::message::{Id, Incoming, Message};
+/// use portway::{Limits, profile::Profile};
+///
+/// let text = br#"{"jsonrpc":"2.0","method":"sum","params":[1.0, 2],"id":1e2}"#;
+/// let Incoming::Single(Ok(Message::Request(request))) = json::decode(text, &Profile::GENERIC, &Limits::DEFAULT) else {
+///     unreachable!()
+/// };
+/// assert_eq!(Some(request.id), Id::from_number_text("1e2"));
+/// assert_eq!(request.params.map(|params| params.get().to_owned()).as_deref(), Some("[1.0, 2]"));
+/// ```
+#[must_use]
+pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<RawValue>> {
+    if bytes.len() > limits.message_bytes {
+        return Incoming::Single(Err(Fault::invalid_request(Reason::Oversize).into()));
+    }
+    let reader = Reader { profile, limits };
+    str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
+        // It cannot say that it is ours.
+        Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::PARSE_ERROR.into() }))
+    })
+}
+
+/// The request that the notification `$/cancelRequest` asks to stop; `None` for any other notification.
+#[must_use]
+pub fn cancelled_id(notification: &Notification<Box<RawValue>>) -> Option<Id> {
+    if &*notification.method != CANCEL {
+        return None;
+    }
+    read_id(Envelope::read(notification.params.as_deref()?)?.id?)
+}
+
+struct Reader<'r> {
+    profile: &'r Profile,
+    limits: &'r Limits,
+}
+
+impl Reader<'_> {
+    /// `None` if the text is not JSON.
+    fn incoming(&self, text: &str) -> Option<Incoming<Box<RawValue>>> {
+        // The four white space characters of JSON.
+        if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[') {
+            let element = serde_json::from_str(text).ok()?;
+            return Some(Incoming::Single(self.entry(element, self.limits.depth)));
+        }
+        let room = match self.profile.batch {
+            BatchPolicy::Accept => self.limits.batch_items.saturating_add(1),
+            BatchPolicy::Reject => 0,
+        };
+        let mut entries = Vec::new();
+        let is_json = read_elements(text, |element| {
+            if entries.len() < room {
+                entries.push(self.entry(element, self.limits.depth.saturating_sub(1)));
+            }
+        });
+        is_json.then_some(Incoming::Batch(entries))
+    }
+
+    fn entry(&self, element: &RawValue, depth: usize) -> Entry<Box<RawValue>> {
+        let flaw = scan(element.get(), depth).err();
+        let envelope = Envelope::read(element);
+        if envelope.is_none() && self.profile.foreign_is_ignored {
+            return Err(Unusable::Ignore);
+        }
+        let envelope = envelope.unwrap_or_default();
+        let class = envelope.shape().classify(self.profile);
+        match (class, flaw) {
+            (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
+            (Class::Success | Class::Failure, _) => self.response(&envelope, flaw.is_none() && !envelope.repeated),
+            _ if envelope.repeated => Err(Fault::INVALID_REQUEST.into()),
+            (_, Some(Flaw::Unrepresentable)) => Err(Fault::PARSE_ERROR.into()),
+            // Nobody waits for the answer to a notification.
+            (Class::Notification, Some(Flaw::TooDeep)) => Err(Unusable::Ignore),
+            (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::invalid_request(Reason::NestingTooDeep))),
+            (Class::Request, None) => self.request(&envelope),
+            (Class::Notification, None) => {
+                let (method, params) = read_call(&envelope)?;
+                Ok(Message::Notification(Notification { method, params }))
+            }
+            (Class::Empty, None) => match self.id(&envelope)? {
+                Some(id) => Err(Unusable::Empty(id)),
+                None => Err(Fault::INVALID_REQUEST.into()),
+            },
+            (Class::Malformed(Malformed::AnswerWithId(fault)), None) => Err(self.reject(&envelope, fault)),
+            (Class::Malformed(Malformed::AnswerWithNull(fault)), None) => Err(fault.into()),
+        }
+    }
+
+    fn request(&self, envelope: &Envelope<'_>) -> Entry<Box<RawValue>> {
+        let id = self.id(envelope)?.ok_or(Fault::INVALID_REQUEST)?;
+        let (method, params) = read_call(envelope)?;
+        Ok(Message::Request(Request { id, method, params }))
+    }
+
+    /// A response. With a flaw, or a member that comes twice, it only ends its call.
+    fn response(&self, envelope: &Envelope<'_>, is_sound: bool) -> Entry<Box<RawValue>> {
+        let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
+        let outcome = match (envelope.error, envelope.result) {
+            _ if !is_sound => Err(internal_error("Invalid response", None)),
+            (Some(error), _) if kind(Some(error)) != Kind::Null => Err(read_error(error)),
+            (_, Some(result)) => Ok(result.to_owned()),
+            _ => return Err(Unusable::Empty(id)),
+        };
+        Ok(Message::Response(Response { id, outcome }))
+    }
+
+    /// An answer to the element: with its id, if it has one that can be echoed.
+    fn reject(&self, envelope: &Envelope<'_>, fault: Fault) -> Unusable {
+        match self.id(envelope) {
+            Ok(Some(id)) => Unusable::Reject(Rejected { id, fault }),
+            Ok(None) => fault.into(),
+            Err(too_long) => too_long.into(),
+        }
+    }
+
+    /// The id, if there is one of a type that an id can have; the fault if it is too long.
+    fn id(&self, envelope: &Envelope<'_>) -> Result<Option<Id>, Fault> {
+        let id = envelope.id.and_then(read_id);
+        let length = match &id {
+            Some(Id::String(text)) => text.len(),
+            Some(Id::Number(text)) => text.as_str().len(),
+            _ => 0,
+        };
+        if length > self.limits.id_bytes { Err(Fault::invalid_request(Reason::IdTooLong)) } else { Ok(id) }
+    }
+}
+
+fn read_id(value: &RawValue) -> Option<Id> {
+    match kind(Some(value)) {
+        Kind::Null => Some(Id::Null),
+        Kind::String | Kind::EmptyString => string(value).map(Id::String),
+        _ => Id::from_number_text(value.get()),
+    }
+}
+
+fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
+    let method = envelope.method.and_then(string).ok_or(Fault::INVALID_REQUEST)?;
+    // Null got past the classification only where the profile takes it for none.
+    let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
+    Ok((method, params.map(ToOwned::to_owned)))
+}
+
+/// An error as the peer sent it. What is no error object (a string, a code that is no integer) still fails the call, and
+/// the whole of it is kept as data.
+fn read_error(value: &RawValue) -> ErrorObject<Box<RawValue>> {
+    let members = ErrorMembers::read(value).unwrap_or_default();
+    let message = members.message.and_then(string);
+    match (members.code(), message) {
+        (Code::Integer(code), Some(message)) => {
+            ErrorObject { code: ErrorCode::new(code), message, data: members.data.map(ToOwned::to_owned) }
+        }
+        (_, message) => internal_error(message.as_deref().unwrap_or("Invalid error object"), Some(value.to_owned())),
+    }
+}
+
+fn internal_error(message: &str, data: Option<Box<RawValue>>) -> ErrorObject<Box<RawValue>> {
+    ErrorObject { code: ErrorCode::INTERNAL_ERROR, message: message.into(), data }
+}

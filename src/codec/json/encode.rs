@@ -1,0 +1,109 @@
+//! Messages → text.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::message::{ErrorObject, Id, Message, Outgoing};
+
+/// Writes what goes into one frame of the wire: on one line, with the members of the specification and no others.
+///
+/// `result` is written whatever it is, `params` and `data` only if there are any.
+///
+/// # Examples
+///
+/// ```
+/// use portway::codec::json;
+/// use portway::message::{Message, Outgoing, Notification};
+///
+/// let message = Message::Notification(Notification { method: "ready".into(), params: None });
+/// assert_eq!(json::encode(&Outgoing::Single(message)), r#"{"jsonrpc":"2.0","method":"ready"}"#);
+/// ```
+#[must_use]
+pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
+    let mut text = String::new();
+    match outgoing {
+        Outgoing::Single(message) => push_message(&mut text, message),
+        Outgoing::Batch(messages) => {
+            for (index, message) in messages.iter().enumerate() {
+                text.push(if index == 0 { '[' } else { ',' });
+                push_message(&mut text, message);
+            }
+            text.push(']');
+        }
+        Outgoing::Cancel(id) => {
+            push_method(&mut text, None, super::CANCEL);
+            text.push_str(r#","params":{"id":"#);
+            push_id(&mut text, id);
+            text.push_str("}}");
+        }
+    }
+    text
+}
+
+fn push_message(text: &mut String, message: &Message<Box<RawValue>>) {
+    match message {
+        Message::Request(request) => {
+            push_method(text, Some(&request.id), &request.method);
+            push_member(text, r#","params":"#, request.params.as_deref());
+        }
+        Message::Notification(notification) => {
+            push_method(text, None, &notification.method);
+            push_member(text, r#","params":"#, notification.params.as_deref());
+        }
+        Message::Response(response) => {
+            push_start(text, Some(&response.id));
+            match &response.outcome {
+                Ok(result) => push_member(text, r#","result":"#, Some(result)),
+                Err(error) => push_error(text, error),
+            }
+        }
+    }
+    text.push('}');
+}
+
+fn push_error(text: &mut String, error: &ErrorObject<Box<RawValue>>) {
+    text.push_str(r#","error":{"code":"#);
+    text.push_str(&error.code.to_string());
+    text.push_str(r#","message":"#);
+    push_string(text, &error.message);
+    push_member(text, r#","data":"#, error.data.as_deref());
+    text.push('}');
+}
+
+fn push_method(text: &mut String, id: Option<&Id>, method: &str) {
+    push_start(text, id);
+    text.push_str(r#","method":"#);
+    push_string(text, method);
+}
+
+fn push_start(text: &mut String, id: Option<&Id>) {
+    text.push_str(r#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        text.push_str(r#","id":"#);
+        push_id(text, id);
+    }
+}
+
+fn push_id(text: &mut String, id: &Id) {
+    match id {
+        Id::Null => text.push_str("null"),
+        Id::Integer(integer) => text.push_str(&integer.to_string()),
+        Id::Number(number) => text.push_str(number.as_str()),
+        Id::String(string) => push_string(text, string),
+    }
+}
+
+fn push_string(text: &mut String, string: &str) {
+    text.push_str(&Value::from(string).to_string());
+}
+
+/// Line breaks inside of JSON text can only be white space between its tokens: they are left out.
+fn push_member(text: &mut String, name: &str, value: Option<&RawValue>) {
+    if let Some(value) = value {
+        text.push_str(name);
+        text.extend(value.get().split(['\n', '\r']));
+    }
+}

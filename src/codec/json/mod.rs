@@ -1,0 +1,48 @@
+//! JSON text (RFC 8259) ↔ messages whose payloads stay text.
+//!
+//! [`decode`] reads the envelope and nothing else. Payloads are [`RawValue`]s: `params`, `result` and `data` reach the
+//! application, or the wire again, digit for digit as the peer wrote them, and ids keep their text.
+//!
+//! What is read, and what is not:
+//!
+//! - Text is UTF-8 without a byte order mark; a mark is answered as text that is no JSON is, with -32700.
+//! - One message, or one batch, fills the whole text. Anything but white space after it is -32700.
+//! - A number too large for a double (`1e400`) and half of a surrogate pair (`"\ud800"`) are words of JSON that other
+//!   decoders read as `Infinity`, as `null` or not at all. A call that holds one anywhere, be it in its id, is -32700.
+//! - A member of the envelope that comes twice could be read in two ways, and is -32600 with the id null.
+//! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. No lane here is recursive.
+//! - A response is never answered. One of the above makes it a failure, so that the call that waits for it ends.
+//! - Members that the specification does not know are passed over; members come in any order.
+
+mod decode;
+mod encode;
+mod member;
+mod scan;
+mod validate;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+
+use serde_json::value::{RawValue, to_raw_value};
+
+pub use decode::{cancelled_id, decode};
+pub use encode::encode;
+pub use validate::validate;
+
+use crate::message::{ErrorObject, Fault, Payload};
+
+/// The notification that asks a peer to stop working on a request (Language Server Protocol 3.17, `$/cancelRequest`).
+const CANCEL: &str = "$/cancelRequest";
+
+impl Payload for Box<RawValue> {
+    type Method = Box<str>;
+    type Error = ErrorObject<Self>;
+}
+
+/// The reason of a fault goes out as `data.reason`.
+impl From<Fault> for ErrorObject<Box<RawValue>> {
+    fn from(fault: Fault) -> Self {
+        let data = fault.reason.and_then(|reason| to_raw_value(&BTreeMap::from([("reason", reason.as_str())])).ok());
+        Self { code: fault.code, message: fault.message.into(), data }
+    }
+}

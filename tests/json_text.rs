@@ -1,0 +1,376 @@
+//! JSON text that is good, bad, huge or hostile.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
+
+use portway::Limits;
+use portway::codec::json;
+use portway::message::{
+    ErrorCode, ErrorObject, Fault, Id, Incoming, Message, Notification, Outgoing, Reason, Rejected, Request, Response,
+    Unusable,
+};
+use portway::profile::Profile;
+use portway::validate::Options;
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+type Payload = Box<RawValue>;
+
+const PARSE_ERROR: Unusable = Unusable::Reject(Rejected { id: Id::Null, fault: Fault::PARSE_ERROR });
+
+fn decode(bytes: &[u8]) -> Incoming<Payload> {
+    json::decode(bytes, &Profile::GENERIC, &Limits::DEFAULT)
+}
+
+fn refusal(incoming: Incoming<Payload>) -> Option<Unusable> {
+    match incoming {
+        Incoming::Single(entry) => entry.err(),
+        Incoming::Batch(_) => None,
+    }
+}
+
+fn limit(reason: Reason) -> Option<Unusable> {
+    Some(Fault::invalid_request(reason).into())
+}
+
+fn request(id: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":{params}}}"#)
+}
+
+fn nested(levels: usize) -> String {
+    "[".repeat(levels) + &"]".repeat(levels)
+}
+
+#[test]
+fn the_json_test_suite_is_read_as_it_demands() {
+    #[derive(Deserialize)]
+    struct Case {
+        name: String,
+        input: String,
+    }
+
+    let cases: Vec<Case> = serde_json::from_str(include_str!("data/json_text.json")).unwrap();
+    let mut counts = [0; 3];
+    for Case { name, input } in cases {
+        let is_json = refusal(decode(input.as_bytes())) != Some(PARSE_ERROR);
+        let in_params = decode(request("1", &format!("[{input}]")).as_bytes());
+        match name.split_once('_').map(|(verdict, _)| verdict) {
+            Some("y") => {
+                counts[0] += 1;
+                assert!(is_json, "{name}: {input}");
+                assert!(matches!(in_params, Incoming::Single(Ok(Message::Request(_)))), "{name}: {input}");
+            }
+            Some("n") => {
+                counts[1] += 1;
+                assert!(!is_json, "{name}: {input}");
+            }
+            _ => counts[2] += 1,
+        }
+    }
+    assert_eq!(counts, [95, 186, 35]);
+}
+
+#[test]
+fn a_hundred_thousand_open_brackets_are_a_parse_error() {
+    for unit in ["[", r#"[{"":"#, r#"{"a":"#] {
+        assert_eq!(refusal(decode(unit.repeat(100_000).as_bytes())), Some(PARSE_ERROR), "{unit}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_utf_8_are_a_parse_error() {
+    for bad in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf8\x88\x80\x80\x80"] {
+        let text = [br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[""#, bad, br#""]}"#].concat();
+        assert_eq!(refusal(decode(&text)), Some(PARSE_ERROR), "{bad:?}");
+    }
+    let utf_16: Vec<u8> = request("1", "[]").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(refusal(decode(&utf_16)), Some(PARSE_ERROR));
+}
+
+#[test]
+fn nesting_is_taken_up_to_the_limit() {
+    // The message itself is the first level.
+    assert!(matches!(decode(request("1", &nested(127)).as_bytes()), Incoming::Single(Ok(Message::Request(_)))));
+    let Some(Unusable::Reject(rejected)) = refusal(decode(request("1", &nested(128)).as_bytes())) else {
+        panic!("129 levels were taken")
+    };
+    assert_eq!(rejected, Rejected { id: Id::Integer(1), fault: Fault::invalid_request(Reason::NestingTooDeep) });
+}
+
+#[test]
+fn a_batch_is_a_level_too() {
+    let batch = |levels| decode(format!("[{}]", request("1", &nested(levels))).as_bytes());
+    let Incoming::Batch(entries) = batch(126) else { panic!("not a batch") };
+    assert!(matches!(entries.as_slice(), [Ok(Message::Request(_))]));
+    let Incoming::Batch(entries) = batch(127) else { panic!("not a batch") };
+    assert!(matches!(entries.as_slice(), [Err(Unusable::Reject(_))]));
+}
+
+#[test]
+fn a_million_levels_are_refused_without_a_trap() {
+    for levels in [10_000, 1_000_000] {
+        let deep = request("1", &nested(levels));
+        assert!(matches!(
+            refusal(decode(deep.as_bytes())),
+            Some(Unusable::Reject(Rejected { id: Id::Integer(1), .. }))
+        ));
+        assert!(json::validate(&deep, Options::default()).is_some_and(|report| report.is_valid()));
+        let Incoming::Batch(entries) = decode(nested(levels).as_bytes()) else { panic!("not a batch") };
+        let refused: Vec<Option<Unusable>> = entries.into_iter().map(Result::err).collect();
+        assert_eq!(refused, [limit(Reason::NestingTooDeep)]);
+    }
+}
+
+#[test]
+fn a_notification_nested_too_deep_is_not_answered() {
+    let text = format!(r#"{{"jsonrpc":"2.0","method":"update","params":{}}}"#, nested(200));
+    assert_eq!(refusal(decode(text.as_bytes())), Some(Unusable::Ignore));
+}
+
+#[test]
+fn a_message_is_taken_up_to_its_limit_in_bytes() {
+    let text = request("1", r#"["é€😀"]"#);
+    let limits = |message_bytes| {
+        let mut limits = Limits::DEFAULT;
+        limits.message_bytes = message_bytes;
+        limits
+    };
+    let at_limit = json::decode(text.as_bytes(), &Profile::GENERIC, &limits(text.len()));
+    assert_eq!(refusal(at_limit), None);
+    let over_limit = json::decode(text.as_bytes(), &Profile::GENERIC, &limits(text.len() - 1));
+    assert_eq!(refusal(over_limit), limit(Reason::Oversize));
+}
+
+#[test]
+fn a_string_of_fifty_megabytes_passes_under_a_raised_limit() {
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = 60_000_000;
+    let text = request("1", &format!(r#"["{}"]"#, "x".repeat(50_000_000)));
+    let decoded = json::decode(text.as_bytes(), &Profile::GENERIC, &limits);
+    let Incoming::Single(Ok(Message::Request(request))) = decoded else { panic!("refused") };
+    assert_eq!(request.params.map(|params| params.get().len()), Some(50_000_004));
+}
+
+#[test]
+fn an_id_is_taken_up_to_its_limit_in_bytes() {
+    let mut limits = Limits::DEFAULT;
+    limits.id_bytes = 9;
+    let refused = |id: &str| refusal(json::decode(request(id, "[]").as_bytes(), &Profile::GENERIC, &limits));
+    for id in [r#""é€😀""#, r#""\u00e9\u20ac\ud83d\ude00""#, "1.2345678", "-123456789012345678"] {
+        assert_eq!(refused(id), None, "{id}");
+    }
+    for id in [r#""é€😀x""#, "1.23456789", "1234567890123456789012"] {
+        assert_eq!(refused(id), limit(Reason::IdTooLong), "{id}");
+    }
+    let response = r#"{"jsonrpc":"2.0","id":"0123456789","result":1}"#;
+    assert_eq!(refusal(json::decode(response.as_bytes(), &Profile::GENERIC, &limits)), Some(Unusable::Ignore));
+}
+
+#[test]
+fn an_id_of_a_megabyte_comes_back() {
+    let id = format!("\"{}\"", "x".repeat(1_000_000));
+    let Incoming::Single(Ok(Message::Request(request))) = decode(request(&id, "[]").as_bytes()) else {
+        panic!("refused")
+    };
+    assert_eq!(request.id.to_string(), id);
+}
+
+#[test]
+fn no_more_of_a_batch_is_read_than_it_takes_to_refuse_it() {
+    let mut limits = Limits::DEFAULT;
+    limits.batch_items = 3;
+    let read = |profile| match json::decode(b"[1,2,3,4,5,6,7]", &profile, &limits) {
+        Incoming::Batch(entries) => entries.len(),
+        Incoming::Single(_) => panic!("not a batch"),
+    };
+    assert_eq!(read(Profile::GENERIC), 4);
+    assert_eq!(read(Profile::LSP), 0);
+    let broken_at_its_end = json::decode(b"[1,2,3,4,5,6,7", &Profile::GENERIC, &limits);
+    assert_eq!(refusal(broken_at_its_end), Some(PARSE_ERROR));
+}
+
+#[test]
+fn on_a_shared_boundary_what_is_not_ours_is_passed_over() {
+    for text in ["hello", "null", "42", "{}", r#"{"id":1,"method":"echo"}"#, r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#]
+    {
+        let decoded = json::decode(text.as_bytes(), &Profile::MESSAGE_BOUNDARY, &Limits::DEFAULT);
+        assert_eq!(refusal(decoded), Some(Unusable::Ignore), "{text}");
+    }
+}
+
+#[test]
+fn what_a_peer_wrote_over_several_lines_leaves_on_one() {
+    let text = request("1", "[\r\n  {\n    \"a\":\t\"\\n\"\n  }\n]");
+    let Incoming::Single(Ok(message)) = decode(text.as_bytes()) else { panic!("refused") };
+    assert_eq!(json::encode(&Outgoing::Single(message)), request("1", "[  {    \"a\":\t\"\\n\"  }]"));
+}
+
+#[test]
+fn messages_have_the_members_of_the_specification_and_no_others() {
+    let error = |data: Option<&str>| ErrorObject {
+        code: ErrorCode::new(-32001),
+        message: "a\"b\n\u{0}".into(),
+        data: data.map(payload),
+    };
+    let response = |outcome| Message::Response(Response { id: Id::from("x"), outcome });
+    let cases = [
+        (response(Ok(payload("null"))), r#"{"jsonrpc":"2.0","id":"x","result":null}"#),
+        (response(Err(error(None))), r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32001,"message":"a\"b\n\u0000"}}"#),
+        (
+            response(Err(error(Some("null")))),
+            r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32001,"message":"a\"b\n\u0000","data":null}}"#,
+        ),
+        (
+            Message::Request(Request { id: Id::Integer(1), method: "a".into(), params: None }),
+            r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+        ),
+        (
+            Message::Notification(Notification { method: "a".into(), params: Some(payload("[1]")) }),
+            r#"{"jsonrpc":"2.0","method":"a","params":[1]}"#,
+        ),
+    ];
+    for (message, text) in cases {
+        assert_eq!(json::encode(&Outgoing::Single(message)), text);
+    }
+}
+
+#[test]
+fn a_cancellation_names_the_request() {
+    for id in [Id::Integer(7), Id::from("7"), Id::from_number_text("7.0").unwrap()] {
+        let text = json::encode(&Outgoing::Cancel(id.clone()));
+        let Incoming::Single(Ok(Message::Notification(notification))) = decode(text.as_bytes()) else {
+            panic!("no notification")
+        };
+        assert_eq!(json::cancelled_id(&notification), Some(id));
+    }
+    let named = |method: &str, params: Option<&str>| {
+        json::cancelled_id(&Notification { method: method.into(), params: params.map(payload) })
+    };
+    assert_eq!(named("$/cancelRequest", None), None);
+    assert_eq!(named("$/cancelRequest", Some("{}")), None);
+    assert_eq!(named("$/cancelRequest", Some(r#"{"id":[]}"#)), None);
+    assert_eq!(named("$/progress", Some(r#"{"id":7}"#)), None);
+}
+
+fn payload(text: &str) -> Payload {
+    RawValue::from_string(text.to_owned()).unwrap()
+}
+
+/// Messages whose payloads are compared by their text.
+fn text_of(incoming: Incoming<Payload>) -> String {
+    let messages = match incoming {
+        Incoming::Single(entry) => return json::encode(&Outgoing::Single(entry.unwrap())),
+        Incoming::Batch(entries) => entries.into_iter().map(Result::unwrap).collect(),
+    };
+    json::encode(&Outgoing::Batch(messages))
+}
+
+fn any_json(depth: u32) -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(depth, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+            prop::collection::vec((any::<String>(), inner), 0..5)
+                .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_payload() -> impl Strategy<Value = Payload> {
+    any_json(4).prop_map(|value| payload(&value.to_string()))
+}
+
+fn any_params() -> impl Strategy<Value = Option<Payload>> {
+    prop::option::of(
+        prop::collection::vec(any_json(3), 0..4).prop_map(|items| payload(&serde_json::Value::from(items).to_string())),
+    )
+}
+
+fn any_id() -> impl Strategy<Value = Id> {
+    prop_oneof![
+        Just(Id::Null),
+        any::<i64>().prop_map(Id::Integer),
+        any::<String>().prop_map(|text| Id::String(text.into())),
+        "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,9})?([eE][+-]?[0-9]{1,2})?"
+            .prop_map(|text| Id::from_number_text(&text).unwrap()),
+    ]
+}
+
+fn any_error() -> impl Strategy<Value = ErrorObject<Payload>> {
+    (any::<i64>(), any::<String>(), prop::option::of(any_payload())).prop_map(|(code, message, data)| ErrorObject {
+        code: ErrorCode::new(code),
+        message: message.into(),
+        data,
+    })
+}
+
+fn any_message() -> impl Strategy<Value = Message<Payload>> {
+    let method = || any::<String>().prop_map(String::into_boxed_str);
+    prop_oneof![
+        (any_id(), method(), any_params()).prop_map(|(id, method, params)| Message::Request(Request {
+            id,
+            method,
+            params
+        })),
+        (method(), any_params()).prop_map(|(method, params)| Message::Notification(Notification { method, params })),
+        (any_id(), any_payload()).prop_map(|(id, result)| Message::Response(Response { id, outcome: Ok(result) })),
+        (any_id(), any_error()).prop_map(|(id, error)| Message::Response(Response { id, outcome: Err(error) })),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_something(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = decode(&bytes);
+    }
+
+    #[test]
+    fn any_text_of_json_characters_gives_something(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
+        let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
+        let is_taken = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
+        // What is taken is JSON; what is JSON and not taken holds a number or a string that is none elsewhere.
+        prop_assert!(is_json || !is_taken);
+        prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json);
+    }
+
+    #[test]
+    fn a_broken_message_gives_something(
+        message in any_message(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut bytes = json::encode(&Outgoing::Single(message)).into_bytes();
+        *at.get_mut(&mut bytes) = byte;
+        let _ = decode(&bytes);
+    }
+
+    #[test]
+    fn a_message_comes_back_as_it_was_sent(message in any_message()) {
+        let text = json::encode(&Outgoing::Single(message));
+        prop_assert!(!text.contains(['\n', '\r']));
+        prop_assert_eq!(text_of(decode(text.as_bytes())), text);
+    }
+
+    #[test]
+    fn a_batch_comes_back_as_it_was_sent(messages in prop::collection::vec(any_message(), 1..5)) {
+        let text = json::encode(&Outgoing::Batch(messages));
+        prop_assert_eq!(text_of(decode(text.as_bytes())), text);
+    }
+
+    #[test]
+    fn every_encoded_message_is_valid(message in any_message()) {
+        let has_method_name = !matches!(
+            &message,
+            Message::Request(Request { method, .. }) | Message::Notification(Notification { method, .. })
+                if method.is_empty()
+        );
+        let report = json::validate(&json::encode(&Outgoing::Single(message)), Options::default()).unwrap();
+        prop_assert_eq!(report.is_valid(), has_method_name);
+    }
+}
