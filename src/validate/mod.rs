@@ -46,7 +46,14 @@ impl Code {
     /// The code that is this number. What is not finite is no integer; what an `i64` cannot hold becomes its bound.
     #[must_use]
     pub const fn from_f64(number: f64) -> Self {
-        if number.is_finite() && number % 1.0 == 0.0 { Self::Integer(number as i64) } else { Self::NotInteger }
+        // No remainder is taken: that is a library function of a kilobyte in a wasm module. The cast saturates, and a
+        // double beyond its range has no room for a fraction.
+        let integer = number as i64;
+        if integer as f64 == number || (number.is_finite() && number.abs() > i64::MAX as f64) {
+            Self::Integer(integer)
+        } else {
+            Self::NotInteger
+        }
     }
 }
 

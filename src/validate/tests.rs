@@ -123,7 +123,10 @@ fn reserved_codes_are_remarked_on_once() {
 fn integers_are_numbers_without_a_fraction() {
     assert_eq!(Code::from_f64(1.0), Code::Integer(1));
     assert_eq!(Code::from_f64(-32000.0), Code::Integer(-32000));
+    assert_eq!(Code::from_f64(9_007_199_254_740_993.0), Code::Integer(9_007_199_254_740_992));
+    assert_eq!(Code::from_f64(9e18), Code::Integer(9_000_000_000_000_000_000));
     assert_eq!(Code::from_f64(1e300), Code::Integer(i64::MAX));
+    assert_eq!(Code::from_f64(-1e300), Code::Integer(i64::MIN));
     for number in [0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert_eq!(Code::from_f64(number), Code::NotInteger, "{number}");
     }
