@@ -1,0 +1,4 @@
+// `import "portway/early"`, as the first import of a worker or a frame, keeps the messages that arrive before the wasm
+// is loaded and handlers are there; `selfTransport()` and `windowTransport()` take them over. It exports nothing.
+
+export {};

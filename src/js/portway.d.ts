@@ -1,0 +1,7 @@
+// What `import … from "portway"` gives.
+
+export * from "./types.js";
+export * from "./codes.js";
+export * from "./boundaries.js";
+export * from "./init.js";
+export { default } from "./init.js";

@@ -1,0 +1,432 @@
+// The JavaScript API of Portway. Apart from it: loading the wasm (init.d.ts), the error codes (codes.d.ts), and
+// ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
+// used where the project has them and missed by nobody where it has none. That is why the parameters of the
+// transports are structural (`PortLike` instead of `MessagePort`), and why there is no import and no `declare global`.
+
+// ---------------------------------------------------------------- messages
+
+/** A request: a call that the other side answers, once, under the same `id`. */
+export interface JSONRPCRequest {
+  jsonrpc: "2.0";
+  method: string;
+  /** By name (object) or by position (array); absent when the method takes none. */
+  params?: Record<string, unknown> | unknown[];
+  id: number | string;
+}
+
+/** A notification: has no `id` key and is never answered. */
+export interface JSONRPCNotification {
+  jsonrpc: "2.0";
+  method: string;
+  params?: Record<string, unknown> | unknown[];
+}
+
+/** The answer to a request that went well. */
+export interface JSONRPCSuccessResponse {
+  jsonrpc: "2.0";
+  result: unknown;
+  id: number | string;
+}
+
+/** The answer to a request that failed. */
+export interface JSONRPCErrorResponse {
+  jsonrpc: "2.0";
+  error: { code: number; message: string; data?: unknown };
+  /** `null` when the request was too broken to find its id in it (JSON-RPC 2.0 §5). */
+  id: number | string | null;
+}
+
+/** Either answer. */
+export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse;
+
+/** Everything that crosses a boundary, apart from batches, which are arrays of these. */
+export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
+
+// -------------------------------------------------------------- transports
+
+/**
+ * What a client, server or peer needs of a boundary. The functions below make one for the boundaries of a browser;
+ * any object of this shape will do.
+ */
+export interface RPCTransport {
+  /**
+   * Sends one `JSONRPCMessage`, or a batch as an array of them. What is thrown here fails the call that was being sent.
+   */
+  send(message: any, transfer?: TransferItem[]): void;
+  /** Sets the one receiver of incoming messages, which may be anything; a later call replaces the earlier receiver. */
+  onMessage(handler: (message: any) => void): void;
+  /** Lets go of the boundary. Called by `destroy()` of the client, server or peer, and harmless when repeated. */
+  destroy?(): void;
+}
+
+/** A transport of the functions below. */
+export interface BuiltInTransport extends RPCTransport {
+  destroy(): void;
+}
+
+/** What may stand in a transfer list here: `Transferable` of the DOM, or what Node calls a transferable object. */
+export type TransferItem = typeof globalThis extends { structuredClone: (value: any, options?: infer O) => any }
+  ? NonNullable<O> extends { transfer?: infer L }
+    ? NonNullable<L> extends readonly (infer Item)[] ? Item : object
+    : object
+  : object;
+
+/** What a transport listens on; `MessagePort`, `Worker`, `Window` and `BroadcastChannel` are all of this shape. */
+export interface ListenTarget {
+  addEventListener(type: any, listener: any): void;
+  removeEventListener(type: any, listener: any): void;
+}
+
+/** A `MessagePort`. */
+export interface PortLike extends ListenTarget {
+  postMessage(message: any, transfer: any): void;
+  start(): void;
+  close(): void;
+}
+
+/** A `Worker`, seen from its owner. */
+export interface WorkerLike extends ListenTarget {
+  postMessage(message: any, transfer: any): void;
+  terminate(): void;
+}
+
+/** A `BroadcastChannel`. */
+export interface BroadcastChannelLike extends ListenTarget {
+  readonly name: string;
+  postMessage(message: any): void;
+  close(): void;
+}
+
+/** A `Window` to post to, of any origin: `iframe.contentWindow`, `parent`, `opener`, the result of `open()`. */
+export interface WindowLike {
+  readonly closed: boolean;
+  postMessage(message: any, targetOrigin: string, transfer?: any): void;
+}
+
+/** Options of `windowTransport`. */
+export interface WindowTransportOptions {
+  /**
+   * The origin, or origins, that `target` may have, for sending and for receiving. Default: this page's own origin.
+   * `"null"` is a frame without an origin (`sandbox` without `allow-same-origin`, `srcdoc` in one): then only that
+   * very window is heard. `"*"` is anybody that `target` may navigate to: never send a secret that way.
+   * Of several origins, the first is sent to until the window has spoken.
+   */
+  origin?: string | readonly string[] | undefined;
+  /** The window to listen on. Default: the global `window`. */
+  source?: ListenTarget | undefined;
+}
+
+/**
+ * Another window or frame. Listens on this window and hears only `target`; other messages are left to others.
+ * `iframe.contentWindow` is `null` until the frame is in the document.
+ */
+export function windowTransport(target: WindowLike, options?: WindowTransportOptions): BuiltInTransport;
+/** The same with the options in a row: the window to listen on, then the one origin allowed. */
+export function windowTransport(target: WindowLike, source?: ListenTarget, origin?: string): BuiltInTransport;
+
+/** A `MessagePort`, which is started at once. `destroy()` closes it. */
+export function portTransport(port: PortLike): BuiltInTransport;
+
+/** A dedicated worker, on its owner's side. `destroy()` does not terminate the worker. */
+export function workerTransport(worker: WorkerLike): BuiltInTransport;
+
+/** The owner of this dedicated worker, on the worker's side. Throws where the global scope is not that of a worker. */
+export function selfTransport(): BuiltInTransport;
+
+/**
+ * Everyone of this origin on one `BroadcastChannel`, given by name or as an open channel. Nothing can be transferred.
+ * Suits notifications; a request is answered by every server on the channel, and the first answer counts.
+ */
+export function broadcastTransport(nameOrChannel: string | BroadcastChannelLike): BuiltInTransport;
+
+// ------------------------------------------------------------- method maps
+
+/**
+ * One method in a map. With a `result` it is a request, without one a notification. Without `params` it takes none;
+ * with `params?` they may be left out, and the handler gets `undefined`. A handler that has nothing to return has the
+ * result `null`. `progress` is the type of the values reported by `context.progress`; `any` when it is not there.
+ */
+export interface MethodEntry {
+  params?: object | undefined;
+  result?: unknown;
+  progress?: unknown;
+}
+
+/** The shape of a map: interfaces and type literals alike. `class Api<M extends MethodMap<M>>` accepts any of them. */
+export type MethodMap<M> = { [K in keyof M]: MethodEntry };
+
+/** The requests of a map: its entries that have a `result`. Without a map, any string. */
+export type MethodName<M> = IsAny<M> extends true
+  ? string
+  : { [K in keyof M & string]: "result" extends keyof M[K] ? K : never }[keyof M & string];
+
+/** The notifications of a map: its entries that have no `result`. Without a map, any string. */
+export type NotificationName<M> = IsAny<M> extends true ? string : Exclude<keyof M & string, MethodName<M>>;
+
+/** The parameters of a method: `undefined` when it takes none, with `undefined` when they may be left out. */
+export type ParamsOf<M, K> = Member<M, K, "params", undefined>;
+
+/** What a call of the method yields. A handler's `undefined` arrives as `null`. `T` stands in where there is no map. */
+export type ResultOf<M, K, T = unknown> = IsAny<M> extends true ? T : Received<Member<M, K, "result", undefined>>;
+
+/** What the method reports while it runs. */
+export type ProgressOf<M, K> = Member<M, K, "progress", any>;
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Member<M, K, Name extends string, Missing> = K extends keyof M
+  ? Name extends keyof M[K] ? M[K][Name] : Missing
+  : never;
+// `undefined` cannot be told from "no result" in JSON, so it never crosses.
+type Received<R> = IsAny<R> extends true ? R : R extends undefined | void ? null : R;
+type Returned<R> = null extends R ? R | void : undefined extends R ? R | void : R;
+// `as const` makes tuples readonly; sending one is harmless.
+type Sent<P> = P extends readonly unknown[] ? Readonly<P> : P;
+type CallArguments<P, Options> = IsAny<P> extends true
+  ? [params?: object | undefined, options?: Options | undefined]
+  : undefined extends P
+    ? [params?: Sent<P> | undefined, options?: Options | undefined]
+    : [params: Sent<P>, options?: Options | undefined];
+// Takes a global type by name from whichever library declares it, if one does.
+type Global<Name extends string, Fallback> =
+  typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : Fallback;
+type Signal = Global<"AbortSignal", { readonly aborted: boolean; readonly reason: any } & ListenTarget>;
+// `using` where the library knows `Symbol.dispose`, nothing elsewhere.
+type DisposeMember = SymbolConstructor extends { readonly dispose: infer D }
+  ? { [K in D & symbol]: () => void }
+  : {};
+
+// ------------------------------------------------------------------ client
+
+/** Bounds that keep a broken or hostile peer from exhausting this side. */
+export interface Limits {
+  /** Own calls that may wait for their answer; one more fails with `CallError` `too-many-calls`. Default 1 000 000. */
+  pendingCalls?: number | undefined;
+  /** Requests of the other side that may run at the same time; one more is answered with -32600. Default 1 024. */
+  inFlight?: number | undefined;
+  /** Messages in one incoming batch; a longer one is answered with -32600. Default 1 000. */
+  batchItems?: number | undefined;
+}
+
+/** Options of `JSONRPCClient`. */
+export interface ClientOptions {
+  /** How long a call waits for its answer, in ms. Default 10 000; `0` and `Infinity` wait for ever. */
+  timeout?: number | undefined;
+  /** Gets the failures that no caller can be told of. Default: they are logged with `console.error`. */
+  onError?: ((error: Error) => void) | undefined;
+  limits?: Limits | undefined;
+}
+
+/** Options of a notification. */
+export interface NotifyOptions {
+  /** What to transfer instead of copying. It must be part of the parameters, and is gone here afterwards. */
+  transfer?: readonly TransferItem[] | undefined;
+}
+
+/** Options of one call. */
+export interface RequestOptions<Progress = any> extends NotifyOptions {
+  /** In ms, instead of the client's. A negative number or `NaN` is a `RangeError`. */
+  timeout?: number | undefined;
+  /** Gives the call up: it rejects with `signal.reason`, and the other side is told by `$/cancelRequest`. */
+  signal?: Signal | undefined;
+  /** Gets what the handler reports by `context.progress`, in order, until the call ends. */
+  onProgress?: ((value: Progress) => void) | undefined;
+}
+
+/** Options of a batch: time-out in ms and signal for all of its calls. */
+export interface BatchOptions {
+  timeout?: number | undefined;
+  signal?: Signal | undefined;
+}
+
+/** One member of a batch. With `notify: true` it is sent as a notification. */
+export type BatchCall<M = any> = IsAny<M> extends true
+  ? { readonly method: string; readonly params?: object | undefined; readonly notify?: boolean | undefined }
+  : {
+      [K in keyof M & string]: BatchMember<K, ParamsOf<M, K>, K extends MethodName<M> ? true : false>;
+    }[keyof M & string];
+
+type BatchMember<K, P, IsRequest> = { readonly method: K }
+  & (undefined extends P ? { readonly params?: Sent<P> | undefined } : { readonly params: Sent<P> })
+  & (IsRequest extends true ? { readonly notify?: boolean | undefined } : { readonly notify: true });
+
+/** What `batch` yields: one outcome per member, in the order of the members. */
+export type BatchResults<M, Calls extends readonly unknown[]> = {
+  -readonly [I in keyof Calls]: PromiseSettledResult<
+    Calls[I] extends { readonly notify: true } ? undefined
+      : Calls[I] extends { readonly method: infer K } ? ResultOf<M, K> : unknown
+  >;
+};
+
+/**
+ * Calls the methods of the other side. `M` is the map of what the other side serves; without it every name and any
+ * parameters are accepted, and the result type can be named at the call: `request<Page>("fetch", { url })`.
+ *
+ * Every call ends exactly once, by the other side's answer (an error answer rejects with `RPCError`), or with a
+ * `CallError`, or with the reason of its signal.
+ */
+export class JSONRPCClient<M extends MethodMap<M> = any> {
+  /** Takes over `transport` and listens at once. `init()` must have ended. */
+  constructor(transport: RPCTransport, options?: ClientOptions);
+  /** Calls a method. Rejects with `RPCError`, `CallError`, `signal.reason`, or `RangeError` for a bad `timeout`. */
+  request<T = unknown, K extends MethodName<M> = MethodName<M>>(
+    method: K,
+    ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
+  ): Promise<ResultOf<M, K, T>>;
+  /**
+   * Sends a notification and returns at once; there is no answer. A request of the map may be sent this way too, when
+   * its result does not matter. Throws when the parameters cannot be cloned.
+   */
+  notify<K extends keyof M & string>(method: K, ...args: CallArguments<ParamsOf<M, K>, NotifyOptions>): void;
+  /**
+   * Sends several calls as one message. Resolves when all have ended, never rejects because of one of them. The other
+   * side has to accept batches: every Portway side does.
+   */
+  batch<Calls extends readonly BatchCall<M>[] | readonly []>(
+    calls: Calls,
+    options?: BatchOptions,
+  ): Promise<BatchResults<M, Calls>>;
+  /** How many calls are waiting for their answer. */
+  readonly pending: number;
+  /** Ends all pending calls with `CallError` `destroyed`, and the transport. Harmless when repeated. */
+  destroy(): void;
+}
+/** `using client = …` destroys it at the end of the block. */
+export interface JSONRPCClient<M extends MethodMap<M> = any> extends DisposeMember {}
+
+// ------------------------------------------------------------------ server
+
+/** Options of `JSONRPCServer`. */
+export interface ServerOptions {
+  /** Gets the failures that no caller can be told of, such as those of notification handlers. Default: logged. */
+  onError?: ((error: Error) => void) | undefined;
+  limits?: Limits | undefined;
+  /** How `params: null` is taken: as if it were absent, or as an invalid request (-32600). Default `"absent"`. */
+  paramsNull?: "absent" | "invalid" | undefined;
+}
+
+/** What a handler knows about the message that it handles. `Remote` maps what the sender of the message serves. */
+export interface HandlerContext<Remote = any, Progress = any> {
+  /** The name under which it was called. */
+  readonly method: string;
+  /** Aborted when the caller has given up (`$/cancelRequest`) or this side is destroyed. */
+  readonly signal: Signal;
+  /** Reports to the caller's `onProgress`. Does nothing for a notification, or once the handler has ended. */
+  progress(value: Progress, transfer?: readonly TransferItem[]): void;
+  /** Names what of the result is to be transferred instead of copied. */
+  transfer(list: readonly TransferItem[]): void;
+  /** Sends a notification to the sender of the message, before the result. */
+  notify<K extends keyof Remote & string>(method: K, ...args: CallArguments<ParamsOf<Remote, K>, NotifyOptions>): void;
+}
+
+/** Handles a request; what it returns or resolves to is the result, what it throws is the error. */
+export type MethodHandler<M, K, Remote = any> = (
+  params: ParamsOf<M, K>,
+  context: HandlerContext<Remote, ProgressOf<M, K>>,
+) => HandlerResult<Member<M, K, "result", undefined>>;
+
+/** Handles a notification; what it returns is ignored, what it throws goes to `onError`. */
+export type NotificationHandler<M, K, Remote = any> = (
+  params: ParamsOf<M, K>,
+  context: HandlerContext<Remote>,
+) => unknown;
+
+type HandlerResult<R> = Returned<R> | PromiseLike<Returned<R>>;
+
+/**
+ * Serves methods to the other side. `M` maps what is served here; `Remote` maps what the other side listens to, for
+ * `context.notify`. Without maps every name is accepted, with parameters of type `any`.
+ */
+export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMap<Remote> = any> {
+  /** Takes over `transport` and listens at once. `init()` must have ended. */
+  constructor(transport: RPCTransport, options?: ServerOptions);
+  /**
+   * Serves a request; a later handler replaces the earlier one. Throw an `RPCError` to choose code and data; an integer
+   * `code` on any plain `Error` is sent as well, everything else becomes -32603. A name that nobody serves is answered
+   * with -32601. A notification of this name runs the handler too, unanswered, unless `onNotify` has one for it.
+   */
+  method<K extends MethodName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
+  /** Listens to a notification; a later handler replaces the earlier one. They run in the order of arrival. */
+  onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
+  /** Forgets all handlers, aborts those that run, and ends the transport. Harmless when repeated. */
+  destroy(): void;
+}
+/** `using server = …` destroys it at the end of the block. */
+export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMap<Remote> = any>
+  extends DisposeMember {}
+
+// -------------------------------------------------------------------- peer
+
+/** Options of `JSONRPCPeer`. */
+export interface PeerOptions extends ClientOptions, ServerOptions {}
+
+/** Calls as methods: `remote.fetch({ url })` is `request("fetch", { url })`. `then` is left out: see `await`. */
+export type RemoteProxy<M> = IsAny<M> extends true
+  ? { readonly [method: string]: <T = unknown>(params?: object, options?: RequestOptions) => Promise<T> }
+    & { readonly then?: undefined }
+  : {
+      readonly [K in Exclude<MethodName<M>, "then">]: (
+        ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
+      ) => Promise<ResultOf<M, K>>;
+    };
+
+/**
+ * Client and server on one transport, for a boundary where both sides call. `Remote` maps what the other side serves,
+ * `Local` what this side serves; the other side names them the other way round.
+ */
+export class JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any> {
+  /** Takes over `transport` and listens at once. `init()` must have ended. */
+  constructor(transport: RPCTransport, options?: PeerOptions);
+  /** The other side's requests as methods. */
+  readonly remote: RemoteProxy<Remote>;
+}
+/** All of `JSONRPCClient` towards the other side, and all of `JSONRPCServer` for what is served here. */
+export interface JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>
+  extends JSONRPCClient<Remote>, JSONRPCServer<Local, Remote> {}
+
+// ------------------------------------------------------------------ errors
+
+/** A failure with a JSON-RPC code: thrown by a handler it is sent; an error answer arrives as one. */
+export class RPCError extends Error {
+  /** `code` is an integer; -32768 to -32000 belong to the protocol, of these -32099 to -32000 to applications. */
+  constructor(code: number, message: string, data?: unknown);
+  readonly code: number;
+  /** Whatever the failing side added; absent when it added nothing. */
+  readonly data?: unknown;
+}
+
+/**
+ * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
+ * error; a message that could not be cloned or sent; `limits.pendingCalls` reached.
+ */
+export type CallErrorReason = "timeout" | "destroyed" | "invalid-response" | "send-failed" | "too-many-calls";
+
+/** A call that ended without an answer of the other side. Made by the library only. */
+export class CallError extends Error {
+  private constructor();
+  readonly reason: CallErrorReason;
+  /** The method that was called. */
+  readonly method?: string;
+  /** The id under which it was sent, if it was. */
+  readonly id?: number;
+}
+
+// -------------------------------------------------------------- validation
+
+/** What `validateMessage` found. */
+export interface ValidationReport {
+  /** Whether there are no errors; warnings do not count. */
+  isValid: boolean;
+  errors: string[];
+  warnings: string[];
+}
+
+/**
+ * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0; never throws. Without `type` the message's own
+ * members decide whether it is read as a request or as a response.
+ */
+export function validateMessage(
+  message: unknown,
+  options?: { type?: "request" | "response" | undefined },
+): ValidationReport;
+
+export {};
