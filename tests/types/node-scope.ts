@@ -1,0 +1,32 @@
+// Node without DOM types.
+
+import { readFile } from "node:fs/promises";
+import { MessageChannel as NodeChannel, Worker as NodeWorker } from "node:worker_threads";
+import init, { initSync, JSONRPCPeer, JSONRPCServer, portTransport, type RPCTransport } from "portway";
+import { same, type Equal } from "./equal.js";
+
+export async function start(): Promise<void> {
+  await init();
+  initSync(await readFile("portway_bg.wasm"));
+  await init(new URL("portway_bg.wasm", import.meta.url));
+  portTransport(new MessageChannel().port1);
+  portTransport(new NodeChannel().port1);
+}
+
+export function threads(worker: NodeWorker): RPCTransport {
+  return {
+    send: (message, transfer) => worker.postMessage(message, transfer),
+    onMessage: (handler) => worker.on("message", handler),
+  };
+}
+
+export function context(transport: RPCTransport): void {
+  const peer = new JSONRPCPeer(transport);
+  peer.method("read", async (params: { path: string }, context) => {
+    same<Equal<typeof context.signal, AbortSignal>>(true);
+    const { buffer } = new Uint8Array(await readFile(params.path, { signal: context.signal }));
+    context.transfer([buffer]);
+    return buffer;
+  });
+  void peer.request("x", undefined, { signal: AbortSignal.timeout(5) });
+}

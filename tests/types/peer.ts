@@ -1,0 +1,95 @@
+// JSONRPCPeer: both roles on one transport, and the calls as methods.
+
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, type RemoteProxy, type RPCTransport } from "portway";
+import { same, type Equal } from "./equal.js";
+
+interface WorkerApi {
+  build: { params: { entry: string }; result: { output: string }; progress: number };
+  stop: { result: null };
+  "text/hover": { params: [line: number]; result: string };
+  then: { params: { a: number }; result: null };
+  log: { params: { text: string } };
+}
+interface PageApi {
+  confirm: { params: { question: string }; result: boolean };
+  warning: { params: { text: string } };
+}
+
+declare const transport: RPCTransport;
+const peer = new JSONRPCPeer<WorkerApi, PageApi>(transport, { timeout: 1000, paramsNull: "absent" });
+
+export async function callsGoToTheRemoteMap(): Promise<void> {
+  const built = await peer.request("build", { entry: "a.ts" }, { onProgress: (done) => done.toFixed() });
+  same<Equal<typeof built, { output: string }>>(true);
+  peer.notify("log", { text: "hello" });
+  peer.pending.toFixed();
+  // @ts-expect-error that is served here, not there
+  await peer.request("confirm", { question: "?" });
+}
+
+export function handlersComeFromTheLocalMap(): void {
+  peer
+    .method("confirm", ({ question }, context) => {
+      context.notify("log", { text: question });
+      return true;
+    })
+    .onNotify("warning", ({ text }) => text.trim())
+    .destroy();
+  // @ts-expect-error that is served there, not here
+  peer.method("build", () => ({ output: "" }));
+}
+
+export async function remoteCallsAsMethods(): Promise<void> {
+  const built = await peer.remote.build({ entry: "a.ts" });
+  same<Equal<typeof built, { output: string }>>(true);
+  const stopped = await peer.remote.stop();
+  same<Equal<typeof stopped, null>>(true);
+  const text = await peer.remote["text/hover"]([1], { timeout: 5 });
+  same<Equal<typeof text, string>>(true);
+  const { build } = peer.remote;
+  await build({ entry: "b.ts" });
+  // @ts-expect-error unknown method
+  await peer.remote.bild({ entry: "a.ts" });
+  // @ts-expect-error missing parameter
+  await peer.remote.build({});
+  // @ts-expect-error missing parameters
+  await peer.remote.build();
+  // @ts-expect-error a notification has no answer to wait for
+  await peer.remote.log({ text: "hello" });
+  // @ts-expect-error cannot be replaced
+  peer.remote.stop = async () => null;
+}
+
+export async function remoteIsNoPromise(): Promise<void> {
+  // @ts-expect-error `then` would make `await` call the other side
+  peer.remote.then;
+  const awaited = await peer.remote;
+  same<Equal<typeof awaited, RemoteProxy<WorkerApi>>>(true);
+  const open = new JSONRPCPeer(transport);
+  same<Equal<typeof open.remote.then, undefined>>(true);
+  await open.remote;
+}
+
+export async function withoutMapsEverythingIsOpen(): Promise<void> {
+  const open = new JSONRPCPeer(transport);
+  open.method("a", (params) => params.b).onNotify("c", (params) => params.d);
+  const point = await open.remote.locate<{ x: number }>({ name: "home" });
+  same<Equal<typeof point, { x: number }>>(true);
+  const named = await open.request<number>("add", [1, 2]);
+  same<Equal<typeof named, number>>(true);
+}
+
+export async function batchOfAPeer(): Promise<void> {
+  const [built, stopped] = await peer.batch([{ method: "build", params: { entry: "a" } }, { method: "stop" }]);
+  same<Equal<typeof built, PromiseSettledResult<{ output: string }>>>(true);
+  same<Equal<typeof stopped, PromiseSettledResult<null>>>(true);
+}
+
+/** A peer can be handed to whatever needs only one of its roles. */
+export const asClient: JSONRPCClient<WorkerApi> = peer;
+export const asServer: JSONRPCServer<PageApi, WorkerApi> = peer;
+
+/** A side that serves nothing. */
+export const caller = new JSONRPCPeer<WorkerApi, {}>(transport);
+// @ts-expect-error nothing is served here
+caller.method("anything", () => 1);
