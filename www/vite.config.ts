@@ -24,6 +24,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 1200,
     rolldownOptions: { input: { page: here("index.html"), preview: here("preview.html") } },
   },
+  // Only the worker imports these, too late for the development server to find them by itself.
+  optimizeDeps: { include: ["esbuild-wasm", "resolve.exports"] },
   // The preview frame is sandboxed, so its origin is "null" and its module scripts are cross-origin.
   server: { cors: { origin: "*" } },
 });

@@ -79,9 +79,14 @@ export class BuildClient {
     this.#peer = peer;
   }
 
+  /** Makes the build that is under way void. */
+  cancel(): void {
+    this.#running?.abort(new DOMException("superseded by a newer build", "AbortError"));
+  }
+
   /** Builds and stores the output; true if it is new and good. A later call makes an earlier one void. */
   async build(): Promise<boolean> {
-    this.#running?.abort(new DOMException("superseded by a newer build", "AbortError"));
+    this.cancel();
     const running = new AbortController();
     this.#running = running;
     const started = performance.now();

@@ -75,7 +75,7 @@ class Editor extends LitElement {
 
   constructor() {
     super();
-    new Watch(this, workspace.openFile, workspace.generation, workspace.builds.state, workspace.target);
+    new Watch(this, workspace.project.files, workspace.openFile, workspace.generation, workspace.builds.state, workspace.target);
   }
 
   override render() {
@@ -110,10 +110,14 @@ class Editor extends LitElement {
       this.#states.clear();
       this.#shown = "";
     }
+    // A file that comes again after it was deleted starts anew.
+    for (const known of this.#states.keys()) {
+      if (!workspace.project.files.value.includes(known)) this.#states.delete(known);
+    }
     if (path !== this.#shown && this.#generation > 0) {
       const state = this.#states.get(path) ?? (await this.#open(path));
       if (path !== workspace.openFile.value || path === this.#shown) return;
-      if (this.#view && this.#shown) this.#states.set(this.#shown, this.#view.state);
+      if (this.#view && workspace.project.files.value.includes(this.#shown)) this.#states.set(this.#shown, this.#view.state);
       this.#shown = path;
       this.#display(state);
     }
@@ -124,7 +128,7 @@ class Editor extends LitElement {
   async #open(path: string): Promise<EditorState> {
     const doc = path ? await workspace.project.read(path) : "";
     const follow = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
-      if (docChanged) void workspace.edit(path, state.doc.toString());
+      if (docChanged) workspace.edit(path, state.doc.toString());
       if (docChanged || selectionSet) this.#tellCursor(state);
     });
     return EditorState.create({ doc, extensions: [editorSetup(path), follow, EditorState.readOnly.of(path === "")] });

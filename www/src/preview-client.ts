@@ -8,7 +8,7 @@ import { Store } from "./store";
 export type PreviewStatus = "empty" | "loading" | "live";
 
 /** How long a document may take to answer before the frame is thrown away. */
-const PATIENCE = 5000;
+const PATIENCE = 8000;
 
 /** The page's end of the preview frame: serves its files, steers it, and listens to it. */
 export class PreviewClient {
@@ -105,7 +105,8 @@ export class PreviewClient {
       this.#console.add(level, message, { detail: stack, time: timestamp, position: positionIn(stack) });
     });
     peer.onNotify("error", ({ message, source, lineno, colno, stack }) => {
-      this.#console.add("error", message, { position: { file: source, line: lineno, column: colno }, detail: stack });
+      const position = lineno > 0 ? { file: source, line: lineno, column: colno } : undefined;
+      this.#console.add("error", message, { position, detail: stack });
     });
     peer.onNotify("updateNavigationState", (state) => {
       if (this.status.value !== "live") this.#console.add("system", `Preview loaded ${state.url}`);

@@ -22,6 +22,8 @@ class Workspace {
   readonly cursor = new Store({ line: 1, column: 1 });
   /** Counts resets, after which the editor's texts are void. */
   readonly generation = new Store(0);
+  readonly #unsaved = new Map<string, string>();
+  #saving = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   async start(): Promise<void> {
@@ -31,15 +33,19 @@ class Workspace {
     await this.buildNow();
   }
 
-  /** Stores an edit and builds once the typing pauses. */
-  async edit(path: string, text: string): Promise<void> {
-    await this.project.write(path, text);
+  /** Takes an edit, and builds once the typing pauses. */
+  edit(path: string, text: string): void {
+    this.#unsaved.set(path, text);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.buildNow(), QUIET);
   }
 
   async buildNow(): Promise<void> {
     clearTimeout(this.#timer);
+    // A build that is under way would read half of the old and half of the new.
+    this.builds.cancel();
+    this.#saving = this.#saving.then(() => this.#save());
+    await this.#saving;
     if (await this.builds.build()) await this.preview.show();
   }
 
@@ -55,16 +61,25 @@ class Workspace {
   }
 
   async deleteFile(path: string): Promise<void> {
+    this.#unsaved.delete(path);
     await this.project.remove(path);
     if (this.openFile.value === path) this.openFile.set(this.project.files.value[0] ?? "");
     await this.buildNow();
   }
 
   async reset(): Promise<void> {
+    this.#unsaved.clear();
     await this.project.reset();
     this.openFile.set("src/App.tsx");
     this.generation.set(this.generation.value + 1);
     await this.buildNow();
+  }
+
+  async #save(): Promise<void> {
+    for (const [path, text] of this.#unsaved) {
+      this.#unsaved.delete(path);
+      await this.project.write(path, text);
+    }
   }
 }
 

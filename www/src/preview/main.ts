@@ -21,7 +21,7 @@ const errors = new ErrorReporter(peer, fetchFile);
 
 captureConsole((entry) => peer.notify("console", entry));
 errors.listen();
-replaceFetch(fetchFile);
+replaceFetch(fetchFile, (url) => history.resolve(url));
 
 peer.method("navigate", async ({ url }) => {
   const target = history.resolve(url);

@@ -14,11 +14,12 @@ export function fetchThroughPage(peer: JSONRPCPeer<HostApi, FrameApi>, base: () 
 }
 
 /** The app's own `fetch`: what belongs to the app comes from the page, the rest from the network. */
-export function replaceFetch(fetchFile: FetchFile): void {
+export function replaceFetch(fetchFile: FetchFile, resolve: (url: string) => string | undefined): void {
   const network = window.fetch.bind(window);
   window.fetch = (input, init) => {
-    const url = input instanceof Request ? input.url : String(input);
-    const method = init?.method ?? (input instanceof Request ? input.method : "GET");
-    return /^[a-z][a-z0-9+.-]*:|^\/\//i.test(url) ? network(input, init) : fetchFile(url, method);
+    const request = input instanceof Request ? input : undefined;
+    // A Request was resolved against the address of this document, not of the app.
+    const path = resolve(request ? request.url.replace(location.origin, "") : String(input));
+    return path === undefined ? network(input, init) : fetchFile(path, init?.method ?? request?.method);
   };
 }
