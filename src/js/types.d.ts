@@ -84,11 +84,9 @@ export interface PortLike extends ListenTarget {
   close(): void;
 }
 
-/** A `Worker`, seen from its owner. */
-export interface WorkerLike extends ListenTarget {
-  postMessage(message: any, transfer: any): void;
-  terminate(): void;
-}
+/** A `Worker`, seen from its owner; Node's, which has `on` and `off`, will do. */
+export type WorkerLike = { postMessage(message: any, transfer: any): void; terminate(): unknown }
+  & (ListenTarget | { on(type: any, listener: any): unknown; off(type: any, listener: any): unknown });
 
 /** A `BroadcastChannel`. */
 export interface BroadcastChannelLike extends ListenTarget {
@@ -124,18 +122,19 @@ export function windowTransport(target: WindowLike, options?: WindowTransportOpt
 /** The same with the options in a row: the window to listen on, then the one origin allowed. */
 export function windowTransport(target: WindowLike, source?: ListenTarget, origin?: string): BuiltInTransport;
 
-/** A `MessagePort`, which is started at once. `destroy()` closes it. */
+/** A `MessagePort`, which is started once somebody listens. `destroy()` closes it. */
 export function portTransport(port: PortLike): BuiltInTransport;
 
 /** A dedicated worker, on its owner's side. `destroy()` does not terminate the worker. */
 export function workerTransport(worker: WorkerLike): BuiltInTransport;
 
-/** The owner of this dedicated worker, on the worker's side. Throws where the global scope is not that of a worker. */
+/** The owner of this dedicated worker, on the worker's side. A `TypeError` anywhere else. */
 export function selfTransport(): BuiltInTransport;
 
 /**
- * Everyone of this origin on one `BroadcastChannel`, given by name or as an open channel. Nothing can be transferred.
- * Suits notifications; a request is answered by every server on the channel, and the first answer counts.
+ * Everyone of this origin on one `BroadcastChannel`, given by name or as an open channel; `destroy()` closes one that
+ * was given by name. Nothing can be transferred. Suits notifications: a request is answered by every server on the
+ * channel, and the first answer counts.
  */
 export function broadcastTransport(nameOrChannel: string | BroadcastChannelLike): BuiltInTransport;
 
@@ -205,6 +204,8 @@ export interface Limits {
   inFlight?: number | undefined;
   /** Messages in one incoming batch; a longer one is answered with -32600. Default 1 000. */
   batchItems?: number | undefined;
+  /** Length of an id that is a string, in UTF-8 bytes; a longer one makes the message invalid. Default 10 485 760. */
+  idBytes?: number | undefined;
 }
 
 /** Options of `JSONRPCClient`. */
@@ -267,7 +268,7 @@ export type BatchResults<M, Calls extends readonly unknown[]> = {
 export class JSONRPCClient<M extends MethodMap<M> = any> {
   /** Takes over `transport` and listens at once. `init()` must have ended. */
   constructor(transport: RPCTransport, options?: ClientOptions);
-  /** Calls a method. Rejects with `RPCError`, `CallError`, `signal.reason`, or `RangeError` for a bad `timeout`. */
+  /** Calls a method. Rejects with `RPCError`, `CallError` or `signal.reason`. A bad `timeout` is a `RangeError`. */
   request<T = unknown, K extends MethodName<M> = MethodName<M>>(
     method: K,
     ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
@@ -279,7 +280,8 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   notify<K extends keyof M & string>(method: K, ...args: CallArguments<ParamsOf<M, K>, NotifyOptions>): void;
   /**
    * Sends several calls as one message. Resolves when all have ended, never rejects because of one of them. The other
-   * side has to accept batches: every Portway side does.
+   * side has to accept batches: every Portway side does. Rejects when nothing was sent at all, for instance because the
+   * client is destroyed.
    */
   batch<Calls extends readonly BatchCall<M>[] | readonly []>(
     calls: Calls,
@@ -287,7 +289,10 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   ): Promise<BatchResults<M, Calls>>;
   /** How many calls are waiting for their answer. */
   readonly pending: number;
-  /** Ends all pending calls with `CallError` `destroyed`, and the transport. Harmless when repeated. */
+  /**
+   * Ends all pending calls with `CallError` `destroyed`, and the transport too, unless a server still uses it. Harmless
+   * when repeated.
+   */
   destroy(): void;
 }
 /** `using client = …` destroys it at the end of the block. */
@@ -342,12 +347,16 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   /**
    * Serves a request; a later handler replaces the earlier one. Throw an `RPCError` to choose code and data; an integer
    * `code` on any plain `Error` is sent as well, everything else becomes -32603. A name that nobody serves is answered
-   * with -32601. A notification of this name runs the handler too, unanswered, unless `onNotify` has one for it.
+   * with -32601. A notification of this name runs the handler too, unanswered, unless `onNotify` has one for it. Names
+   * that begin with "rpc." are reserved: a `TypeError`.
    */
   method<K extends MethodName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /** Listens to a notification; a later handler replaces the earlier one. They run in the order of arrival. */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
-  /** Forgets all handlers, aborts those that run, and ends the transport. Harmless when repeated. */
+  /**
+   * Forgets all handlers, aborts those that run, and ends the transport, unless a client still uses it. Harmless when
+   * repeated.
+   */
   destroy(): void;
 }
 /** `using server = …` destroys it at the end of the block. */
@@ -390,7 +399,7 @@ export class RPCError extends Error {
   /** `code` is an integer; -32768 to -32000 belong to the protocol, of these -32099 to -32000 to applications. */
   constructor(code: number, message: string, data?: unknown);
   readonly code: number;
-  /** Whatever the failing side added; absent when it added nothing. */
+  /** Whatever the failing side added; `undefined` when it added nothing. */
   readonly data?: unknown;
 }
 

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { MessageChannel as NodeChannel, Worker as NodeWorker } from "node:worker_threads";
-import init, { initSync, JSONRPCPeer, JSONRPCServer, portTransport, type RPCTransport } from "portway";
+import init, { initSync, JSONRPCPeer, portTransport, workerTransport, type RPCTransport } from "portway";
 import { same, type Equal } from "./equal.js";
 
 export async function start(): Promise<void> {
@@ -11,9 +11,12 @@ export async function start(): Promise<void> {
   await init(new URL("portway_bg.wasm", import.meta.url));
   portTransport(new MessageChannel().port1);
   portTransport(new NodeChannel().port1);
+  // @ts-expect-error a port is not a worker
+  workerTransport(new NodeChannel().port1);
 }
 
 export function threads(worker: NodeWorker): RPCTransport {
+  workerTransport(worker);
   return {
     send: (message, transfer) => worker.postMessage(message, transfer),
     onMessage: (handler) => worker.on("message", handler),
