@@ -131,7 +131,7 @@ class App extends LitElement {
         ${this.#splitter("panel", "Height of the console and messages", panel, LEAST.panel, innerHeight - LEAST.work - 90, true)}
         <pw-panel role="region" aria-label="Console and messages" style="height: ${panel}px"></pw-panel>
       </main>
-      <pw-status></pw-status>
+      <pw-status role="contentinfo" aria-label="Status"></pw-status>
     `;
   }
 

@@ -22,6 +22,7 @@ export interface BuildState {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+const NONE: readonly Diagnostic[] = [];
 const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
@@ -44,7 +45,7 @@ const TIMEOUT = 60_000;
  * project. Neither knows of the other.
  */
 export class BuildClient {
-  readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: [] });
+  readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: NONE });
   /** Requests of the worker to our file system so far. */
   readonly reads = new Store(0);
   readonly #messages: MessageLog;
@@ -130,7 +131,7 @@ export class BuildClient {
     this.#set("failed", message, [{ message }]);
   }
 
-  #set(status: BuildState["status"], text: string, diagnostics: readonly Diagnostic[] = []): void {
+  #set(status: BuildState["status"], text: string, diagnostics = NONE): void {
     // While a build runs the errors of the last one stay in sight.
     this.state.set({ status, text, diagnostics: status === "building" ? this.state.value.diagnostics : diagnostics });
   }

@@ -28,7 +28,7 @@ const mounted = configureSingle({
   disableAsyncCache: true,
 });
 
-const bundler = new Bundler((phase, file) => peer.notify("buildProgress", { phase, file }));
+const bundler = new Bundler((progress) => peer.notify("buildProgress", progress));
 let last: Promise<unknown> = Promise.resolve();
 
 peer.method("build", ({ entry, config }, context) => {

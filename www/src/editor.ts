@@ -72,6 +72,7 @@ class Editor extends LitElement {
   #view: EditorView | undefined;
   #shown = "";
   #generation = 0;
+  #marked: readonly Diagnostic[] | undefined;
 
   constructor() {
     super();
@@ -139,6 +140,7 @@ class Editor extends LitElement {
     if (!parent) return;
     if (this.#view) this.#view.setState(state);
     else this.#view = new EditorView({ state, parent, root: this.renderRoot as ShadowRoot });
+    this.#marked = undefined;
     this.#tellCursor(state);
   }
 
@@ -151,10 +153,14 @@ class Editor extends LitElement {
   /** Underlines what the last build complained about in this file. */
   #mark(): void {
     const view = this.#view;
-    if (!view) return;
-    const mine = workspace.builds.state.value.diagnostics.filter(({ file }) => file === this.#shown);
+    const { diagnostics } = workspace.builds.state.value;
+    if (!view || diagnostics === this.#marked) return;
+    this.#marked = diagnostics;
+    const mine = diagnostics.filter(({ file }) => file === this.#shown);
     const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
+    // The banner takes room; the line that is being written stays in sight.
+    if (mine.length && view.hasFocus) view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
 
   #moveToTarget(): void {

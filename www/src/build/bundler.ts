@@ -1,6 +1,6 @@
 import * as esbuild from "esbuild-wasm";
 import wasmUrl from "esbuild-wasm/esbuild.wasm?url";
-import type { BuildOutput, Diagnostic } from "portway";
+import type { BuildOutput, BuildProgress, Diagnostic } from "portway";
 import type { BuildConfig } from "../boundaries";
 import { toDiagnostic } from "./diagnostic";
 import { projectFiles } from "./project-files";
@@ -11,7 +11,7 @@ export interface Bundle {
   readonly warnings: Diagnostic[];
 }
 
-type Report = (phase: string, file?: string) => void;
+type Report = (progress: BuildProgress) => void;
 
 /** esbuild with its files coming from the mounted file system. The context is kept between builds. */
 export class Bundler {
@@ -30,13 +30,13 @@ export class Bundler {
     const cancel = () => void context.cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      this.#report("Resolving");
+      this.#report({ phase: "Resolving" });
       const result = await context.rebuild().catch((error: unknown) => {
         if (isFailure(error)) return { ...error, outputFiles: [] };
         throw error;
       });
       const output = result.outputFiles ?? [];
-      this.#report("Writing");
+      this.#report({ phase: "Writing" });
       return {
         output: output.map(({ path, text }) => ({ path: path.slice(config.root.length), contents: text })),
         errors: result.errors.map(toDiagnostic),
@@ -48,7 +48,7 @@ export class Bundler {
   }
 
   async #start(): Promise<void> {
-    this.#report("Starting the compiler");
+    this.#report({ phase: "Starting the compiler" });
     const wasmModule = await WebAssembly.compileStreaming(fetch(wasmUrl));
     await esbuild.initialize({ wasmModule });
   }
@@ -71,7 +71,7 @@ export class Bundler {
       jsxImportSource: "preact",
       define: config.define,
       logLevel: "silent",
-      plugins: [projectFiles(config.root, (file) => this.#report("Bundling", file))],
+      plugins: [projectFiles(config.root, (file) => this.#report({ phase: "Bundling", file }))],
     });
     this.#context = { key, value };
     return value;
