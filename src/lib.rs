@@ -5,11 +5,20 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub mod codec;
 pub mod connection;
 pub mod limits;
 pub mod message;
 pub mod profile;
 pub mod validate;
+
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "js"))]
+pub mod js;
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
+mod leaf;
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub mod web;
 
 pub use connection::Connection;
 pub use limits::Limits;

@@ -177,12 +177,12 @@ mod tests {
     #[test]
     fn a_call_counts_from_the_first_reading_after_it() {
         let mut deadlines = Deadlines::new(0);
-        assert_eq!(expired_at(&mut deadlines, 1_000), []);
+        assert_eq!(expired_at(&mut deadlines, 1_000), [0_u32; 0]);
         deadlines.insert(0, 50);
         assert_eq!(deadlines.next(), Some(1_000));
-        assert_eq!(expired_at(&mut deadlines, 1_020), []);
+        assert_eq!(expired_at(&mut deadlines, 1_020), [0_u32; 0]);
         assert_eq!(deadlines.next(), Some(1_070));
-        assert_eq!(expired_at(&mut deadlines, 1_069), []);
+        assert_eq!(expired_at(&mut deadlines, 1_069), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 1_070), [0]);
         assert_eq!(deadlines.next(), None);
     }
@@ -192,12 +192,12 @@ mod tests {
         let mut deadlines = Deadlines::new(16);
         deadlines.insert(0, 1_600);
         assert_eq!(deadlines.next(), Some(100));
-        assert_eq!(expired_at(&mut deadlines, 100), []);
+        assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(1, 1_600);
         assert_eq!(deadlines.next(), Some(200), "one more call wants no earlier reading");
-        assert_eq!(expired_at(&mut deadlines, 200), []);
+        assert_eq!(expired_at(&mut deadlines, 200), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 1_700), [0]);
-        assert_eq!(expired_at(&mut deadlines, 1_799), []);
+        assert_eq!(expired_at(&mut deadlines, 1_799), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 1_800), [1]);
     }
 
@@ -220,11 +220,11 @@ mod tests {
                     deadlines.insert(slot, 10);
                 }
                 if stamped {
-                    assert_eq!(expired_at(&mut deadlines, 1), []);
+                    assert_eq!(expired_at(&mut deadlines, 1), [0_u32; 0]);
                 }
                 deadlines.remove(gone);
                 deadlines.remove(gone);
-                assert_eq!(expired_at(&mut deadlines, 1), []);
+                assert_eq!(expired_at(&mut deadlines, 1), [0_u32; 0]);
                 let rest: Vec<u32> = (0..4).filter(|&slot| slot != gone).collect();
                 assert_eq!(expired_at(&mut deadlines, 11), rest);
                 assert_eq!(deadlines.next(), None);
@@ -239,7 +239,7 @@ mod tests {
         deadlines.insert(1, 10);
         deadlines.remove(0);
         deadlines.insert(0, 5);
-        assert_eq!(expired_at(&mut deadlines, 0), []);
+        assert_eq!(expired_at(&mut deadlines, 0), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 5), [0]);
         deadlines.insert(0, 10);
         assert_eq!(expired_at(&mut deadlines, 10), [1]);
@@ -265,17 +265,17 @@ mod tests {
     fn the_longest_timeout_does_not_overflow() {
         let mut deadlines = Deadlines::new(16);
         deadlines.insert(0, u64::MAX);
-        assert_eq!(expired_at(&mut deadlines, 5), []);
+        assert_eq!(expired_at(&mut deadlines, 5), [0_u32; 0]);
         assert!(deadlines.next().is_some());
     }
 
     #[test]
     fn a_clock_that_goes_back_ends_nothing_early() {
         let mut deadlines = Deadlines::new(0);
-        assert_eq!(expired_at(&mut deadlines, 100), []);
+        assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(0, 10);
-        assert_eq!(expired_at(&mut deadlines, 50), []);
-        assert_eq!(expired_at(&mut deadlines, 109), []);
+        assert_eq!(expired_at(&mut deadlines, 50), [0_u32; 0]);
+        assert_eq!(expired_at(&mut deadlines, 109), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 110), [0]);
     }
 }

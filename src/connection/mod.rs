@@ -249,6 +249,12 @@ impl<P: Payload> Connection<P> {
         self.events.pop_front()
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) has something.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        !self.transmits.is_empty() || !self.events.is_empty()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called next, on the same clock; `None` for never. To be
     /// asked after every input.
     #[must_use]

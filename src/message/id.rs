@@ -71,6 +71,12 @@ impl fmt::Debug for Id {
 pub struct NumberText(Box<str>);
 
 impl NumberText {
+    /// The number of JavaScript that has this text there, which is always one of JSON.
+    #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+    pub(crate) fn from_javascript(text: alloc::string::String) -> Self {
+        Self(text.into())
+    }
+
     /// The number as it stands on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,0 +1,148 @@
+// The classes that an application sees: thin, over `../web/link.js`.
+
+import { Link } from "../web/link.js";
+
+const DEFAULT_TIMEOUT = 10_000;
+
+/** A timeout as wasm takes it: milliseconds, negative for none. */
+function milliseconds(timeout) {
+  if (timeout === 0 || timeout === Infinity) return -1;
+  if (typeof timeout === "number" && timeout > 0) return timeout;
+  throw new RangeError(`a timeout is a number of milliseconds, or 0 for none, not ${String(timeout)}`);
+}
+
+function checkHandler(name, handler) {
+  if (typeof name !== "string") throw new TypeError(`the name of a method is a string, not ${typeof name}`);
+  if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
+  if (typeof handler !== "function") throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
+}
+
+export class JSONRPCClient {
+  #link;
+  #timeout;
+  #destroyed = false;
+
+  constructor(transport, options) {
+    this.#timeout = milliseconds(options?.timeout ?? DEFAULT_TIMEOUT);
+    this.#link = Link.on(transport, options);
+  }
+
+  request(method, params, options) {
+    const timeout = options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
+    return this.#link.request(this, method, params, timeout, options);
+  }
+
+  notify(method, params, options) {
+    this.#link.notify(method, params, options?.transfer);
+  }
+
+  batch(calls, options) {
+    const timeout = options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
+    return this.#link.batch(this, calls, timeout, options);
+  }
+
+  get pending() {
+    return this.#link.pending(this);
+  }
+
+  destroy() {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    this.#link.leave(this);
+  }
+}
+
+export class JSONRPCServer {
+  /** @internal */
+  methods = new Map();
+  /** @internal */
+  notifications = new Map();
+  #link;
+  #destroyed = false;
+
+  constructor(transport, options) {
+    this.#link = Link.on(transport, options);
+    this.#link.addServer(this);
+  }
+
+  method(name, handler) {
+    checkHandler(name, handler);
+    this.methods.set(name, handler);
+    return this;
+  }
+
+  onNotify(name, handler) {
+    checkHandler(name, handler);
+    this.notifications.set(name, handler);
+    return this;
+  }
+
+  destroy() {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    this.methods.clear();
+    this.notifications.clear();
+    this.#link.leave(this);
+  }
+}
+
+/** A client and a server on one transport. */
+export class JSONRPCPeer {
+  #client;
+  #server;
+
+  constructor(transport, options) {
+    this.#client = new JSONRPCClient(transport, options);
+    this.#server = new JSONRPCServer(transport, options);
+    this.remote = remote(this.#client);
+  }
+
+  request(method, params, options) {
+    return this.#client.request(method, params, options);
+  }
+
+  notify(method, params, options) {
+    this.#client.notify(method, params, options);
+  }
+
+  batch(calls, options) {
+    return this.#client.batch(calls, options);
+  }
+
+  get pending() {
+    return this.#client.pending;
+  }
+
+  method(name, handler) {
+    this.#server.method(name, handler);
+    return this;
+  }
+
+  onNotify(name, handler) {
+    this.#server.onNotify(name, handler);
+    return this;
+  }
+
+  destroy() {
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+}
+
+/** The other side as an object: `remote.name(params, options)` is `request("name", params, options)`. */
+function remote(client) {
+  return new Proxy(Object.freeze({}), {
+    get(_, name) {
+      // Without this, `await remote` would be a call.
+      if (typeof name === "symbol" || name === "then") return undefined;
+      return (params, options) => client.request(name, params, options);
+    },
+  });
+}
+
+// `using` needs a symbol that not every engine has yet.
+if (Symbol.dispose !== undefined) {
+  for (const { prototype } of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
+    Object.defineProperty(prototype, Symbol.dispose, { value: prototype.destroy });
+  }
+}

@@ -1,0 +1,50 @@
+//! The JavaScript API, as exports of the module.
+//!
+//! Its classes and functions are written in JavaScript, beside this file and in `../web`. They are passed on from here, so
+//! that the module that wasm-bindgen makes has them under their own names.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::web::Core;
+
+#[wasm_bindgen(typescript_custom_section)]
+const DECLARATIONS: &str = include_str!("types.d.ts");
+#[wasm_bindgen(typescript_custom_section)]
+const CODES: &str = include_str!("codes.d.ts");
+#[wasm_bindgen(typescript_custom_section)]
+const BOUNDARIES: &str = include_str!("boundaries.d.ts");
+
+/// Runs once the module is loaded.
+#[wasm_bindgen(start)]
+fn start() {
+    install(Core::prototype());
+}
+
+/// Declares what is passed on. To wasm-bindgen each is a function without arguments, whatever it really is, since only
+/// functions can be passed on without a line in the generated declarations; Rust calls none of them.
+macro_rules! pass_on {
+    ($($module:literal: $($name:ident as $rust:ident),+;)+) => {$(
+        #[wasm_bindgen(module = $module)]
+        extern "C" {
+            $(
+                #[wasm_bindgen(js_name = $name, reexport, skip_typescript)]
+                fn $rust();
+            )+
+        }
+    )+};
+}
+
+pass_on! {
+    "/src/js/api.js": JSONRPCClient as client, JSONRPCServer as server, JSONRPCPeer as peer;
+    "/src/js/codes.js": ErrorCode as error_code, wiggum as wiggum, kaiak as kaiak;
+    "/src/js/validate.js": validateMessage as validate_message;
+    "/src/web/errors.js": RPCError as rpc_error, CallError as call_error;
+    "/src/web/transports.js":
+        windowTransport as window_transport, portTransport as port_transport, workerTransport as worker_transport,
+        selfTransport as self_transport, broadcastTransport as broadcast_transport;
+}
+
+#[wasm_bindgen(module = "/src/web/link.js")]
+extern "C" {
+    fn install(core: Core);
+}

@@ -1,0 +1,117 @@
+// Our calls while they wait, by the slot that wasm gave them: plain arrays, so that a call costs no allocation here.
+
+import { CallError } from "./errors.js";
+
+export class Calls {
+  #core;
+  #resolvers = [];
+  #rejecters = [];
+  #methods = [];
+  #owners = [];
+  /** What only some calls have: how to let go of their signal and their progress handler. */
+  #extras = new Map();
+  /** Progress handlers by id. */
+  #progress = new Map();
+
+  constructor(core) {
+    this.#core = core;
+  }
+
+  keep(slot, owner, method, resolve, reject) {
+    this.#resolvers[slot] = resolve;
+    this.#rejecters[slot] = reject;
+    this.#methods[slot] = method;
+    this.#owners[slot] = owner;
+  }
+
+  /** Whether this is still the call in the slot. */
+  isWaiting(slot, reject) {
+    return this.#rejecters[slot] === reject;
+  }
+
+  /** Follows the signal of a call; `cancel` is run if it is aborted before the call ends. */
+  watch(slot, signal, cancel) {
+    const reject = this.#rejecters[slot];
+    const onAbort = () => {
+      this.#release(slot);
+      cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#addExtra(slot, () => signal.removeEventListener("abort", onAbort));
+  }
+
+  /** Has a handler for the progress of a call. */
+  listen(slot, id, onProgress) {
+    this.#progress.set(id, onProgress);
+    this.#addExtra(slot, () => this.#progress.delete(id));
+  }
+
+  /** The handler for the progress of the call with this id. */
+  progressHandler(id) {
+    return this.#progress.get(id);
+  }
+
+  resolve(slot, value) {
+    const resolve = this.#resolvers[slot];
+    this.#release(slot);
+    resolve(value);
+  }
+
+  reject(slot, error) {
+    const reject = this.#rejecters[slot];
+    this.#release(slot);
+    reject(error);
+  }
+
+  /** Ends a call that the peer never hears of, or no longer. */
+  drop(slot, error) {
+    this.#core.abandon(slot);
+    this.reject(slot, error);
+  }
+
+  timedOut(slot, id) {
+    const method = this.#methods[slot];
+    this.reject(slot, new CallError("timeout", `JSON-RPC timeout: ${method} (id=${id})`, method, id));
+  }
+
+  invalid(slot, id) {
+    const method = this.#methods[slot];
+    const text = `JSON-RPC response has neither result nor error: ${method} (id=${id})`;
+    this.reject(slot, new CallError("invalid-response", text, method, id));
+  }
+
+  destroyed(slot, id) {
+    this.reject(slot, destroyed(this.#methods[slot], id));
+  }
+
+  /** How many calls of this owner wait. */
+  count(owner) {
+    return this.#owners.reduce((count, other) => (other === owner ? count + 1 : count), 0);
+  }
+
+  /** Ends the calls of an owner that has gone. */
+  dropAll(owner) {
+    for (const [slot, other] of this.#owners.entries()) {
+      if (other === owner) this.drop(slot, destroyed(this.#methods[slot], this.#core.id(slot)));
+    }
+  }
+
+  #addExtra(slot, letGo) {
+    const before = this.#extras.get(slot);
+    this.#extras.set(slot, before === undefined ? letGo : () => (before(), letGo()));
+  }
+
+  #release(slot) {
+    this.#resolvers[slot] = this.#rejecters[slot] = this.#methods[slot] = this.#owners[slot] = undefined;
+    if (this.#extras.size > 0) {
+      this.#extras.get(slot)?.();
+      this.#extras.delete(slot);
+    }
+  }
+}
+
+/** The end of a call of a client that was destroyed, or of one that was made after that. */
+export function destroyed(method, id) {
+  return new CallError("destroyed", "JSON-RPC client destroyed", method, id);
+}

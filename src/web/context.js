@@ -1,0 +1,61 @@
+// What a handler gets beside its params.
+
+/**
+ * The context of one request or notification.
+ *
+ * The functions are made when they are asked for: most handlers want none of them, and those that do may take them apart
+ * (`(params, { signal, progress }) => …`).
+ */
+export class Context {
+  #link;
+  #controller;
+
+  constructor(link, message, slot, batched) {
+    this.#link = link;
+    this.method = message.method;
+    /** @internal The request's id, exactly as it came. */
+    this.id = message.id;
+    /** @internal Where the request is kept; -1 for a notification. */
+    this.slot = slot;
+    /** @internal Whether the reply has to wait for others. */
+    this.batched = batched;
+    /** @internal What to transfer with the result. */
+    this.list = undefined;
+  }
+
+  /** Aborted when the caller no longer wants the answer, or this side is destroyed. */
+  get signal() {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  /** Tells the caller how far this is; it arrives at the caller's `onProgress`. */
+  get progress() {
+    return (value, transfer) => {
+      if (this.#link.isRunning(this)) this.#link.notify("$/progress", { token: this.id, value }, transfer);
+    };
+  }
+
+  /** Names what of the result is to be transferred instead of copied. */
+  get transfer() {
+    return (list) => {
+      this.list = this.list === undefined ? [...list] : [...this.list, ...list];
+    };
+  }
+
+  /** Sends a notification to the caller. */
+  get notify() {
+    return (method, params, options) => this.#link.notify(method, params, options?.transfer);
+  }
+
+  /** @internal The signal, if anybody has asked for it. */
+  get startedSignal() {
+    return this.#controller?.signal;
+  }
+
+  /** @internal */
+  abort(reason) {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
+  }
+}

@@ -1,0 +1,13 @@
+// Hands over what `early.js` has kept. It may be loaded as a module of its own, so the two meet on the global object.
+
+const EARLY = Symbol.for("portway.early");
+
+/** The message events kept so far that are for the caller. From here on, the caller hears them itself. */
+export function takeEarly(isMine) {
+  return globalThis[EARLY]?.take(isMine) ?? [];
+}
+
+/** Tells those who have called meanwhile that this side will not start. */
+export function failEarly(error) {
+  globalThis[EARLY]?.fail(error);
+}

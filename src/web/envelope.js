@@ -1,0 +1,41 @@
+// Reads the envelope of a message: the kinds of its members, four bits each. Rust decides what they mean together
+// (`message/shape.rs` has the same numbers).
+
+/** The kind of a value. `undefined` is a kind of its own here; a missing member has the kind 0. */
+export function kindOf(value) {
+  switch (typeof value) {
+    case "number":
+      return Number.isInteger(value) ? 3 : Number.isFinite(value) ? 4 : 9;
+    case "string":
+      return value === "" ? 6 : 5;
+    case "object":
+      return value === null ? 1 : Array.isArray(value) ? 7 : 8;
+    case "boolean":
+      return 2;
+    default:
+      return 9;
+  }
+}
+
+/**
+ * The shape of an object.
+ *
+ * A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
+ * returned nothing, and for `id`, since a message with that key wants an answer.
+ */
+export function shapeOf(message) {
+  const { id, method, params, result, error } = message;
+  return (
+    (id === undefined ? ("id" in message ? 9 : 0) : kindOf(id)) |
+    (method === undefined ? 0 : kindOf(method) << 4) |
+    (params === undefined ? 0 : kindOf(params) << 8) |
+    (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
+    (error === undefined ? 0 : kindOf(error) << 16) |
+    (message.jsonrpc === "2.0" ? 1 << 20 : 0)
+  );
+}
+
+/** Whether an id has to cross into wasm as text: a string, or a number that is no safe integer. */
+export function isTextId(id) {
+  return typeof id === "string" || (typeof id === "number" && !Number.isSafeInteger(id) && Number.isFinite(id));
+}

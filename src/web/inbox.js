@@ -1,0 +1,41 @@
+// Where a transport's messages go: to its handler, or into a queue until it has one.
+
+/** More messages than this, and a handler is not coming. */
+const MOST_QUEUED = 10_000;
+
+/**
+ * The receiving half of a transport. Messages that come before a handler is attached are kept, and handed over after the
+ * current task, so that whoever attaches it can finish setting up first.
+ */
+export class Inbox {
+  #handler = undefined;
+  #queue = [];
+
+  /** A message has come. */
+  receive(message) {
+    if (this.#queue.length === 0 && this.#handler !== undefined) return this.#handler(message);
+    if (this.#queue.length === MOST_QUEUED) console.warn("portway: messages are dropped, since nobody handles them");
+    if (this.#queue.length <= MOST_QUEUED) this.#queue.push(message);
+  }
+
+  /** Sets the one handler; a later one replaces it. */
+  attach(handler) {
+    if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
+    const first = this.#handler === undefined;
+    this.#handler = handler;
+    if (first && this.#queue.length > 0) Promise.resolve().then(() => this.#flush());
+  }
+
+  #flush() {
+    // What comes meanwhile goes to the end of the queue, and so keeps its place.
+    while (this.#queue.length > 0) {
+      const message = this.#queue[0];
+      try {
+        this.#handler(message);
+      } catch (error) {
+        console.error("portway:", error);
+      }
+      this.#queue.shift();
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// Which origins a window may have. Comparison is exact; there are no patterns to get wrong.
+
+/** The origin of the document of this window. */
+export function ownOrigin(source) {
+  const origin = source.location?.origin;
+  if (origin === undefined || origin === "null") {
+    throw new TypeError(
+      "this document has no origin of its own to fall back on; name the other side's: windowTransport(target, { origin })",
+    );
+  }
+  return origin;
+}
+
+/** The origins that were asked for, as a list; the default if none were. */
+export function targetOrigins(origin, fallback) {
+  if (origin === undefined) return [fallback()];
+  const list = Array.isArray(origin) ? [...origin] : [origin];
+  if (list.length === 0) throw new TypeError("the list of origins is empty");
+  list.forEach(checkOrigin);
+  return list;
+}
+
+/** Whether a message of this origin is to be heard. */
+export function allowsOrigin(allowed, origin) {
+  return allowed.some((one) => one === "*" || one === origin);
+}
+
+function checkOrigin(origin) {
+  if (origin === "*" || origin === "null") return;
+  let exact;
+  try {
+    exact = new URL(origin).origin;
+  } catch {
+    exact = undefined;
+  }
+  if (exact === origin) return;
+  const hint = exact === undefined || exact === "null" ? "" : `; do you mean "${exact}"?`;
+  throw new TypeError(`"${String(origin)}" is no origin such as "https://example.com"${hint}`);
+}

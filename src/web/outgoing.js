@@ -1,0 +1,73 @@
+// Sends messages, and what to do about those that cannot be sent.
+
+import { INTERNAL_ERROR } from "./errors.js";
+
+/** A request or, without an id, a notification. */
+export function callMessage(method, params, id) {
+  const bare = params === undefined || params === null;
+  if (id === undefined) return bare ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params };
+  return bare ? { jsonrpc: "2.0", method, id } : { jsonrpc: "2.0", method, params, id };
+}
+
+/** What is wrong with a call, or undefined. */
+export function callProblem(method, params) {
+  if (typeof method !== "string") return new TypeError(`the name of a method is a string, not ${typeof method}`);
+  if (params !== undefined && typeof params !== "object") {
+    return new TypeError(`the params of "${method}" are an object or an array, not ${typeof params}`);
+  }
+}
+
+/** Sends a reply; one that cannot be sent becomes an error. */
+export function sendReply(transport, { message, transfer, method }) {
+  try {
+    transport.send(message, transfer);
+  } catch (problem) {
+    transport.send(unsendable(message, problem, method));
+  }
+}
+
+/**
+ * Sends entries (`message`, and perhaps `transfer`) as one array. If it cannot be sent, those that are to blame are taken
+ * out, so that they do no harm to the rest: a reply becomes an error; any other is handed to `drop` with the problem.
+ * If nothing can be sent at all, every one is dropped, and the problem is thrown.
+ */
+export function sendBatch(transport, entries, drop) {
+  const send = (entries) => {
+    const transfer = entries.flatMap((entry) => entry.transfer ?? []);
+    const messages = entries.map((entry) => entry.message);
+    transport.send(messages, transfer.length > 0 ? transfer : undefined);
+  };
+  try {
+    return send(entries);
+  } catch (problem) {
+    const rest = [];
+    for (const entry of entries) {
+      const blame = entry.transfer === undefined ? cloneProblem(entry.message) : undefined;
+      if (blame === undefined) rest.push(entry);
+      else if ("method" in entry.message) drop(entry, blame);
+      else rest.push({ message: unsendable(entry.message, blame, entry.method) });
+    }
+    try {
+      if (rest.length > 0) send(rest);
+    } catch {
+      for (const entry of rest) drop(entry, problem);
+      throw problem;
+    }
+  }
+}
+
+function cloneProblem(message) {
+  try {
+    structuredClone(message);
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The reply in place of one that cannot be sent. */
+function unsendable({ id, error }, problem, method) {
+  // An error stays what it is, without the data that cannot cross.
+  if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
+  const message = `The result of "${method}" cannot be sent: ${problem?.message ?? problem}`;
+  return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
+}

@@ -1,0 +1,114 @@
+// Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
+// once.
+
+import { Context } from "./context.js";
+import { CallError, METHOD_NOT_FOUND, toWire } from "./errors.js";
+
+export class Service {
+  /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
+  servers = [];
+  #link;
+  /** The requests that are being worked on, by slot. */
+  #running = [];
+  /** Replies that wait for the rest of their batch. */
+  #held = new Map();
+  #lastHeld = 0;
+
+  constructor(link) {
+    this.#link = link;
+  }
+
+  isRunning(context) {
+    return this.#running[context.slot] === context;
+  }
+
+  /** Runs the handler of a request. */
+  serve(slot, message, batched) {
+    const context = new Context(this.#link, message, slot, batched);
+    this.#running[slot] = context;
+    const handler = this.#handler("methods", context.method);
+    if (handler === undefined) {
+      return this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${context.method}` });
+    }
+    let result;
+    try {
+      result = handler(given(message.params), context);
+      if (typeof result?.then === "function") {
+        result.then(
+          (value) => this.#answer(context, undefined, value),
+          (thrown) => this.#fail(context, thrown),
+        );
+        return;
+      }
+    } catch (thrown) {
+      return this.#fail(context, thrown);
+    }
+    this.#answer(context, undefined, result);
+  }
+
+  /** Runs the handler of a notification. One that was registered as a method does, too. */
+  notified(message) {
+    const { method, params } = message;
+    const handler = this.#handler("notifications", method) ?? this.#handler("methods", method);
+    if (handler === undefined) return;
+    const context = new Context(this.#link, message, -1, false);
+    this.#link.guard(() => handler(given(params), context));
+  }
+
+  /** The peer no longer wants the answer to the request in this slot. */
+  cancelled(slot) {
+    this.#running[slot]?.abort();
+  }
+
+  /** Gives out a reply that waited for its batch. */
+  unhold(token) {
+    const reply = this.#held.get(token);
+    this.#held.delete(token);
+    return reply;
+  }
+
+  /** Nothing is answered any more. */
+  stop() {
+    const running = this.#running;
+    this.#running = [];
+    this.#held.clear();
+    for (const context of running) context?.abort(new CallError("destroyed", "JSON-RPC server destroyed"));
+  }
+
+  #handler(kind, name) {
+    for (const server of this.servers) {
+      const handler = server[kind].get(name);
+      if (handler !== undefined) return handler;
+    }
+  }
+
+  #fail(context, thrown) {
+    this.#answer(context, toWire(thrown, context.startedSignal));
+  }
+
+  /** Answers a request with an error object, or else with a result. */
+  #answer(context, error, result) {
+    // The other side, or this one, may have gone meanwhile.
+    if (!this.isRunning(context)) return;
+    const { slot, id, batched, list, method } = context;
+    this.#running[slot] = undefined;
+    const message =
+      error === undefined
+        ? // JSON has no undefined: without a result the message would be no response.
+          { jsonrpc: "2.0", result: result === undefined ? null : result, id }
+        : { jsonrpc: "2.0", error, id };
+    const reply = { message, transfer: list, method };
+    this.#link.respond(slot, batched ? this.#hold(reply) : 0, reply);
+  }
+
+  #hold(reply) {
+    this.#lastHeld = (this.#lastHeld + 1) % 2 ** 25;
+    this.#held.set(this.#lastHeld, reply);
+    return this.#lastHeld;
+  }
+}
+
+/** Peers in the field send null for no params. */
+function given(params) {
+  return params === null ? undefined : params;
+}

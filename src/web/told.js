@@ -1,0 +1,32 @@
+// What wasm tells in texts, while one of its functions runs. Strings go this way, and not as return values, since handing
+// over values of JavaScript would take a table of them in wasm.
+
+let fault;
+let findings = [];
+
+/** @internal Called by wasm. */
+export function tellFault(code, message, reason, idKind, idNumber, idText) {
+  const error = { code, message };
+  if (reason !== "") error.data = { reason };
+  // The kinds of `envelope.js`: an integer, another number, a string.
+  const id = idKind === 3 ? idNumber : idKind === 4 ? Number(idText) : idKind === 5 ? idText : null;
+  fault = { jsonrpc: "2.0", error, id };
+}
+
+/** @internal Called by wasm. */
+export function tellFinding(text, isError) {
+  findings.push({ text, isError });
+}
+
+/** The error of the library's own that the core speaks of, as a message. */
+export function takeFault(core) {
+  core.fault();
+  return fault;
+}
+
+/** What the core finds while it runs a check. */
+export function takeFindings(check) {
+  findings = [];
+  check();
+  return findings;
+}
