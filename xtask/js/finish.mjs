@@ -91,6 +91,8 @@ for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(out, file));
   else console.warn(`${file} is not there yet`);
 }
-await Promise.all(entries.map(bundle));
+// esbuild has printed what is wrong; its stack would say nothing more.
+const bundles = await Promise.allSettled(entries.map(bundle));
+if (bundles.some(({ status }) => status === "rejected")) process.exit(1);
 await declare();
 await writeFile(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);

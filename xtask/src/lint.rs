@@ -12,6 +12,9 @@ use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
 
+/// The package whose library is the product.
+const LIBRARY: &str = "portway";
+
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Runs every check; `false` if one found something.
@@ -38,34 +41,33 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         }
         Ok(command)
     };
-    // xtask itself is a program for the host.
-    let on_wasm = |mut command: Command| {
-        command.args(["--workspace", "--exclude", "xtask", "--target", WASM]).env("RUSTDOCFLAGS", "-Dwarnings");
-        command
-    };
-
     let mut checks = Checks { failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
     checks.check("clippy: host", || {
         let mut command = without_wasm_only(on_host(&["clippy", "--all-targets"])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
-    checks.check("clippy: wasm32", || {
-        let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
-        let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
-        command.args(arguments);
-        let mut command = on_wasm(command);
-        // Tests that are not for browsers do not compile for wasm; the one that is has this name.
-        run_ok(command.args(["--lib", "--bins", "--test", "wasm", "--", "-Dwarnings"]), &log, LIMIT)
-    });
+    // One package at a time: in one go they would get each other's features, and the npm package has no `std`.
+    for package in [LIBRARY.to_owned()].into_iter().chain(workspace.wasm_only_packages()?) {
+        checks.check(&format!("clippy: wasm32, {package}"), || {
+            let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
+            let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
+            command.args(arguments).args(["--target", WASM, "-p", &package]);
+            if package == LIBRARY {
+                // Its other tests are for the host.
+                command.args(["--lib", "--test", "wasm"]);
+            }
+            run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
+        });
+    }
     checks.check("docs: host", || {
         let mut command = without_wasm_only(on_host(&["doc", "--no-deps", "--document-private-items"])?)?;
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
-        command.args(["doc", "--no-deps"]);
-        run_ok(&mut on_wasm(command), &log, LIMIT)
+        command.args(["doc", "--no-deps", "--target", WASM, "-p", LIBRARY]).env("RUSTDOCFLAGS", "-Dwarnings");
+        run_ok(&mut command, &log, LIMIT)
     });
     checks.check("types: tsc over src/js", || {
         let mut files = Vec::new();

@@ -50,6 +50,9 @@ impl Toolchain {
         {
             return Ok(toolchain);
         }
+        if let Err(error) = &rustup {
+            eprintln!("  wasm target: not from rustup ({error:#}); trying Debian's compiler");
+        }
         let recipe = std_for_wasm::set_up(workspace, cache);
         if recipe.is_ok()
             && let Some(toolchain) = Self::debian(cache)?
@@ -153,11 +156,11 @@ fn add_target_with_rustup(workspace: &Workspace) -> Result<()> {
         bail!("rustup is not installed");
     }
     let log = workspace.log("rustup");
-    let outcome = step(&format!("wasm target: rustup target add {WASM}"), || {
-        run(Command::new("rustup").args(["target", "add", WASM]), &log, Duration::from_secs(180))
-    })?;
-    if !outcome.success() {
-        bail!("{} ({})", tail(&outcome.output, 1).trim(), outcome.describe());
-    }
-    Ok(())
+    step(&format!("wasm target: rustup target add {WASM}"), || {
+        let outcome = run(Command::new("rustup").args(["target", "add", WASM]), &log, Duration::from_secs(180))?;
+        if !outcome.success() {
+            bail!("{} ({})", tail(&outcome.output, 1).trim(), outcome.describe());
+        }
+        Ok(())
+    })
 }
