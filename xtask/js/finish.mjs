@@ -1,6 +1,7 @@
 // The finishing step of `cargo xtask build`: bundles the entry modules with the glue that wasm-bindgen wrote, and
 // writes the rest of the npm package around them. Its one argument is a file that says what to do.
 import { build } from "esbuild";
+import { minify } from "terser";
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -34,10 +35,10 @@ const fromSources = {
   },
 };
 
-function bundle({ name, output, wasm: place }) {
-  return build({
+async function bundle({ name, output, wasm: place }) {
+  const { outputFiles } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
-    outfile: join(out, output),
+    write: false,
     alias: { "portway-glue": glue, "portway-wasm": join(raw, wasm) },
     plugins: place === "beside" ? [fromSources] : [fromSources, withoutURL],
     loader: { ".wasm": "binary" },
@@ -49,6 +50,10 @@ function bundle({ name, output, wasm: place }) {
     legalComments: "none",
     logLevel: "warning",
   });
+  // A second pass by another minifier is worth three percent of the gzipped size.
+  const options = { ecma: 2022, module: true, compress: { passes: 3 } };
+  const { code } = await minify(outputFiles[0].text, options);
+  await writeFile(join(out, output), code);
 }
 
 // src/js/*.d.ts are shipped as they are. A module without declarations of its own has those of the main one.
@@ -91,8 +96,12 @@ for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(out, file));
   else console.warn(`${file} is not there yet`);
 }
-// esbuild has printed what is wrong; its stack would say nothing more.
 const bundles = await Promise.allSettled(entries.map(bundle));
-if (bundles.some(({ status }) => status === "rejected")) process.exit(1);
+for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {
+  // esbuild has printed what is wrong with the sources; its stack would say nothing more.
+  if (reason.errors === undefined) console.error(reason);
+  process.exitCode = 1;
+}
+if (process.exitCode) process.exit();
 await declare();
 await writeFile(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);

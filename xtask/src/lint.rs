@@ -44,7 +44,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     let mut checks = Checks { failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
     checks.check("clippy: host", || {
-        let mut command = without_wasm_only(on_host(&["clippy", "--all-targets"])?)?;
+        let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets"])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
     // One package at a time: in one go they would get each other's features, and the npm package has no `std`.
@@ -52,7 +52,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         checks.check(&format!("clippy: wasm32, {package}"), || {
             let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
-            command.args(arguments).args(["--target", WASM, "-p", &package]);
+            command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
                 // Its other tests are for the host.
                 command.args(["--lib", "--test", "wasm"]);
@@ -61,12 +61,14 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         });
     }
     checks.check("docs: host", || {
-        let mut command = without_wasm_only(on_host(&["doc", "--no-deps", "--document-private-items"])?)?;
+        let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps"])?)?;
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
-        command.args(["doc", "--no-deps", "--target", WASM, "-p", LIBRARY]).env("RUSTDOCFLAGS", "-Dwarnings");
+        command
+            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY])
+            .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("types: tsc over src/js", || {

@@ -65,7 +65,7 @@ pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Resu
         "`{}` failed ({})\n{}\n  the whole output is in {}",
         describe(command),
         outcome.describe(),
-        tail(&outcome.output, 30),
+        tail(&outcome.output, 40),
         log.display()
     )
 }
@@ -157,7 +157,7 @@ fn descendants(root: u32) -> Vec<u32> {
     family.split_off(1)
 }
 
-/// The parent in a line of /proc/<pid>/stat: the second field after the name, which may itself hold spaces and `)`.
+/// The parent in a line of `/proc/<pid>/stat`: the second field after the name, which may itself hold spaces and `)`.
 fn parent_in_stat(stat: &str) -> Option<u32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()
