@@ -19,9 +19,9 @@ pub(crate) struct Arguments {
     /// Drive the playground in headless Chromium, print each step, and fail if one fails
     #[arg(long)]
     check: bool,
-    /// The port to serve on
-    #[arg(long, default_value_t = 4173)]
-    port: u16,
+    /// The port to serve on; without it, the system chooses a free one
+    #[arg(long)]
+    port: Option<u16>,
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
@@ -37,10 +37,10 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     }
     let mut command = environment.command("node", &workspace.root)?;
     command.arg(script);
-    if !arguments.check {
-        // The script prints the same when it listens; a person who looks away should find it last.
-        command.args(["--port", &arguments.port.to_string()]);
+    if let Some(port) = arguments.port.filter(|_| !arguments.check) {
+        command.args(["--port", &port.to_string()]);
     }
+    // The script speaks for itself: the address, or each step of the story.
     let status = command.status()?;
     Ok(status.success())
 }

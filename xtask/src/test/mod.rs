@@ -5,12 +5,14 @@ mod node_suites;
 mod report;
 mod wasm;
 
+use std::cell::OnceCell;
 use std::env;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
+use crate::build;
 use crate::process::duration;
 use crate::setup::Setup;
 use crate::test::report::{Counts, Report, Verdict};
@@ -54,20 +56,37 @@ struct Run<'a> {
     engines: Vec<Engine>,
     /// Whether all engines were asked for, and with them the ones that are no browser.
     every_engine: bool,
+    /// Whether the package is up to date, once somebody asked.
+    package: OnceCell<bool>,
     report: Report,
 }
 
 impl Run<'_> {
-    /// Runs `suite` in `engine` and keeps what came of it. A suite that cannot even be run has failed.
-    fn suite(&mut self, suite: &str, engine: &str, work: impl FnOnce(&Setup) -> Result<Verdict>) {
+    /// Runs `suite` in `engine` and keeps what came of it. A suite that cannot even be run has failed; so has one that
+    /// was not `prepared`.
+    fn suite<T>(
+        &mut self,
+        suite: &str,
+        engine: &str,
+        prepared: Result<T>,
+        work: impl FnOnce(&Setup, T) -> Result<Verdict>,
+    ) {
         eprint!("  {suite} {engine} ... ");
         let start = Instant::now();
-        let verdict = work(self.setup).unwrap_or_else(|error| Verdict::broken(format!("{error:#}")));
+        let verdict = prepared.and_then(|prepared| work(self.setup, prepared));
+        let verdict = verdict.unwrap_or_else(|error| Verdict::broken(format!("{error:#}")));
         eprintln!("{}, {}", verdict.counts, duration(start.elapsed()));
         for failure in &verdict.failures {
             eprintln!("    FAILED {failure}");
         }
         self.report.add(suite, engine, verdict);
+    }
+
+    /// Brings pkg/ up to date for the suites that need it, and shows only once why that is not possible.
+    fn package(&self) -> Result<()> {
+        let shown = |error| eprintln!("{error:#}");
+        let built = self.package.get_or_init(|| build::run(self.setup).map_err(shown).is_ok());
+        if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
     /// An engine that cannot be had: skipped on a person's machine, a failure in CI.
@@ -83,7 +102,7 @@ impl Run<'_> {
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let every_engine = arguments.engine.is_empty();
     let engines = if every_engine { Engine::ALL.to_vec() } else { arguments.engine.clone() };
-    let mut run = Run { setup, engines, every_engine, report: Report::default() };
+    let mut run = Run { setup, engines, every_engine, package: OnceCell::new(), report: Report::default() };
     for suite in Suite::ALL.into_iter().filter(|suite| arguments.only.is_empty() || arguments.only.contains(suite)) {
         match suite {
             Suite::Native => native::run(&mut run),

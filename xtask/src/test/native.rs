@@ -7,7 +7,7 @@ use crate::test::{LIMIT, Run};
 use crate::toolchain::cargo;
 
 pub(super) fn run(suites: &mut Run<'_>) {
-    suites.suite("native", "host", |setup| {
+    suites.suite("native", "host", Ok(()), |setup, ()| {
         let workspace = &setup.workspace;
         let log = workspace.test_log("native");
         clear(&log)?;

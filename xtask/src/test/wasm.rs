@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::browsers::Browser;
 use crate::environment::Environment;
@@ -14,13 +14,13 @@ use crate::test::{LIMIT, Run};
 use crate::toolchain::WASM;
 
 pub(super) fn run(suites: &mut Run<'_>) {
-    let compiled = compile(suites.setup);
+    let compiled = compile(suites.setup).map_err(|error| eprintln!("{error:#}")).ok();
     for engine in suites.engines.clone() {
+        let prepared = || compiled.clone().context("the tests do not compile, as shown above");
         match suites.setup.browser(engine) {
             Err(missing) => suites.missing("wasm", engine, &missing),
-            Ok(browser) => suites.suite("wasm", &engine.to_string(), |setup| match &compiled {
-                Ok(environment) => run_in(setup, environment, &browser, &engine.to_string()),
-                Err(error) => bail!("{error:#}"),
+            Ok(browser) => suites.suite("wasm", &engine.to_string(), prepared(), |setup, environment| {
+                run_in(setup, environment, &browser, &engine.to_string())
             }),
         }
     }
@@ -38,13 +38,13 @@ fn compile(setup: &Setup) -> Result<Environment> {
     Ok(environment)
 }
 
-fn run_in(setup: &Setup, environment: &Environment, browser: &Browser, engine: &str) -> Result<Verdict> {
+fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &str) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log(&format!("wasm-{engine}"));
     let capabilities = workspace.path(&format!("target/webdriver-{engine}.json"));
     fs::write(&capabilities, serde_json::to_string_pretty(&browser.capabilities())?)?;
     let environment = browser
-        .for_runner(environment.clone(), &capabilities)
+        .for_runner(environment, &capabilities)
         // The defaults, 5 s for the driver and 20 s for the tests, are short for two busy cores.
         .with("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
         .with("WASM_BINDGEN_TEST_TIMEOUT", "300");
