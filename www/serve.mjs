@@ -94,6 +94,11 @@ function fileOf(address) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
-  const { url } = await serve(Number(values.port));
-  console.log(`Portway playground: ${url}`);
+  try {
+    const { url } = await serve(Number(values.port));
+    console.log(`Portway playground: ${url}`);
+  } catch (error) {
+    console.error(`cannot serve the playground: ${error.message}`);
+    process.exitCode = 1;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "portway";
 import { positionOf, type SourcePosition } from "./source-position";
-import { Store } from "./store";
+import { oncePerFrame, Store } from "./store";
 
 export type Level = "log" | "info" | "warn" | "error" | "debug" | "system";
 
@@ -15,24 +15,26 @@ export interface ConsoleEntry {
   readonly count: number;
 }
 
-const LIMIT = 1000;
+const LIMIT = 500;
 
 /** What the preview printed, its uncaught errors, and what the builds had to say. */
 export class ConsoleLog {
   readonly entries = new Store<readonly ConsoleEntry[]>([]);
+  readonly #publish = oncePerFrame(() => this.entries.set([...this.#buffer]));
+  #buffer: ConsoleEntry[] = [];
   #seq = 0;
 
   add(level: Level, text: string, more: { position?: SourcePosition | undefined; detail?: string | undefined; time?: number } = {}): void {
-    const entries = this.entries.value;
-    const last = entries.at(-1);
+    const last = this.#buffer.at(-1);
     const { position, detail, time = Date.now() } = more;
     if (last && level !== "system" && last.level === level && last.text === text && last.detail === detail) {
-      this.entries.set([...entries.slice(0, -1), { ...last, count: last.count + 1 }]);
-      return;
+      this.#buffer[this.#buffer.length - 1] = { ...last, count: last.count + 1 };
+    } else {
+      this.#seq += 1;
+      this.#buffer.push({ seq: this.#seq, time, level, text, position, detail, count: 1 });
+      if (this.#buffer.length > LIMIT) this.#buffer.shift();
     }
-    this.#seq += 1;
-    const entry = { seq: this.#seq, time, level, text, position, detail, count: 1 };
-    this.entries.set([...entries.slice(1 - LIMIT), entry]);
+    this.#publish();
   }
 
   addDiagnostic(level: "warn" | "error", prefix: string, diagnostic: Diagnostic): void {
@@ -41,6 +43,7 @@ export class ConsoleLog {
   }
 
   clear(): void {
+    this.#buffer = [];
     this.entries.set([]);
   }
 }

@@ -27,6 +27,8 @@ class ConsolePanel extends LitElement {
         display: flex;
         gap: 10px;
         padding: 3px 12px;
+        content-visibility: auto;
+        contain-intrinsic-height: auto 25px;
         border-bottom: 1px solid color-mix(in srgb, var(--line) 55%, transparent);
       }
 

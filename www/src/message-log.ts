@@ -1,5 +1,5 @@
 import type { RPCTransport } from "portway";
-import { Store } from "./store";
+import { oncePerFrame, Store } from "./store";
 import { summarize } from "./summarize";
 
 export type Direction = "sent" | "received";
@@ -40,7 +40,7 @@ export class MessageLog {
   /** Everything seen, rows that are gone or came while paused included. */
   total = 0;
   #buffer: MessageRow[] = [];
-  #scheduled = false;
+  readonly #publish = oncePerFrame(() => this.rows.set([...this.#buffer]));
   readonly #open = new Map<string, { method: string; time: number }>();
 
   watch(boundary: string, transport: RPCTransport): RPCTransport {
@@ -71,16 +71,6 @@ export class MessageLog {
     this.#buffer.push(row);
     if (this.#buffer.length > LIMIT) this.#buffer.splice(0, this.#buffer.length - LIMIT);
     this.#publish();
-  }
-
-  /** Many messages can cross in one turn; the list is told once per frame. */
-  #publish(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    requestAnimationFrame(() => {
-      this.#scheduled = false;
-      this.rows.set([...this.#buffer]);
-    });
   }
 
   #describe(boundary: string, direction: Direction, message: unknown): MessageRow {

@@ -25,6 +25,19 @@ export class Store<T> {
   }
 }
 
+/** Makes an act that may be asked for many times a turn happen once a frame. */
+export function oncePerFrame(act: () => void): () => void {
+  let scheduled = false;
+  return () => {
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => {
+      scheduled = false;
+      act();
+    });
+  };
+}
+
 /** Renders a component again when one of the stores changes, while it is in the document. */
 export class Watch implements ReactiveController {
   readonly #host: ReactiveControllerHost;
