@@ -2,24 +2,35 @@
 // writes the rest of the npm package around them. Its one argument is a file that says what to do.
 import { build } from "esbuild";
 import { minify } from "terser";
+import { execFileSync } from "node:child_process";
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-const { root, raw, out, entries, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
+const { root, raw, out, entries, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
+const shortened = join(raw, "shortened.wasm");
 
-// Only the module that loads the wasm by URL may name the file by URL: bundlers take that as an order to ship it.
-const withoutURL = {
-  name: "without-url",
+// Gives the exports of the wasm names of one letter: in a package this small, names are what compresses worst.
+const shortNames = new Map(
+  JSON.parse(
+    execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]),
+  ).exports,
+);
+
+const withShortNames = {
+  name: "with-short-names",
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]portway\.js$/ }, async ({ path }) => {
       if (path !== glue) return;
-      const source = await readFile(path, "utf8");
-      const contents = source.replace(/new URL\((['"])portway_bg\.wasm\1, import\.meta\.url\)/g, "undefined");
-      if (contents === source) throw new Error("the glue does not load portway_bg.wasm in the way this step expects");
-      return { contents, loader: "js" };
+      const source = await readFile(glue, "utf8");
+      if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
+      const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
+        const short = shortNames.get(name);
+        return short === undefined ? whole : `wasm.${short}`;
+      });
+      return { contents, resolveDir: raw };
     });
   },
 };
@@ -39,8 +50,8 @@ async function bundle({ name, output, wasm: place }) {
   const { outputFiles } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
-    alias: { "portway-glue": glue, "portway-wasm": join(raw, wasm) },
-    plugins: place === "beside" ? [fromSources] : [fromSources, withoutURL],
+    alias: { "portway-glue": glue, "portway-wasm": shortened },
+    plugins: [fromSources, withShortNames],
     loader: { ".wasm": "binary" },
     bundle: true,
     format: "esm",
@@ -91,7 +102,7 @@ function manifest() {
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
-await copyFile(join(raw, wasm), join(out, wasm));
+await copyFile(shortened, join(out, wasm));
 for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(out, file));
   else console.warn(`${file} is not there yet`);

@@ -101,6 +101,7 @@ fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path) -> Result<PathBuf> 
         "raw": raw,
         "out": workspace.path("pkg"),
         "entries": matrix.entry,
+        "features": matrix.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-")).collect::<Vec<_>>(),
         "package": {
             "version": shared.version,
             "license": shared.license,
