@@ -6,16 +6,13 @@
 
 use alloc::vec::Vec;
 
-use slab::Slab;
-
 /// The end of a queue, and the queue of a call without a timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    queues: Slab<Queue>,
-    /// Queue numbers in the order of their timeouts, to find one by its timeout.
-    by_timeout: Vec<(u64, u32)>,
+    /// One for each timeout in use; an empty one is used again for another.
+    queues: Vec<Queue>,
     /// One for each call slot.
     links: Vec<Link>,
     now: u64,
@@ -45,7 +42,7 @@ const UNLINKED: Link = Link { at: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
     pub(super) const fn new(grain: u64) -> Self {
-        Self { queues: Slab::new(), by_timeout: Vec::new(), links: Vec::new(), now: 0, next: None, grain }
+        Self { queues: Vec::new(), links: Vec::new(), now: 0, next: None, grain }
     }
 
     /// When the next reading of the clock is wanted.
@@ -104,7 +101,7 @@ impl Deadlines {
     /// [`settle`](Self::settle) must be called when it gives no more.
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
-        for (_, queue) in &mut self.queues {
+        for queue in &mut self.queues {
             let deadline = self.now.saturating_add(queue.timeout);
             let mut slot = core::mem::replace(&mut queue.fresh, NONE);
             while let Some(link) = self.links.get_mut(slot as usize) {
@@ -116,7 +113,7 @@ impl Deadlines {
 
     /// A slot whose time is up; its timeout is ended.
     pub(super) fn expired(&mut self) -> Option<u32> {
-        let slot = self.queues.iter().find_map(|(_, queue)| {
+        let slot = self.queues.iter().find_map(|queue| {
             let link = self.links.get(queue.head as usize)?;
             (queue.fresh != queue.head && link.at <= self.now).then_some(queue.head)
         })?;
@@ -124,12 +121,10 @@ impl Deadlines {
         Some(slot)
     }
 
-    /// Forgets empty queues, and finds the next time of interest.
+    /// Finds the next time of interest.
     pub(super) fn settle(&mut self) {
-        self.queues.retain(|_, queue| queue.head != NONE);
-        self.by_timeout.retain(|&(_, key)| self.queues.contains(key as usize));
         self.next = None;
-        for (_, queue) in &self.queues {
+        for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
             let reading = self.now.saturating_add(self.until_reading(queue.timeout));
             let deadline = match self.links.get(queue.head as usize) {
                 Some(link) if queue.fresh != queue.head => link.at,
@@ -150,15 +145,24 @@ impl Deadlines {
         }
     }
 
+    /// The queue for a timeout. Applications have a handful of timeouts, so a search finds one soon.
     fn queue_for(&mut self, timeout: u64) -> u32 {
-        match self.by_timeout.binary_search_by_key(&timeout, |&(timeout, _)| timeout) {
-            Ok(place) => self.by_timeout.get(place).map_or(NONE, |&(_, key)| key),
-            Err(place) => {
-                let key = self.queues.insert(Queue { timeout, head: NONE, tail: NONE, fresh: NONE }) as u32;
-                self.by_timeout.insert(place, (timeout, key));
-                key
+        let mut empty = None;
+        for (key, queue) in self.queues.iter().enumerate() {
+            if queue.timeout == timeout {
+                return key as u32;
+            }
+            if queue.head == NONE {
+                empty = Some(key);
             }
         }
+        let key = empty.unwrap_or(self.queues.len());
+        let queue = Queue { timeout, head: NONE, tail: NONE, fresh: NONE };
+        match self.queues.get_mut(key) {
+            Some(place) => *place = queue,
+            None => self.queues.push(queue),
+        }
+        key as u32
     }
 }
 
@@ -258,7 +262,9 @@ mod tests {
             ended += expired_at(&mut deadlines, now).len();
             assert_eq!(ended as u64, now + 1);
         }
-        assert_eq!(deadlines.queues.len(), 0);
+        assert_eq!(deadlines.next(), None);
+        deadlines.insert(0, 12_345);
+        assert_eq!(deadlines.queues.len(), 1_000, "empty queues are used again");
     }
 
     #[test]

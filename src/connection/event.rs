@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::message::{Id, Notification, Payload};
+use crate::message::{Notification, Payload};
 
 /// A call of ours that waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,7 +93,7 @@ pub enum End<P: Payload> {
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
     /// A response to no pending call: late, repeated, or never asked for.
-    UnmatchedResponse(Id),
+    UnmatchedResponse(P::Id),
     /// An error with id null that no single call can be blamed for.
     PeerError(P::Error),
     /// Neither request nor response.

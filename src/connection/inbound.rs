@@ -5,21 +5,21 @@ use alloc::collections::VecDeque;
 use slab::Slab;
 
 use super::event::RequestKey;
-use crate::message::{Id, Payload, Request};
+use crate::message::{Payload, Request};
 
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
-    requests: Slab<InboundRequest>,
+    requests: Slab<InboundRequest<P::Id>>,
     /// Requests that wait for the running one, where only one may run at a time.
     waiting: VecDeque<(RequestKey, Request<P>)>,
     serial: u32,
 }
 
 #[derive(Debug)]
-struct InboundRequest {
+struct InboundRequest<I> {
     /// Tells this request from an earlier one in the same slot.
     serial: u32,
-    id: Id,
+    id: I,
     batch: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.len()
     }
 
-    pub(super) fn insert(&mut self, id: Id, batch: Option<u32>) -> RequestKey {
+    pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>) -> RequestKey {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
         let slot = self.requests.insert(InboundRequest { serial, id, batch }) as u32;
@@ -40,7 +40,7 @@ impl<P: Payload> InboundRequests<P> {
     }
 
     /// Ends a request, and gives its id and its batch.
-    pub(super) fn take(&mut self, key: RequestKey) -> Option<(Id, Option<u32>)> {
+    pub(super) fn take(&mut self, key: RequestKey) -> Option<(P::Id, Option<u32>)> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial)?;
         let request = self.requests.try_remove(key.slot as usize)?;
         Some((request.id, request.batch))
@@ -56,14 +56,14 @@ impl<P: Payload> InboundRequests<P> {
     }
 
     /// The newest request with this id.
-    pub(super) fn by_id(&self, id: &Id) -> Option<RequestKey> {
+    pub(super) fn by_id(&self, id: &P::Id) -> Option<RequestKey> {
         let same = self.requests.iter().filter(|(_, request)| request.id == *id);
         let newest = same.max_by_key(|(_, request)| request.serial)?;
         Some(RequestKey { slot: newest.0 as u32, serial: newest.1.serial })
     }
 
     /// Whether a request of this batch has this id.
-    pub(super) fn batch_has(&self, batch: u32, id: &Id) -> bool {
+    pub(super) fn batch_has(&self, batch: u32, id: &P::Id) -> bool {
         self.requests.iter().any(|(_, request)| request.batch == Some(batch) && request.id == *id)
     }
 

@@ -22,8 +22,8 @@ pub use config::Config;
 pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
 
 use crate::message::{
-    Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, Response, Shape,
-    Unusable,
+    Entry, Fault, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, RequestId, Response,
+    Shape, Unusable,
 };
 use crate::profile::{BatchPolicy, Ordering};
 use batch::ReplyBatches;
@@ -97,9 +97,22 @@ impl<P: Payload> Connection<P> {
     /// # Errors
     /// If the connection is closed, or too many calls wait. Nothing is sent then.
     pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
+        let key = self.begin_call(timeout, None)?;
+        self.transmits.push_back(Outgoing::Single(request(key, method, params)));
+        Ok(key)
+    }
+
+    /// Begins a call whose request the driver writes itself, under the id of the key; nothing is transmitted. Calls with
+    /// the same `batch` go out in one array.
+    ///
+    /// # Errors
+    /// If the connection is closed, or too many calls wait.
+    pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<u32>) -> Result<CallKey, Refused> {
         self.check_room(1)?;
-        let (key, request) = self.begin_call(method, params, timeout, None);
-        self.transmits.push_back(Outgoing::Single(request));
+        let key = self.calls.insert(batch);
+        if let Some(timeout) = timeout {
+            self.deadlines.insert(key.slot, timeout);
+        }
         Ok(key)
     }
 
@@ -128,9 +141,9 @@ impl<P: Payload> Connection<P> {
         for item in items {
             messages.push(match item {
                 BatchItem::Call(method, params) => {
-                    let (key, request) = self.begin_call(method, params, timeout, Some(batch));
+                    let key = self.begin_call(timeout, Some(batch))?;
                     keys.push(key);
-                    request
+                    request(key, method, params)
                 }
                 BatchItem::Notify(method, params) => Message::Notification(Notification { method, params }),
             });
@@ -146,7 +159,7 @@ impl<P: Payload> Connection<P> {
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
-            self.transmits.push_back(Outgoing::Cancel(id_of(call)));
+            self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
         }
         waited
     }
@@ -203,7 +216,7 @@ impl<P: Payload> Connection<P> {
 
     /// Takes the peer's wish that we stop working on its request: the notification `$/cancelRequest`. An id that is
     /// unknown, or answered already, means nothing.
-    pub fn handle_cancel(&mut self, id: &Id) {
+    pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {
             self.events.push_back(Event::Cancelled(key));
         }
@@ -272,20 +285,6 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn begin_call(
-        &mut self,
-        method: P::Method,
-        params: Option<P>,
-        timeout: Option<u64>,
-        batch: Option<u32>,
-    ) -> (CallKey, Message<P>) {
-        let key = self.calls.insert(batch);
-        if let Some(timeout) = timeout {
-            self.deadlines.insert(key.slot, timeout);
-        }
-        (key, Message::Request(Request { id: id_of(key), method, params }))
-    }
-
     fn end_call(&mut self, id: u64) -> Option<CallKey> {
         let call = self.calls.take(id)?;
         self.deadlines.remove(call.slot);
@@ -298,7 +297,7 @@ impl<P: Payload> Connection<P> {
             Ok(Message::Notification(notification)) => self.events.push_back(Event::Notification(notification)),
             Ok(Message::Response(response)) => self.handle_response(response),
             Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
-            Err(Unusable::Empty(id)) => match self.pending_id(&id).and_then(|id| self.end_call(id)) {
+            Err(Unusable::Empty(id)) => match id.to_call().and_then(|id| self.end_call(id)) {
                 Some(call) => self.events.push_back(Event::Ended { call, end: End::Invalid }),
                 None => match Shape::unmatched_empty(&self.config.profile) {
                     Some(fault) => self.reject(Rejected { id, fault }, batch),
@@ -318,10 +317,10 @@ impl<P: Payload> Connection<P> {
             None
         };
         if let Some(reason) = reason {
-            return self.reject(Rejected { id: Id::Null, fault: Fault::invalid_request(reason) }, None);
+            return self.reject(Rejected { id: P::Id::NULL, fault: Fault::Refused(reason) }, None);
         }
         if entries.is_empty() {
-            return self.reject(Rejected { id: Id::Null, fault: Fault::INVALID_REQUEST }, None);
+            return self.reject(Rejected { id: P::Id::NULL, fault: Fault::InvalidRequest }, None);
         }
         let batch = self.reply_batches.begin();
         for entry in entries {
@@ -331,7 +330,8 @@ impl<P: Payload> Connection<P> {
     }
 
     fn handle_request(&mut self, request: Request<P>, batch: Option<u32>) {
-        let repeated = batch.is_some_and(|batch| request.id != Id::Null && self.inbound.batch_has(batch, &request.id));
+        let repeated =
+            batch.is_some_and(|batch| request.id != P::Id::NULL && self.inbound.batch_has(batch, &request.id));
         let reason = if repeated {
             Some(Reason::DuplicateId)
         } else if self.inbound.len() >= self.config.limits.in_flight {
@@ -340,7 +340,7 @@ impl<P: Payload> Connection<P> {
             None
         };
         if let Some(reason) = reason {
-            return self.reject(Rejected { id: request.id, fault: Fault::invalid_request(reason) }, batch);
+            return self.reject(Rejected { id: request.id, fault: Fault::Refused(reason) }, batch);
         }
         if let Some(batch) = batch {
             self.reply_batches.expect(batch);
@@ -355,11 +355,11 @@ impl<P: Payload> Connection<P> {
     }
 
     fn handle_response(&mut self, response: Response<P>) {
-        if let Some(call) = self.pending_id(&response.id).and_then(|id| self.end_call(id)) {
+        if let Some(call) = response.id.to_call().and_then(|id| self.end_call(id)) {
             return self.events.push_back(Event::Ended { call, end: End::Answered(response.outcome) });
         }
-        match (response.id, response.outcome) {
-            (Id::Null, Err(error)) => {
+        match response.outcome {
+            Err(error) if response.id == P::Id::NULL => {
                 // The peer could not tell what it was that it refused; if one batch waits, it can only be that.
                 let calls = self.calls.only_batch();
                 if calls.is_empty() {
@@ -370,19 +370,11 @@ impl<P: Payload> Connection<P> {
                 }
                 self.events.push_back(Event::BatchRefused { calls, error });
             }
-            (id, _) => self.ignore(Ignored::UnmatchedResponse(id)),
+            _ => self.ignore(Ignored::UnmatchedResponse(response.id)),
         }
     }
 
-    /// The number behind an id, if it could be one of ours.
-    fn pending_id(&self, id: &Id) -> Option<u64> {
-        match id {
-            Id::Integer(id) => u64::try_from(*id).ok(),
-            _ => None,
-        }
-    }
-
-    fn reject(&mut self, rejected: Rejected, batch: Option<u32>) {
+    fn reject(&mut self, rejected: Rejected<P::Id>, batch: Option<u32>) {
         let outcome = Err(P::Error::from(rejected.fault));
         self.send_reply(Message::Response(Response { id: rejected.id, outcome }), batch);
     }
@@ -405,9 +397,8 @@ impl<P: Payload> Connection<P> {
     }
 }
 
-fn id_of(call: CallKey) -> Id {
-    // Ids count up from one: two to the power of 63 calls are out of reach.
-    Id::Integer(call.id as i64)
+fn request<P: Payload>(key: CallKey, method: P::Method, params: Option<P>) -> Message<P> {
+    Message::Request(Request { id: P::Id::from_call(key.id), method, params })
 }
 
 fn request_event<P: Payload>(key: RequestKey, request: Request<P>) -> Event<P> {

@@ -2,36 +2,36 @@
 
 use alloc::vec::Vec;
 
-use super::{Fault, Id, Message, Payload};
+use super::{Fault, Id, Message, Payload, RequestId};
 
 /// One decoded element: a message, or what is to be done with what is none.
-pub type Entry<P> = Result<Message<P>, Unusable>;
+pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 
 /// An element that is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unusable {
+pub enum Unusable<I = Id> {
     /// It is passed over in silence.
     Ignore,
     /// It has an id, and neither method nor result nor error. If a call of ours waits for that id, the call ends as
     /// answered invalidly; if none does, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) says what to do.
-    Empty(Id),
+    Empty(I),
     /// It is answered with an error.
-    Reject(Rejected),
+    Reject(Rejected<I>),
 }
 
 /// The answer to an element that is no message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
-    /// The id that the element came with; [`Id::Null`] if it has none, or none that can be echoed.
-    pub id: Id,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected<I = Id> {
+    /// The id that the element came with; null if it has none, or none that can be echoed.
+    pub id: I,
     /// What was wrong with it.
     pub fault: Fault,
 }
 
-impl From<Fault> for Unusable {
+impl<I: RequestId> From<Fault> for Unusable<I> {
     /// The answer to what has no id that could be read.
     fn from(fault: Fault) -> Self {
-        Self::Reject(Rejected { id: Id::Null, fault })
+        Self::Reject(Rejected { id: I::NULL, fault })
     }
 }
 
@@ -53,5 +53,5 @@ pub enum Outgoing<P: Payload> {
     Batch(Vec<Message<P>>),
     /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in the
     /// Language Server Protocol. A peer that does not know it ignores it.
-    Cancel(Id),
+    Cancel(P::Id),
 }

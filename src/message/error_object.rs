@@ -16,31 +16,45 @@ pub struct ErrorObject<P> {
 }
 
 /// An error that the library answers with on its own, before any handler runs.
+///
+/// It is one byte; what goes on the wire is looked up when it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The code on the wire.
-    pub code: ErrorCode,
-    /// The text on the wire.
-    pub message: &'static str,
-    /// Goes out as `data.reason`.
-    pub reason: Option<Reason>,
+pub enum Fault {
+    /// The text is not JSON.
+    ParseError,
+    /// Not a valid request.
+    InvalidRequest,
+    /// A request that is refused for a reason of our own.
+    Refused(Reason),
 }
 
 impl Fault {
-    /// The text is not JSON.
-    pub const PARSE_ERROR: Self = Self { code: ErrorCode::PARSE_ERROR, message: "Parse error", reason: None };
-    /// Not a valid request.
-    pub const INVALID_REQUEST: Self =
-        Self { code: ErrorCode::INVALID_REQUEST, message: "Invalid Request", reason: None };
-
-    /// An invalid request, with the reason why.
+    /// The code on the wire.
     #[must_use]
-    pub const fn invalid_request(reason: Reason) -> Self {
-        let message = match reason {
-            Reason::BatchNotSupported => "Batch requests not supported",
-            _ => "Invalid Request",
-        };
-        Self { code: ErrorCode::INVALID_REQUEST, message, reason: Some(reason) }
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::ParseError => ErrorCode::PARSE_ERROR,
+            Self::InvalidRequest | Self::Refused(_) => ErrorCode::INVALID_REQUEST,
+        }
+    }
+
+    /// The text on the wire.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::ParseError => "Parse error",
+            Self::Refused(Reason::BatchNotSupported) => "Batch requests not supported",
+            Self::InvalidRequest | Self::Refused(_) => "Invalid Request",
+        }
+    }
+
+    /// What goes out as `data.reason`.
+    #[must_use]
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Refused(reason) => Some(reason),
+            Self::ParseError | Self::InvalidRequest => None,
+        }
     }
 }
 

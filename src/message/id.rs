@@ -3,6 +3,18 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+/// What the core asks of an id. An id of ours is a number that counts up from one.
+pub trait RequestId: Clone + PartialEq + fmt::Debug {
+    /// `null`.
+    const NULL: Self;
+
+    /// The id of a call of ours.
+    fn from_call(call: u64) -> Self;
+
+    /// The call of ours that has this id, if it is of that kind.
+    fn to_call(&self) -> Option<u64>;
+}
+
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
 /// A missing id is not an `Id`: it makes a message a notification. `null` is one.
@@ -32,6 +44,22 @@ impl Id {
             // "-0" parses as 0, which would be echoed without its sign.
             Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
             _ => Some(Self::Number(NumberText(text.into()))),
+        }
+    }
+}
+
+impl RequestId for Id {
+    const NULL: Self = Self::Null;
+
+    fn from_call(call: u64) -> Self {
+        // Two to the power of 63 calls are out of reach.
+        Self::Integer(call as i64)
+    }
+
+    fn to_call(&self) -> Option<u64> {
+        match self {
+            Self::Integer(id) => u64::try_from(*id).ok(),
+            _ => None,
         }
     }
 }
@@ -71,12 +99,6 @@ impl fmt::Debug for Id {
 pub struct NumberText(Box<str>);
 
 impl NumberText {
-    /// The number of JavaScript that has this text there, which is always one of JSON.
-    #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-    pub(crate) fn from_javascript(text: alloc::string::String) -> Self {
-        Self(text.into())
-    }
-
     /// The number as it stands on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -17,7 +17,7 @@ mod shape;
 pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable};
 pub use error_code::ErrorCode;
 pub use error_object::{ErrorObject, Fault, Reason};
-pub use id::{Id, NumberText};
+pub use id::{Id, NumberText, RequestId};
 pub use request::{Notification, Request};
 pub use response::Response;
 pub use shape::{Class, Kind, Malformed, Shape};
@@ -26,6 +26,8 @@ pub use shape::{Class, Kind, Malformed, Shape};
 ///
 /// `P` itself stands for `params` and `result` values.
 pub trait Payload: Sized + Debug {
+    /// The ids of requests: an [`Id`] natively; something smaller where the id itself stays outside of Rust.
+    type Id: RequestId;
     /// The method name: a string natively, a unit where the name stays outside of Rust.
     type Method: Debug;
     /// The `error` member of a response. The library's own [`Fault`]s must be expressible in it.

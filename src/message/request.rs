@@ -1,12 +1,12 @@
 //! Requests and notifications.
 
-use super::{Id, Payload};
+use super::Payload;
 
 /// A call that wants a response (JSON-RPC 2.0 §4).
 #[derive(Debug)]
 pub struct Request<P: Payload> {
     /// Comes back in the response.
-    pub id: Id,
+    pub id: P::Id,
     /// What to do.
     pub method: P::Method,
     /// An array or an object; `None` if the member is left out.

@@ -170,7 +170,7 @@ impl Shape {
             (false, false) => Class::Malformed(Malformed::Ignore),
             (true, _) if !self.id.is_id() => self.invalid(profile),
             (true, true) => Class::Request,
-            (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::INVALID_REQUEST)),
+            (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::InvalidRequest)),
         }
     }
 
@@ -179,11 +179,11 @@ impl Shape {
         Class::Malformed(if !self.version && profile.foreign_is_ignored {
             Malformed::Ignore
         } else if !self.id.is_present() {
-            Malformed::AnswerWithNull(Fault::INVALID_REQUEST)
+            Malformed::AnswerWithNull(Fault::InvalidRequest)
         } else if !self.id.is_id() {
-            Malformed::AnswerWithNull(Fault::invalid_request(Reason::InvalidIdType))
+            Malformed::AnswerWithNull(Fault::Refused(Reason::InvalidIdType))
         } else {
-            Malformed::AnswerWithId(Fault::INVALID_REQUEST)
+            Malformed::AnswerWithId(Fault::InvalidRequest)
         })
     }
 
@@ -191,6 +191,6 @@ impl Shape {
     /// element may be a broken response; on a byte stream it is an invalid request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
-        if profile.foreign_is_ignored { None } else { Some(Fault::INVALID_REQUEST) }
+        if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }
     }
 }

@@ -6,6 +6,7 @@ export class Calls {
   #core;
   #resolvers = [];
   #rejecters = [];
+  #ids = [];
   #methods = [];
   #owners = [];
   /** What only some calls have: how to let go of their signal and their progress handler. */
@@ -17,7 +18,8 @@ export class Calls {
     this.#core = core;
   }
 
-  keep(slot, owner, method, resolve, reject) {
+  keep(slot, id, owner, method, resolve, reject) {
+    this.#ids[slot] = id;
     this.#resolvers[slot] = resolve;
     this.#rejecters[slot] = reject;
     this.#methods[slot] = method;
@@ -29,13 +31,11 @@ export class Calls {
     return this.#rejecters[slot] === reject;
   }
 
-  /** Follows the signal of a call; `cancel` is run if it is aborted before the call ends. */
-  watch(slot, signal, cancel) {
-    const reject = this.#rejecters[slot];
+  /** Follows the signal of a call; `tell` is run if it is aborted before the call ends. */
+  watch(slot, signal, tell) {
     const onAbort = () => {
-      this.#release(slot);
-      cancel();
-      reject(signal.reason);
+      this.drop(slot, signal.reason);
+      tell();
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#addExtra(slot, () => signal.removeEventListener("abort", onAbort));
@@ -70,19 +70,21 @@ export class Calls {
     this.reject(slot, error);
   }
 
-  timedOut(slot, id) {
+  timedOut(slot) {
+    const id = this.#ids[slot];
     const method = this.#methods[slot];
     this.reject(slot, new CallError("timeout", `JSON-RPC timeout: ${method} (id=${id})`, method, id));
   }
 
-  invalid(slot, id) {
+  invalid(slot) {
+    const id = this.#ids[slot];
     const method = this.#methods[slot];
     const text = `JSON-RPC response has neither result nor error: ${method} (id=${id})`;
     this.reject(slot, new CallError("invalid-response", text, method, id));
   }
 
-  destroyed(slot, id) {
-    this.reject(slot, destroyed(this.#methods[slot], id));
+  destroyed(slot) {
+    this.reject(slot, destroyed(this.#methods[slot], this.#ids[slot]));
   }
 
   /** How many calls of this owner wait. */
@@ -93,7 +95,7 @@ export class Calls {
   /** Ends the calls of an owner that has gone. */
   dropAll(owner) {
     for (const [slot, other] of this.#owners.entries()) {
-      if (other === owner) this.drop(slot, destroyed(this.#methods[slot], this.#core.id(slot)));
+      if (other === owner) this.drop(slot, destroyed(this.#methods[slot], this.#ids[slot]));
     }
   }
 

@@ -10,15 +10,15 @@ export class Context {
   #link;
   #controller;
 
-  constructor(link, message, slot, batched) {
+  constructor(link, message, slot, batch) {
     this.#link = link;
     this.method = message.method;
     /** @internal The request's id, exactly as it came. */
     this.id = message.id;
     /** @internal Where the request is kept; -1 for a notification. */
     this.slot = slot;
-    /** @internal Whether the reply has to wait for others. */
-    this.batched = batched;
+    /** @internal The batch that it came in; its replies wait for each other. */
+    this.batch = batch;
     /** @internal What to transfer with the result. */
     this.list = undefined;
   }

@@ -1,24 +1,27 @@
 //! The connection as JavaScript drives it: integers in, integers out.
 //!
 //! Each input returns the first output as a *word*; while the word says that there are more, [`Core::next`] gives them.
-//! What a word cannot hold is asked for right after it. `words.js` has the same layout.
+//! What a word cannot hold is asked for right after it.
+//!
+//! Ids cross as numbers, too. A safe integer is itself. Any other id of the peer (a string, a fraction) crosses as
+//! 2 to the power of 53 plus the place of the first element of the frame that has it: JavaScript keeps the id itself, and here it
+//! only matters whether two are the same.
 
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::token::{Token, TokenError};
+use super::token::{IdNumber, Token, TokenError};
 use super::words::{
     ARM, BATCH_REFUSED, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT,
     REPLY, REPLY_BATCH, REQUEST, RESOLVE, SEND, TIMED_OUT, UNMATCHED, word,
 };
 use crate::Limits;
-use crate::connection::{BatchItem, CallKey, Config, Connection, End, Event, Ignored};
+use crate::connection::{CallKey, Config, Connection, End, Event, Ignored};
 use crate::message::{
-    Class, Entry, Fault, Id, Incoming, Kind, Malformed, Message, Notification, NumberText, Outgoing, Reason, Rejected,
-    Request, Response, Shape, Unusable,
+    Class, Entry, Fault, Incoming, Kind, Malformed, Message, Notification, Outgoing, Reason, Rejected, Request,
+    RequestId, Response, Shape, Unusable,
 };
 use crate::profile::Profile;
 
@@ -31,28 +34,36 @@ const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
 #[wasm_bindgen(module = "/src/web/told.js")]
 extern "C" {
     #[wasm_bindgen(js_name = tellFault)]
-    fn tell_fault(code: i32, message: &str, reason: &str, id_kind: u32, id_number: f64, id_text: &str);
+    fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 
 /// One end of a link, for the JavaScript side of this crate. It is no part of the public interface of the module.
 #[wasm_bindgen(private, skip_typescript)]
 #[derive(Debug)]
 pub struct Core {
-    connection: RefCell<Connection<Token>>,
-    /// The elements of a batch that comes in, while JavaScript reads them.
-    frame: RefCell<Vec<Entry<Token>>>,
-    /// The keys that the last word spoke of.
-    keys: RefCell<Vec<CallKey>>,
-    /// The replies that the last word spoke of.
-    replies: RefCell<Vec<Message<Token>>>,
-    /// The fault that the last word spoke of, and whom it goes to.
-    fault: RefCell<Rejected>,
-    /// The element that the last word spoke of.
-    element: Cell<u32>,
-    /// The id of the call that the last word ended.
-    ended: Cell<u64>,
+    /// Borrowed while wasm runs, which calls nothing of JavaScript that leads back here; so it is never found borrowed,
+    /// and if it were, nothing would happen.
+    state: RefCell<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: Connection<Token>,
     /// When the timer of JavaScript is due.
-    armed: Cell<Option<u64>>,
+    armed: Option<u64>,
+    /// The elements of a batch that comes in, while JavaScript reads them.
+    frame: Vec<Entry<Token>>,
+    /// What the last word spoke of.
+    subject: Subject,
+}
+
+/// What a word has no room for.
+#[derive(Debug)]
+struct Subject {
+    element: u32,
+    keys: Vec<CallKey>,
+    replies: Vec<Message<Token>>,
+    fault: Rejected<IdNumber>,
 }
 
 impl Core {
@@ -62,139 +73,57 @@ impl Core {
         Self::with_config(Config::new(PROFILE))
     }
 
+    #[inline(never)]
     fn with_config(config: Config) -> Self {
-        Self {
-            connection: RefCell::new(Connection::new(config.with_time_grain(TIME_GRAIN))),
-            frame: RefCell::default(),
-            keys: RefCell::default(),
-            replies: RefCell::default(),
-            fault: RefCell::new(Rejected { id: Id::Null, fault: Fault::INVALID_REQUEST }),
-            element: Cell::new(0),
-            ended: Cell::new(0),
-            armed: Cell::new(None),
-        }
+        let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
+        let subject = Subject { element: 0, keys: Vec::new(), replies: Vec::new(), fault };
+        let connection = Connection::new(config.with_time_grain(TIME_GRAIN));
+        Self { state: RefCell::new(State { connection, armed: None, frame: Vec::new(), subject }) }
+    }
+
+    fn with<T: Default>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        self.state.try_borrow_mut().map_or_else(|_| T::default(), |mut state| act(&mut state))
     }
 
     /// Gives an input to the connection, and takes the first output.
-    ///
-    /// The borrow ends before JavaScript runs again, so it is never found taken; if it were, nothing would happen.
     fn drive(&self, input: impl FnOnce(&mut Connection<Token>)) -> u32 {
-        let Ok(mut connection) = self.connection.try_borrow_mut() else { return NOTHING };
-        input(&mut connection);
-        self.output(&mut connection)
+        self.with(|state| {
+            input(&mut state.connection);
+            state.output()
+        })
     }
+}
 
+impl State {
     // Not once for every input.
     #[inline(never)]
-    fn output(&self, connection: &mut Connection<Token>) -> u32 {
-        let word = match connection.poll_transmit() {
-            Some(outgoing) => self.outgoing(outgoing),
-            None => match connection.poll_event() {
-                Some(event) => self.event(event),
+    fn output(&mut self) -> u32 {
+        let word = match self.connection.poll_transmit() {
+            Some(outgoing) => self.subject.outgoing(outgoing),
+            None => match self.connection.poll_event() {
+                Some(event) => self.subject.event(event),
                 None => NOTHING,
             },
         };
-        let more = if connection.has_output() { MORE } else { 0 };
-        word | more | self.arm(connection)
-    }
-
-    #[inline(never)]
-    fn handle(&self, incoming: Incoming<Token>) -> u32 {
-        self.drive(|connection| connection.handle(incoming))
+        let more = if self.connection.has_output() { MORE } else { 0 };
+        word | more | self.arm()
     }
 
     /// The flag that asks for an earlier timer.
-    fn arm(&self, connection: &Connection<Token>) -> u32 {
-        match (connection.poll_timeout(), self.armed.get()) {
+    fn arm(&self) -> u32 {
+        match (self.connection.poll_timeout(), self.armed) {
             (Some(_), None) => ARM,
             (Some(wanted), Some(armed)) if wanted < armed => ARM,
             _ => 0,
         }
     }
 
-    fn outgoing(&self, outgoing: Outgoing<Token>) -> u32 {
-        match outgoing {
-            Outgoing::Single(Message::Response(response)) => self.reply_word(response),
-            Outgoing::Batch(messages) if matches!(messages.first(), Some(Message::Response(_))) => {
-                let count = messages.len() as u32;
-                put(&self.replies, messages);
-                word(REPLY_BATCH, count)
-            }
-            // JavaScript asked for these, and has what it needs to post them.
-            Outgoing::Single(_) | Outgoing::Batch(_) | Outgoing::Cancel(_) => SEND,
-        }
-    }
-
-    fn reply_word(&self, response: Response<Token>) -> u32 {
-        match response.outcome {
-            Ok(Token(slot)) | Err(TokenError::Remote(Token(slot))) => word(REPLY, slot),
-            Err(TokenError::Fault(fault)) => {
-                put(&self.fault, Rejected { id: response.id, fault });
-                FAULT
-            }
-        }
-    }
-
-    fn event(&self, event: Event<Token>) -> u32 {
-        match event {
-            Event::Request { key, params, .. } => {
-                self.point_at(params);
-                word(REQUEST, key.slot())
-            }
-            Event::Notification(notification) => {
-                self.point_at(notification.params);
-                NOTIFICATION
-            }
-            Event::Ended { call, end } => {
-                self.ended.set(call.id());
-                let operation = match end {
-                    End::Answered(Ok(element)) => self.pointing(RESOLVE, element),
-                    End::Answered(Err(error)) => self.pointing_at_error(REJECT, error),
-                    End::Invalid => INVALID,
-                    End::TimedOut => TIMED_OUT,
-                    End::Closed => CLOSED,
-                };
-                word(operation, call.slot())
-            }
-            Event::BatchRefused { calls, error } => {
-                let count = calls.len() as u32;
-                put(&self.keys, calls);
-                word(self.pointing_at_error(BATCH_REFUSED, error), count)
-            }
-            Event::Cancelled(key) => word(CANCELLED, key.slot()),
-            Event::Ignored(Ignored::UnmatchedResponse(_)) => UNMATCHED,
-            Event::Ignored(Ignored::PeerError(error)) => self.pointing_at_error(PEER_ERROR, error),
-            Event::Ignored(Ignored::Malformed) => MALFORMED,
-        }
-    }
-
-    fn point_at(&self, element: Option<Token>) {
-        if let Some(Token(element)) = element {
-            self.element.set(element);
-        }
-    }
-
-    fn pointing(&self, operation: u32, element: Token) -> u32 {
-        self.point_at(Some(element));
-        operation
-    }
-
-    fn pointing_at_error(&self, operation: u32, error: TokenError) -> u32 {
-        if let TokenError::Remote(element) = error {
-            self.point_at(Some(element));
-        }
-        operation
-    }
-
     /// Reads one element of a frame.
-    fn entry(&self, shape: u32, id: Id, element: usize) -> Entry<Token> {
-        let Ok(connection) = self.connection.try_borrow() else { return Err(Unusable::Ignore) };
-        let config = connection.config();
-        if matches!(&id, Id::String(text) if text.len() > config.limits.id_bytes) {
-            return Err(Unusable::from(Fault::invalid_request(Reason::IdTooLong)));
-        }
-        let token = Token(element as u32);
-        match Shape::from_bits(shape).classify(&config.profile) {
+    fn entry(&self, shape: u32, id: f64, element: u32) -> Entry<Token> {
+        let shape = Shape::from_bits(shape);
+        let id = if shape.id == Kind::Null { IdNumber::NULL } else { IdNumber(id as i64) };
+        let token = Token(element);
+        match shape.classify(&self.connection.config().profile) {
             Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
             Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
             Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
@@ -207,112 +136,132 @@ impl Core {
     }
 }
 
+impl Subject {
+    fn outgoing(&mut self, outgoing: Outgoing<Token>) -> u32 {
+        match outgoing {
+            Outgoing::Single(Message::Response(response)) => self.reply(response),
+            Outgoing::Batch(messages) => {
+                let count = messages.len() as u32;
+                self.replies = messages;
+                word(REPLY_BATCH, count)
+            }
+            // JavaScript asked for these, and has what it needs to post them.
+            Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
+        }
+    }
+
+    fn reply(&mut self, response: Response<Token>) -> u32 {
+        match response.outcome {
+            Ok(Token(token)) | Err(TokenError::Remote(Token(token))) => word(REPLY, token),
+            Err(TokenError::Fault(fault)) => {
+                self.fault = Rejected { id: response.id, fault };
+                FAULT
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event<Token>) -> u32 {
+        match event {
+            Event::Request { key, params, .. } => word(self.about(REQUEST, params), key.slot()),
+            Event::Notification(notification) => self.about(NOTIFICATION, notification.params),
+            Event::Ended { call, end } => {
+                let operation = match end {
+                    End::Answered(Ok(element)) => self.about(RESOLVE, Some(element)),
+                    End::Answered(Err(error)) => self.about(REJECT, error.remote()),
+                    End::Invalid => INVALID,
+                    End::TimedOut => TIMED_OUT,
+                    End::Closed => CLOSED,
+                };
+                word(operation, call.slot())
+            }
+            Event::BatchRefused { calls, error } => {
+                let count = calls.len() as u32;
+                self.keys = calls;
+                word(self.about(BATCH_REFUSED, error.remote()), count)
+            }
+            Event::Cancelled(key) => word(CANCELLED, key.slot()),
+            Event::Ignored(Ignored::UnmatchedResponse(_)) => UNMATCHED,
+            Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
+            Event::Ignored(Ignored::Malformed) => MALFORMED,
+        }
+    }
+
+    fn about(&mut self, operation: u32, element: Option<Token>) -> u32 {
+        self.element = element.map_or(0, |Token(element)| element);
+        operation
+    }
+}
+
 #[wasm_bindgen]
 impl Core {
     /// A new end of a link, with these limits.
     #[must_use]
-    pub fn create(
-        &self,
-        null_params: bool,
-        pending_calls: u32,
-        in_flight: u32,
-        batch_items: u32,
-        id_bytes: u32,
-    ) -> Self {
+    pub fn create(&self, null_params: bool, pending_calls: u32, in_flight: u32, batch_items: u32) -> Self {
         let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
         let limits = Limits {
             pending_calls: pending_calls as usize,
             in_flight: in_flight as usize,
             batch_items: batch_items as usize,
-            id_bytes: id_bytes as usize,
             ..Limits::DEFAULT
         };
         Self::with_config(Config::new(profile).with_limits(limits))
     }
 
-    /// Begins a call; a timeout in milliseconds, negative for none. `NOTHING` if it was refused.
-    pub fn call(&self, timeout: f64) -> u32 {
-        let Ok(mut connection) = self.connection.try_borrow_mut() else { return NOTHING };
-        let Ok(key) = connection.call((), None, milliseconds(timeout)) else { return NOTHING };
-        // The request itself is for JavaScript to post, now.
-        let _ = connection.poll_transmit();
-        word(SEND, key.slot()) | self.arm(&connection)
+    /// Begins a call, which JavaScript posts; a timeout in milliseconds, negative for none. Calls with the same `batch`
+    /// other than 0 go out together. `NOTHING` if it was refused.
+    pub fn call(&self, timeout: f64, batch: u32) -> u32 {
+        self.with(|state| {
+            let timeout = (timeout >= 0.0).then_some(timeout as u64);
+            let call = state.connection.begin_call(timeout, (batch > 0).then_some(batch));
+            call.map_or(NOTHING, |key| word(SEND, key.slot()) | state.arm())
+        })
     }
 
     /// The id of the call in a slot.
     #[must_use]
     pub fn id(&self, slot: u32) -> f64 {
-        let connection = self.connection.try_borrow().ok();
-        connection.and_then(|connection| connection.call_in_slot(slot)).map_or(0.0, |call| call.id() as f64)
-    }
-
-    /// Begins that many calls that go out as one batch; their slots are [`Core::key`]. `NOTHING` if they were refused.
-    pub fn call_batch(&self, calls: u32, timeout: f64) -> u32 {
-        let Ok(mut connection) = self.connection.try_borrow_mut() else { return NOTHING };
-        let items = (0..calls).map(|_| BatchItem::Call((), None)).collect();
-        let Ok(keys) = connection.call_batch(items, milliseconds(timeout)) else { return NOTHING };
-        let _ = connection.poll_transmit();
-        put(&self.keys, keys);
-        SEND | self.arm(&connection)
+        self.with(|state| state.connection.call_in_slot(slot).map_or(0.0, |call| call.id() as f64))
     }
 
     /// The slot of one of the calls that the last word spoke of.
     #[must_use]
     pub fn key(&self, index: u32) -> u32 {
-        let keys = self.keys.try_borrow().ok();
-        keys.and_then(|keys| keys.get(index as usize).map(|call| call.slot())).unwrap_or(u32::MAX)
+        self.with(|state| state.subject.keys.get(index as usize).map_or(u32::MAX, |call| call.slot()))
     }
 
-    /// Gives up a call that the peer knows of. `SEND` if the peer is to be told.
-    pub fn cancel(&self, slot: u32) -> u32 {
-        self.drive(|connection| {
-            if let Some(call) = connection.call_in_slot(slot) {
-                connection.cancel(call);
-            }
-        })
-    }
-
-    /// Gives up a call that could not be posted.
+    /// Gives up a call without telling the peer.
     pub fn abandon(&self, slot: u32) {
-        if let Ok(mut connection) = self.connection.try_borrow_mut()
-            && let Some(call) = connection.call_in_slot(slot)
-        {
-            connection.abandon(call);
-        }
+        self.with(|state| {
+            if let Some(call) = state.connection.call_in_slot(slot) {
+                state.connection.abandon(call);
+            }
+        });
     }
 
-    /// A message whose id is a safe integer, null, missing or unusable.
+    /// A message, by its shape and its id.
     pub fn receive(&self, shape: u32, id: f64) -> u32 {
-        let entry = self.entry(shape, id_of(shape, id), 0);
-        self.handle(Incoming::Single(entry))
-    }
-
-    /// A message whose id is a string or another number, given as text.
-    pub fn receive_text(&self, shape: u32, id: String) -> u32 {
-        let entry = self.entry(shape, text_id(shape, id), 0);
-        self.handle(Incoming::Single(entry))
+        self.with(|state| {
+            let entry = state.entry(shape, id, 0);
+            state.connection.handle(Incoming::Single(entry));
+            state.output()
+        })
     }
 
     /// The next element of a batch, as with [`Core::receive`].
     pub fn push(&self, shape: u32, id: f64) {
-        self.push_entry(shape, id_of(shape, id));
-    }
-
-    /// The next element of a batch, as with [`Core::receive_text`].
-    pub fn push_text(&self, shape: u32, id: String) {
-        self.push_entry(shape, text_id(shape, id));
+        self.with(|state| {
+            let entry = state.entry(shape, id, state.frame.len() as u32);
+            state.frame.push(entry);
+        });
     }
 
     /// The batch is complete.
     pub fn receive_batch(&self) -> u32 {
-        let entries = self.frame.take();
-        self.handle(Incoming::Batch(entries))
-    }
-
-    /// A batch with more elements than are read: it is refused whole.
-    pub fn refuse_batch(&self) -> u32 {
-        let refusal = Unusable::from(Fault::invalid_request(Reason::BatchTooLarge));
-        self.handle(Incoming::Single(Err(refusal)))
+        self.with(|state| {
+            let entries = core::mem::take(&mut state.frame);
+            state.connection.handle(Incoming::Batch(entries));
+            state.output()
+        })
     }
 
     /// The next output.
@@ -329,29 +278,18 @@ impl Core {
         })
     }
 
-    /// The peer gives up a request, by its id: a safe integer or null.
-    pub fn give_up(&self, kind: u32, id: f64) -> u32 {
-        self.drive(|connection| connection.handle_cancel(&id_of(kind, id)))
-    }
-
-    /// The peer gives up a request, by its id as text.
-    pub fn give_up_text(&self, kind: u32, id: String) -> u32 {
-        self.drive(|connection| connection.handle_cancel(&text_id(kind, id)))
-    }
-
     /// The time is `now`, in milliseconds. Afterwards the timer is to be set by [`Core::wake`].
     pub fn tick(&self, now: f64) -> u32 {
-        self.armed.set(None);
-        let word = self.drive(|connection| connection.handle_timeout(now as u64));
-        word & !ARM
+        self.drive(|connection| connection.handle_timeout(now as u64)) & !ARM
     }
 
     /// When [`Core::tick`] is wanted next; negative for never.
     #[must_use]
     pub fn wake(&self) -> f64 {
-        let wanted = self.connection.try_borrow().ok().and_then(|connection| connection.poll_timeout());
-        self.armed.set(wanted);
-        wanted.map_or(-1.0, |wanted| wanted as f64)
+        self.with(|state| {
+            state.armed = state.connection.poll_timeout();
+            state.armed.map_or(-1.0, |wanted| wanted as f64)
+        })
     }
 
     /// Ends everything.
@@ -359,81 +297,28 @@ impl Core {
         self.drive(Connection::close)
     }
 
-    /// How many calls wait.
-    #[must_use]
-    pub fn pending(&self) -> u32 {
-        self.connection.try_borrow().map_or(0, |connection| connection.pending_calls() as u32)
-    }
-
     /// The element that the last word spoke of.
     #[must_use]
     pub fn element(&self) -> u32 {
-        self.element.get()
+        self.with(|state| state.subject.element)
     }
 
-    /// The id of the call that the last word ended.
+    /// One of the replies of a batch, from the last to the first: `REPLY` or `FAULT`.
     #[must_use]
-    pub fn ended(&self) -> f64 {
-        self.ended.get() as f64
-    }
-
-    /// One of the replies of a batch: `REPLY` or `FAULT`.
-    #[must_use]
-    pub fn reply(&self, index: u32) -> u32 {
-        let Ok(mut replies) = self.replies.try_borrow_mut() else { return NOTHING };
-        let Some(place) = replies.get_mut(index as usize) else { return NOTHING };
-        // What is left in its place is never looked at again.
-        let taken = core::mem::replace(place, Message::Notification(Notification { method: (), params: None }));
-        match taken {
-            Message::Response(response) => self.reply_word(response),
+    pub fn reply(&self) -> u32 {
+        self.with(|state| match state.subject.replies.pop() {
+            Some(Message::Response(response)) => state.subject.reply(response),
             _ => NOTHING,
-        }
+        })
     }
 
-    /// Tells the fault that the last word spoke of.
+    /// Tells the fault that the last word spoke of; its id is not a number for null.
     pub fn fault(&self) {
-        let Ok(rejected) = self.fault.try_borrow() else { return };
-        let Fault { code, message, reason } = rejected.fault;
-        let (kind, number, text) = match &rejected.id {
-            Id::Null => (Kind::Null, 0.0, ""),
-            Id::Integer(id) => (Kind::Integer, *id as f64, ""),
-            Id::Number(text) => (Kind::Fraction, 0.0, text.as_str()),
-            Id::String(text) => (Kind::String, 0.0, &**text),
-        };
-        tell_fault(code.value() as i32, message, reason.map_or("", Reason::as_str), kind as u32, number, text);
-    }
-}
-
-impl Core {
-    fn push_entry(&self, shape: u32, id: Id) {
-        if let Ok(mut frame) = self.frame.try_borrow_mut() {
-            let entry = self.entry(shape, id, frame.len());
-            frame.push(entry);
-        }
-    }
-}
-
-fn put<T>(place: &RefCell<T>, value: T) {
-    if let Ok(mut place) = place.try_borrow_mut() {
-        *place = value;
-    }
-}
-
-fn milliseconds(timeout: f64) -> Option<u64> {
-    (timeout >= 0.0).then_some(timeout as u64)
-}
-
-/// The id of an element, where the lowest bits of its shape say that it has one.
-fn id_of(shape: u32, id: f64) -> Id {
-    match Kind::from_bits(shape & 15) {
-        Kind::Integer => Id::Integer(id as i64),
-        _ => Id::Null,
-    }
-}
-
-fn text_id(shape: u32, id: String) -> Id {
-    match Kind::from_bits(shape & 15) {
-        Kind::String | Kind::EmptyString => Id::String(id.into()),
-        _ => Id::Number(NumberText::from_javascript(id)),
+        self.with(|state| {
+            let Rejected { id, fault } = state.subject.fault;
+            let id = if id == IdNumber::NULL { f64::NAN } else { id.0 as f64 };
+            let reason = fault.reason().map_or("", Reason::as_str);
+            tell_fault(fault.code().value() as i32, fault.message(), reason, id);
+        });
     }
 }

@@ -35,7 +35,20 @@ export function shapeOf(message) {
   );
 }
 
-/** Whether an id has to cross into wasm as text: a string, or a number that is no safe integer. */
-export function isTextId(id) {
-  return typeof id === "string" || (typeof id === "number" && !Number.isSafeInteger(id) && Number.isFinite(id));
+/** Ids from here on are places in a frame, see `idNumber`. */
+const ELSEWHERE = 2 ** 53;
+
+/**
+ * The id of a message as a number for wasm: a safe integer is itself; any other is told by the place of the first message
+ * of its batch that has it, so that wasm can tell whether two are the same.
+ */
+export function idNumber(id, batch) {
+  if (Number.isSafeInteger(id)) return id;
+  return batch === undefined ? ELSEWHERE : ELSEWHERE + batch.findIndex((other) => other.id === id);
+}
+
+/** The id that was told as such a number. */
+export function idOf(number, batch) {
+  if (Number.isNaN(number)) return null;
+  return number >= ELSEWHERE ? batch[number - ELSEWHERE].id : number;
 }

@@ -3,16 +3,33 @@
 // nothing is allocated for a call but its promise and its message.
 
 import { Calls, destroyed } from "./calls.js";
-import { isTextId, kindOf, shapeOf } from "./envelope.js";
+import { idNumber, idOf, shapeOf } from "./envelope.js";
 import { CallError, fromWire } from "./errors.js";
 import { callMessage, callProblem, sendBatch, sendReply } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
-import * as words from "./words.js";
+import {
+  ARGUMENT_SHIFT,
+  ARM,
+  BATCH_REFUSED,
+  CLOSED,
+  FAULT,
+  INVALID,
+  MORE,
+  NOTIFICATION,
+  OPERATION,
+  PEER_ERROR,
+  REJECT,
+  REPLY,
+  REPLY_BATCH,
+  REQUEST,
+  RESOLVE,
+  TIMED_OUT,
+  isEnd,
+} from "./words.js";
 
-const { OPERATION, MORE, ARM, ARGUMENT_SHIFT } = words;
 const LONGEST_TIMER = 2 ** 31 - 1;
-const DEFAULT_LIMITS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idBytes: 10 * 1024 * 1024 };
+const DEFAULT_LIMITS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000 };
 
 let prototype;
 
@@ -46,6 +63,7 @@ export class Link {
   #service = new Service(this);
   #onError = undefined;
   #users = 0;
+  #lastBatch = 0;
   #batchItems;
   #timer = undefined;
   #onTimer = () => this.#setTimer();
@@ -68,9 +86,9 @@ export class Link {
     }
     const limits = limitsOf(options);
     this.#batchItems = limits.batchItems;
-    const { pendingCalls, inFlight, batchItems, idBytes } = limits;
+    const { pendingCalls, inFlight, batchItems } = limits;
     const nullParams = options?.paramsNull !== "invalid";
-    this.#core = wasmCore().create(nullParams, pendingCalls, inFlight, batchItems, idBytes);
+    this.#core = wasmCore().create(nullParams, pendingCalls, inFlight, batchItems);
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
     transport.onMessage((message) => this.#receive(message));
@@ -90,11 +108,11 @@ export class Link {
     if (problem !== undefined) return reject(problem);
     const signal = options?.signal;
     if (signal?.aborted) return reject(signal.reason);
-    const word = this.closed ? 0 : this.#core.call(timeout);
+    const word = this.closed ? 0 : this.#core.call(timeout, 0);
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
     const id = this.#core.id(slot);
-    this.#calls.keep(slot, owner, method, resolve, reject);
+    this.#calls.keep(slot, id, owner, method, resolve, reject);
     if (signal !== undefined) this.#watch(slot, id, signal);
     if (options?.onProgress !== undefined) this.#calls.listen(slot, id, options.onProgress);
     try {
@@ -123,21 +141,28 @@ export class Link {
     const signal = options?.signal;
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (calls.length === 0) return Promise.resolve([]);
-    const count = calls.reduce((count, call) => (call.notify ? count : count + 1), 0);
-    const word = this.closed ? 0 : this.#core.call_batch(count, timeout);
-    if (word === 0) return Promise.reject(this.#refusal("batch"));
-    const slots = Array.from({ length: count }, (_, index) => this.#core.key(index));
+    if (this.closed) return Promise.reject(destroyed("batch"));
+    const batch = ++this.#lastBatch;
+    let arm = 0;
     const outcomes = [];
-    const entries = calls.map(({ method, params, notify }) => {
-      const slot = notify ? undefined : slots.shift();
-      const id = notify ? undefined : this.#core.id(slot);
-      outcomes.push(notify ? undefined : new Promise(executor));
-      if (!notify) this.#calls.keep(slot, owner, method, resolver, rejecter);
-      if (!notify && signal !== undefined) this.#watch(slot, id, signal);
-      return { message: callMessage(method, params, id), slot };
-    });
-    this.#sendBatch(entries);
-    if (word & ARM) this.#setTimer();
+    const entries = [];
+    for (const { method, params, notify } of calls) {
+      const word = notify ? 0 : this.#core.call(timeout, batch);
+      if (notify || word === 0) {
+        outcomes.push(notify ? undefined : Promise.reject(this.#refusal(method)));
+        if (notify) entries.push({ message: callMessage(method, params) });
+        continue;
+      }
+      arm |= word & ARM;
+      const slot = word >>> ARGUMENT_SHIFT;
+      const id = this.#core.id(slot);
+      outcomes.push(new Promise(executor));
+      this.#calls.keep(slot, id, owner, method, resolver, rejecter);
+      if (signal !== undefined) this.#watch(slot, id, signal);
+      entries.push({ message: callMessage(method, params, id), slot });
+    }
+    if (entries.length > 0) this.#sendBatch(entries);
+    if (arm) this.#setTimer();
     return Promise.allSettled(outcomes);
   }
 
@@ -156,9 +181,9 @@ export class Link {
     return this.#service.isRunning(context);
   }
 
-  /** The request in this slot has its reply; `token` is where the reply waits if its batch is not complete. */
-  respond(slot, token, reply) {
-    this.#perform(this.#core.respond(slot, token), reply);
+  /** The request in this slot has its reply; if it came in a batch, `token` is where the reply waits for the others. */
+  respond(slot, token, reply, batch) {
+    this.#perform(this.#core.respond(slot, token), reply, batch);
   }
 
   // Letting go.
@@ -203,32 +228,21 @@ export class Link {
     try {
       if (Array.isArray(message)) return this.#receiveBatch(message);
       if (!isOurs(message) || !this.#wants(message)) return;
-      const { id } = message;
-      const shape = shapeOf(message);
-      const core = this.#core;
-      this.#perform(isTextId(id) ? core.receive_text(shape, String(id)) : core.receive(shape, id), message);
+      this.#perform(this.#core.receive(shapeOf(message), idNumber(message.id)), message);
     } catch (error) {
       this.report(error);
     }
   }
 
   #receiveBatch(batch) {
-    // An array with anything else in it belongs to somebody else.
+    // An array with anything else in it, or with nothing, belongs to somebody else.
     if (!batch.every(isOurs)) return;
     const core = this.#core;
     const wanted = batch.filter((message) => this.#wants(message));
-    if (wanted.length === 0 && (batch.length > 0 || !this.#serves)) return;
-    if (wanted.length > this.#batchItems) return this.#perform(core.refuse_batch());
-    for (const message of wanted) {
-      const { id } = message;
-      if (isTextId(id)) core.push_text(shapeOf(message), String(id));
-      else core.push(shapeOf(message), id);
-    }
+    if (wanted.length === 0) return;
+    // One more than allowed is enough for wasm to refuse it.
+    for (const message of wanted.slice(0, this.#batchItems + 1)) core.push(shapeOf(message), idNumber(message.id, wanted));
     this.#perform(core.receive_batch(), undefined, wanted);
-  }
-
-  get #serves() {
-    return this.#service.servers.length > 0;
   }
 
   /** Whether a message is for this end; one that serves nobody leaves calls to others on the same channel. */
@@ -239,16 +253,10 @@ export class Link {
         const handler = this.#calls.progressHandler(params?.token);
         if (handler !== undefined) return this.guard(() => handler(params.value)), false;
       } else if (method === "$/cancelRequest") {
-        return this.#giveUp(params?.id), false;
+        return this.#service.giveUp(params?.id), false;
       }
     }
-    return this.#serves;
-  }
-
-  #giveUp(id) {
-    const kind = kindOf(id);
-    const core = this.#core;
-    this.#perform(isTextId(id) ? core.give_up_text(kind, String(id)) : core.give_up(kind, id));
+    return this.#service.servers.length > 0;
   }
 
   // What wasm says.
@@ -261,33 +269,30 @@ export class Link {
     const operation = word & OPERATION;
     const argument = word >>> ARGUMENT_SHIFT;
     const subject = this.#subject(operation, argument, message, batch);
-    if ((word & MORE) === 0) return this.#act(operation, argument, subject, batch !== undefined);
-    const outputs = [[operation, argument, subject]];
+    if ((word & MORE) === 0) return this.#act(operation, argument, subject, batch);
+    const outputs = [[operation, argument, subject, batch]];
     for (let rest = word; (rest & MORE) !== 0; ) {
       rest = this.#core.next();
+      const operation = rest & OPERATION;
       const argument = rest >>> ARGUMENT_SHIFT;
-      outputs.push([rest & OPERATION, argument, this.#subject(rest & OPERATION, argument, message, batch)]);
+      outputs.push([operation, argument, this.#subject(operation, argument, message, batch), batch]);
     }
-    for (const output of outputs) if (words.isEnd(output[0])) this.#act(...output);
-    for (const output of outputs) if (!words.isEnd(output[0])) this.#act(...output, batch !== undefined);
+    for (const output of outputs) if (isEnd(output[0])) this.#act(...output);
+    for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
   }
 
   /** What an operation is about, as far as the word does not hold it. */
   #subject(operation, argument, message, batch) {
     switch (operation) {
-      case words.FAULT:
-        return { message: takeFault(this.#core) };
-      case words.REPLY_BATCH:
-        return Array.from({ length: argument }, (_, index) => {
-          const word = this.#core.reply(index);
-          if ((word & OPERATION) === words.FAULT) return { message: takeFault(this.#core) };
-          return this.#service.unhold(word >>> ARGUMENT_SHIFT);
+      case FAULT:
+        return this.#fault(message, batch);
+      case REPLY_BATCH:
+        return Array.from({ length: argument }, () => {
+          const word = this.#core.reply();
+          const isFault = (word & OPERATION) === FAULT;
+          return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
         });
-      case words.TIMED_OUT:
-      case words.CLOSED:
-      case words.INVALID:
-        return this.#core.ended();
-      case words.BATCH_REFUSED: {
+      case BATCH_REFUSED: {
         const slots = Array.from({ length: argument }, (_, index) => this.#core.key(index));
         return { slots, error: this.#element(message, batch).error };
       }
@@ -300,33 +305,37 @@ export class Link {
     return batch === undefined ? message : batch[this.#core.element()];
   }
 
-  #act(operation, argument, subject, batched) {
+  /** The reply with an error of the library's own. */
+  #fault(message, batch = [message]) {
+    const { error, id } = takeFault(this.#core);
+    return { message: { jsonrpc: "2.0", error, id: idOf(id, batch) } };
+  }
+
+  #act(operation, argument, subject, batch) {
     const calls = this.#calls;
     switch (operation) {
-      case words.RESOLVE:
+      case RESOLVE:
         return calls.resolve(argument, subject.result);
-      case words.REJECT:
+      case REJECT:
         return calls.reject(argument, fromWire(subject.error));
-      case words.REQUEST:
-        return this.#service.serve(argument, subject, batched);
-      case words.NOTIFICATION:
+      case REQUEST:
+        return this.#service.serve(argument, subject, batch);
+      case NOTIFICATION:
         return this.#service.notified(subject);
-      case words.REPLY:
-      case words.FAULT:
+      case REPLY:
+      case FAULT:
         return this.guard(() => sendReply(this.#transport, subject));
-      case words.REPLY_BATCH:
+      case REPLY_BATCH:
         return this.#sendBatch(subject);
-      case words.TIMED_OUT:
-        return calls.timedOut(argument, subject);
-      case words.CLOSED:
-        return calls.destroyed(argument, subject);
-      case words.INVALID:
-        return calls.invalid(argument, subject);
-      case words.BATCH_REFUSED:
+      case TIMED_OUT:
+        return calls.timedOut(argument);
+      case CLOSED:
+        return calls.destroyed(argument);
+      case INVALID:
+        return calls.invalid(argument);
+      case BATCH_REFUSED:
         return subject.slots.forEach((slot) => calls.reject(slot, fromWire(subject.error)));
-      case words.CANCELLED:
-        return this.#service.cancelled(argument);
-      case words.PEER_ERROR:
+      case PEER_ERROR:
         return this.report(fromWire(subject.error));
     }
   }
@@ -334,10 +343,7 @@ export class Link {
   // What goes out.
 
   #watch(slot, id, signal) {
-    this.#calls.watch(slot, signal, () => {
-      const told = this.#core.cancel(slot) & OPERATION;
-      if (told === words.SEND) this.guard(() => this.notify("$/cancelRequest", { id }));
-    });
+    this.#calls.watch(slot, signal, () => this.guard(() => this.notify("$/cancelRequest", { id })));
   }
 
   #sendBatch(entries) {
@@ -369,6 +375,7 @@ function isOurs(message) {
 function limitsOf(options) {
   const limits = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(options?.limits ?? {})) {
+    if (value === undefined) continue;
     if (!(name in DEFAULT_LIMITS)) throw new TypeError(`there is no limit "${name}"`);
     if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
     // What does not fit into a word of wasm is as good as no limit.

@@ -23,8 +23,8 @@ export class Service {
   }
 
   /** Runs the handler of a request. */
-  serve(slot, message, batched) {
-    const context = new Context(this.#link, message, slot, batched);
+  serve(slot, message, batch) {
+    const context = new Context(this.#link, message, slot, batch);
     this.#running[slot] = context;
     const handler = this.#handler("methods", context.method);
     if (handler === undefined) {
@@ -51,13 +51,13 @@ export class Service {
     const { method, params } = message;
     const handler = this.#handler("notifications", method) ?? this.#handler("methods", method);
     if (handler === undefined) return;
-    const context = new Context(this.#link, message, -1, false);
+    const context = new Context(this.#link, message, -1);
     this.#link.guard(() => handler(given(params), context));
   }
 
-  /** The peer no longer wants the answer to the request in this slot. */
-  cancelled(slot) {
-    this.#running[slot]?.abort();
+  /** The peer no longer wants the answer to its request with this id: the newest, if there are several. */
+  giveUp(id) {
+    this.#running.findLast((context) => context?.id === id && context.id !== undefined)?.abort();
   }
 
   /** Gives out a reply that waited for its batch. */
@@ -90,7 +90,7 @@ export class Service {
   #answer(context, error, result) {
     // The other side, or this one, may have gone meanwhile.
     if (!this.isRunning(context)) return;
-    const { slot, id, batched, list, method } = context;
+    const { slot, id, batch, list, method } = context;
     this.#running[slot] = undefined;
     const message =
       error === undefined
@@ -98,7 +98,7 @@ export class Service {
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
     const reply = { message, transfer: list, method };
-    this.#link.respond(slot, batched ? this.#hold(reply) : 0, reply);
+    this.#link.respond(slot, batch === undefined ? 0 : this.#hold(reply), reply, batch);
   }
 
   #hold(reply) {

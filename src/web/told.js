@@ -5,12 +5,10 @@ let fault;
 let findings = [];
 
 /** @internal Called by wasm. */
-export function tellFault(code, message, reason, idKind, idNumber, idText) {
+export function tellFault(code, message, reason, id) {
   const error = { code, message };
   if (reason !== "") error.data = { reason };
-  // The kinds of `envelope.js`: an integer, another number, a string.
-  const id = idKind === 3 ? idNumber : idKind === 4 ? Number(idText) : idKind === 5 ? idText : null;
-  fault = { jsonrpc: "2.0", error, id };
+  fault = { error, id };
 }
 
 /** @internal Called by wasm. */
@@ -18,7 +16,7 @@ export function tellFinding(text, isError) {
   findings.push({ text, isError });
 }
 
-/** The error of the library's own that the core speaks of, as a message. */
+/** The error of the library's own that the core speaks of, and the id that it goes to, as wasm has it. */
 export function takeFault(core) {
   core.fault();
   return fault;

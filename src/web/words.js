@@ -5,7 +5,6 @@ export const MORE = 1 << 5;
 export const ARM = 1 << 6;
 export const ARGUMENT_SHIFT = 7;
 
-export const SEND = 1;
 export const REPLY = 2;
 export const REPLY_BATCH = 3;
 export const FAULT = 4;
@@ -17,7 +16,6 @@ export const CLOSED = 9;
 export const BATCH_REFUSED = 10;
 export const REQUEST = 11;
 export const NOTIFICATION = 12;
-export const CANCELLED = 13;
 export const PEER_ERROR = 15;
 
 /** Whether an operation ends calls. */

@@ -39,12 +39,12 @@ use crate::validate::Code;
 #[must_use]
 pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<RawValue>> {
     if bytes.len() > limits.message_bytes {
-        return Incoming::Single(Err(Fault::invalid_request(Reason::Oversize).into()));
+        return Incoming::Single(Err(Fault::Refused(Reason::Oversize).into()));
     }
     let reader = Reader { profile, limits };
     str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
         // It cannot say that it is ours.
-        Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::PARSE_ERROR.into() }))
+        Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
 }
 
@@ -94,11 +94,11 @@ impl Reader<'_> {
         match (class, flaw) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
             (Class::Success | Class::Failure, _) => self.response(&envelope, flaw.is_none() && !envelope.repeated),
-            _ if envelope.repeated => Err(Fault::INVALID_REQUEST.into()),
-            (_, Some(Flaw::Unrepresentable)) => Err(Fault::PARSE_ERROR.into()),
+            _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
+            (_, Some(Flaw::Unrepresentable)) => Err(Fault::ParseError.into()),
             // Nobody waits for the answer to a notification.
             (Class::Notification, Some(Flaw::TooDeep)) => Err(Unusable::Ignore),
-            (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::invalid_request(Reason::NestingTooDeep))),
+            (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
             (Class::Request, None) => self.request(&envelope),
             (Class::Notification, None) => {
                 let (method, params) = read_call(&envelope)?;
@@ -106,7 +106,7 @@ impl Reader<'_> {
             }
             (Class::Empty, None) => match self.id(&envelope)? {
                 Some(id) => Err(Unusable::Empty(id)),
-                None => Err(Fault::INVALID_REQUEST.into()),
+                None => Err(Fault::InvalidRequest.into()),
             },
             (Class::Malformed(Malformed::AnswerWithId(fault)), None) => Err(self.reject(&envelope, fault)),
             (Class::Malformed(Malformed::AnswerWithNull(fault)), None) => Err(fault.into()),
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 
     fn request(&self, envelope: &Envelope<'_>) -> Entry<Box<RawValue>> {
-        let id = self.id(envelope)?.ok_or(Fault::INVALID_REQUEST)?;
+        let id = self.id(envelope)?.ok_or(Fault::InvalidRequest)?;
         let (method, params) = read_call(envelope)?;
         Ok(Message::Request(Request { id, method, params }))
     }
@@ -148,7 +148,7 @@ impl Reader<'_> {
             Some(Id::Number(text)) => text.as_str().len(),
             _ => 0,
         };
-        if length > self.limits.id_bytes { Err(Fault::invalid_request(Reason::IdTooLong)) } else { Ok(id) }
+        if length > self.limits.id_bytes { Err(Fault::Refused(Reason::IdTooLong)) } else { Ok(id) }
     }
 }
 
@@ -161,7 +161,7 @@ fn read_id(value: &RawValue) -> Option<Id> {
 }
 
 fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
-    let method = envelope.method.and_then(string).ok_or(Fault::INVALID_REQUEST)?;
+    let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
     // Null got past the classification only where the profile takes it for none.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
     Ok((method, params.map(ToOwned::to_owned)))

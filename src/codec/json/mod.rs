@@ -29,12 +29,13 @@ pub use decode::{cancelled_id, decode};
 pub use encode::encode;
 pub use validate::validate;
 
-use crate::message::{ErrorObject, Fault, Payload};
+use crate::message::{ErrorObject, Fault, Id, Payload};
 
 /// The notification that asks a peer to stop working on a request (Language Server Protocol 3.17, `$/cancelRequest`).
 const CANCEL: &str = "$/cancelRequest";
 
 impl Payload for Box<RawValue> {
+    type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
 }
@@ -42,7 +43,7 @@ impl Payload for Box<RawValue> {
 /// The reason of a fault goes out as `data.reason`.
 impl From<Fault> for ErrorObject<Box<RawValue>> {
     fn from(fault: Fault) -> Self {
-        let data = fault.reason.and_then(|reason| to_raw_value(&BTreeMap::from([("reason", reason.as_str())])).ok());
-        Self { code: fault.code, message: fault.message.into(), data }
+        let data = fault.reason().and_then(|reason| to_raw_value(&BTreeMap::from([("reason", reason.as_str())])).ok());
+        Self { code: fault.code(), message: fault.message().into(), data }
     }
 }

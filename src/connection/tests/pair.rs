@@ -14,14 +14,15 @@ use crate::profile::Profile;
 pub(super) struct Text(pub(super) String);
 
 impl Payload for Text {
+    type Id = crate::message::Id;
     type Method = String;
     type Error = ErrorObject<Self>;
 }
 
 impl From<Fault> for ErrorObject<Text> {
     fn from(fault: Fault) -> Self {
-        let data = fault.reason.map(|reason| text(reason.as_str()));
-        Self { code: fault.code, message: fault.message.into(), data }
+        let data = fault.reason().map(|reason| text(reason.as_str()));
+        Self { code: fault.code(), message: fault.message().into(), data }
     }
 }
 

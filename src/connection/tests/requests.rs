@@ -88,7 +88,7 @@ fn a_second_answer_goes_nowhere() {
 #[test]
 fn the_replies_of_a_batch_leave_together() {
     let mut server = server(Profile::GENERIC);
-    let bad = Err(Unusable::from(Fault::INVALID_REQUEST));
+    let bad = Err(Unusable::from(Fault::InvalidRequest));
     server.handle(Incoming::Batch(vec![request(1, "a"), notification("n"), bad, request(2, "b")]));
     let waiting = requests(&mut server);
     assert_eq!(sent(&mut server), Vec::<String>::new());
@@ -116,7 +116,7 @@ fn an_empty_batch_is_one_invalid_request() {
 #[test]
 fn a_batch_of_faults_is_answered_at_once() {
     let mut server = server(Profile::GENERIC);
-    let bad = || Err(Unusable::from(Fault::INVALID_REQUEST));
+    let bad = || Err(Unusable::from(Fault::InvalidRequest));
     server.handle(Incoming::Batch(vec![bad(), bad()]));
     assert_eq!(sent(&mut server), ["[null: -32600, null: -32600]"]);
 }
@@ -182,7 +182,7 @@ fn a_batch_beyond_the_limit_is_one_invalid_request() {
 #[test]
 fn what_cannot_be_read_is_answered_and_what_follows_is_served() {
     let mut server = server(Profile::GENERIC);
-    server.handle(Incoming::Single(Err(Unusable::from(Fault::PARSE_ERROR))));
+    server.handle(Incoming::Single(Err(Unusable::from(Fault::ParseError))));
     server.handle(Incoming::Single(request(1, "m")));
     assert_eq!(sent(&mut server), ["null: -32700"]);
     assert_eq!(requests(&mut server).len(), 1);

@@ -1,0 +1,7 @@
+// `portway` in Node, whose `fetch` reads no files.
+
+import { readFile } from "node:fs/promises";
+import { makeInit } from "../load.js";
+
+export * from "../exports.js";
+export default makeInit(() => readFile(new URL("portway_bg.wasm", import.meta.url)));

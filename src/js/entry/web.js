@@ -1,0 +1,6 @@
+// `portway` in browsers: the wasm lies beside the module. Bundlers know this form of the URL, and ship the file.
+
+import { makeInit } from "../load.js";
+
+export * from "../exports.js";
+export default makeInit(() => new URL("portway_bg.wasm", import.meta.url));

@@ -1,0 +1,19 @@
+// What the package exports besides `init`. The glue passes it on, so that it is one with the wasm.
+
+export {
+  CallError,
+  ErrorCode,
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  RPCError,
+  broadcastTransport,
+  kaiak,
+  portTransport,
+  selfTransport,
+  validateMessage,
+  wiggum,
+  windowTransport,
+  workerTransport,
+} from "portway-glue";
+export { initSync } from "./load.js";

@@ -1,0 +1,38 @@
+// Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
+
+import { initSync as start } from "portway-glue";
+import { failEarly } from "../web/early-messages.js";
+
+/** Starts from bytes or a compiled module, at once. Once started, it does nothing. */
+export function initSync(input) {
+  start({ module: input });
+}
+
+/** `init`, with what it loads if it is told nothing. */
+export function makeInit(defaultInput) {
+  let started;
+  return function init(input) {
+    started ??= compile(input ?? defaultInput()).then(initSync);
+    // A failure is told to each who asked; the next call tries again.
+    started.catch((error) => {
+      started = undefined;
+      failEarly(error);
+    });
+    return started;
+  };
+}
+
+async function compile(input) {
+  const given = await input;
+  const isPlace = typeof given === "string" || given instanceof URL || given?.url !== undefined;
+  if (!isPlace) return given instanceof WebAssembly.Module ? given : WebAssembly.compile(given);
+  const response = typeof given.arrayBuffer === "function" && given.ok !== undefined ? given : await fetch(given);
+  const place = `portway: ${response.url || given}`;
+  if (!response.ok) throw new Error(`${place} is not there (status ${response.status})`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
+  if (String(bytes.subarray(0, 4)) !== "0,97,115,109") {
+    throw new Error(`${place} is no WebAssembly (${response.headers.get("content-type")})`);
+  }
+  return WebAssembly.compile(bytes);
+}
