@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 type Payload = Box<RawValue>;
 
-const PARSE_ERROR: Unusable = Unusable::Reject(Rejected { id: Id::Null, fault: Fault::PARSE_ERROR });
+const PARSE_ERROR: Unusable = Unusable::Reject(Rejected { id: Id::Null, fault: Fault::ParseError });
 
 fn decode(bytes: &[u8]) -> Incoming<Payload> {
     json::decode(bytes, &Profile::GENERIC, &Limits::DEFAULT)
@@ -30,7 +30,7 @@ fn refusal(incoming: Incoming<Payload>) -> Option<Unusable> {
 }
 
 fn limit(reason: Reason) -> Option<Unusable> {
-    Some(Fault::invalid_request(reason).into())
+    Some(Fault::Refused(reason).into())
 }
 
 fn request(id: &str, params: &str) -> String {
@@ -94,7 +94,7 @@ fn nesting_is_taken_up_to_the_limit() {
     let Some(Unusable::Reject(rejected)) = refusal(decode(request("1", &nested(128)).as_bytes())) else {
         panic!("129 levels were taken")
     };
-    assert_eq!(rejected, Rejected { id: Id::Integer(1), fault: Fault::invalid_request(Reason::NestingTooDeep) });
+    assert_eq!(rejected, Rejected { id: Id::Integer(1), fault: Fault::Refused(Reason::NestingTooDeep) });
 }
 
 #[test]
