@@ -3,13 +3,15 @@
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
-import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 const { root, raw, out, entries, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
+// The package is made here and moved to its place when it is whole: tests may be using the one that is there.
+const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
 
 // Gives the exports of the wasm names of one letter: in a package this small, names are what compresses worst.
@@ -46,7 +48,7 @@ const fromSources = {
   },
 };
 
-async function bundle({ name, output, wasm: place }) {
+async function bundle({ name, output, platform }) {
   const { outputFiles } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
@@ -56,7 +58,7 @@ async function bundle({ name, output, wasm: place }) {
     bundle: true,
     format: "esm",
     target: "es2022",
-    platform: place === "disk" ? "node" : "neutral",
+    platform,
     minify: true,
     legalComments: "none",
     logLevel: "warning",
@@ -64,16 +66,16 @@ async function bundle({ name, output, wasm: place }) {
   // A second pass by another minifier is worth three percent of the gzipped size.
   const options = { ecma: 2022, module: true, compress: { passes: 3 } };
   const { code } = await minify(outputFiles[0].text, options);
-  await writeFile(join(out, output), code);
+  await writeFile(join(stage, output), code);
 }
 
 // src/js/*.d.ts are shipped as they are. A module without declarations of its own has those of the main one.
 async function declare() {
   const own = (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"));
-  await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(out, file))));
+  await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(stage, file))));
   const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
   const modules = entries.map(({ output }) => output.replace(/\.js$/, ".d.ts")).filter((file) => !own.includes(file));
-  await Promise.all(modules.map((file) => writeFile(join(out, file), shared)));
+  await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
 }
 
 function manifest() {
@@ -100,11 +102,11 @@ function manifest() {
   };
 }
 
-await rm(out, { recursive: true, force: true });
-await mkdir(out, { recursive: true });
-await copyFile(shortened, join(out, wasm));
+await rm(stage, { recursive: true, force: true });
+await mkdir(stage);
+await copyFile(shortened, join(stage, wasm));
 for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
-  if (existsSync(join(root, file))) await copyFile(join(root, file), join(out, file));
+  if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
   else console.warn(`${file} is not there yet`);
 }
 const bundles = await Promise.allSettled(entries.map(bundle));
@@ -115,4 +117,6 @@ for (const { reason } of bundles.filter(({ status }) => status === "rejected")) 
 }
 if (process.exitCode) process.exit();
 await declare();
-await writeFile(join(out, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+await rm(out, { recursive: true, force: true });
+await rename(stage, out);

@@ -100,7 +100,7 @@ pub(crate) struct Build {
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) output: String,
-    pub(crate) wasm: String,
+    pub(crate) platform: String,
 }
 
 #[derive(Deserialize)]
