@@ -1,7 +1,5 @@
 //! What a connection tells its driver.
 
-use alloc::vec::Vec;
-
 use crate::message::{Notification, Payload};
 
 /// A call of ours that waits for its answer.
@@ -62,13 +60,6 @@ pub enum Event<P: Payload> {
         call: CallKey,
         /// How.
         end: End<P>,
-    },
-    /// The peer refused a whole batch of ours with one error.
-    BatchRefused {
-        /// The calls that were in it. They have ended.
-        calls: Vec<CallKey>,
-        /// The error.
-        error: P::Error,
     },
     /// The peer no longer wants the answer to this request. It still gets one.
     Cancelled(RequestKey),

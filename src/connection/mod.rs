@@ -365,10 +365,10 @@ impl<P: Payload> Connection<P> {
                 if calls.is_empty() {
                     return self.ignore(Ignored::PeerError(error));
                 }
-                for call in &calls {
+                for call in calls {
                     self.end_call(call.id);
+                    self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
                 }
-                self.events.push_back(Event::BatchRefused { calls, error });
             }
             _ => self.ignore(Ignored::UnmatchedResponse(response.id)),
         }

@@ -28,8 +28,7 @@ export class JSONRPCClient {
   }
 
   request(method, params, options) {
-    const timeout = options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
-    return this.#link.request(this, method, params, timeout, options);
+    return this.#link.request(this, method, params, this.#timeoutOf(options), options);
   }
 
   notify(method, params, options) {
@@ -37,8 +36,7 @@ export class JSONRPCClient {
   }
 
   batch(calls, options) {
-    const timeout = options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
-    return this.#link.batch(this, calls, timeout, options);
+    return this.#link.batch(this, calls, this.#timeoutOf(options), options);
   }
 
   get pending() {
@@ -49,6 +47,10 @@ export class JSONRPCClient {
     if (this.#destroyed) return;
     this.#destroyed = true;
     this.#link.leave(this);
+  }
+
+  #timeoutOf(options) {
+    return options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
   }
 }
 
@@ -86,31 +88,14 @@ export class JSONRPCServer {
   }
 }
 
-/** A client and a server on one transport. */
-export class JSONRPCPeer {
-  #client;
+/** A client, and a server on the same transport. */
+export class JSONRPCPeer extends JSONRPCClient {
   #server;
 
   constructor(transport, options) {
-    this.#client = new JSONRPCClient(transport, options);
+    super(transport, options);
     this.#server = new JSONRPCServer(transport, options);
-    this.remote = remote(this.#client);
-  }
-
-  request(method, params, options) {
-    return this.#client.request(method, params, options);
-  }
-
-  notify(method, params, options) {
-    this.#client.notify(method, params, options);
-  }
-
-  batch(calls, options) {
-    return this.#client.batch(calls, options);
-  }
-
-  get pending() {
-    return this.#client.pending;
+    this.remote = remote(this);
   }
 
   method(name, handler) {
@@ -124,7 +109,7 @@ export class JSONRPCPeer {
   }
 
   destroy() {
-    this.#client.destroy();
+    super.destroy();
     this.#server.destroy();
   }
 }

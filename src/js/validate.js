@@ -4,7 +4,9 @@ import { kindOf, shapeOf } from "../web/envelope.js";
 import { wasmCore } from "../web/link.js";
 import { takeFindings } from "../web/told.js";
 
+// What wasm is told to expect.
 const EXPECTATIONS = { request: 1, response: 2 };
+const ELEMENTS = 3;
 
 /** `{ isValid, errors, warnings }` for a message or a batch; `options.type` says what it ought to be. */
 export function validateMessage(message, options) {
@@ -20,7 +22,7 @@ export function validateMessage(message, options) {
     for (const { text, isError } of takeFindings(check)) (isError ? errors : warnings).push(prefix + text);
   };
   if (!Array.isArray(message)) tell("", () => check(core, message, expect));
-  else if (message.length === 0) tell("", () => core.validate_empty_batch());
+  else if (message.length === 0) tell("", () => core.validate(0, 0, 0, 0, ELEMENTS));
   else message.forEach((item, index) => tell(`[Item ${index}] `, () => check(core, item, expect)));
   return { isValid: errors.length === 0, errors, warnings };
 }

@@ -31,7 +31,7 @@ pub trait Payload: Sized + Debug {
     /// The method name: a string natively, a unit where the name stays outside of Rust.
     type Method: Debug;
     /// The `error` member of a response. The library's own [`Fault`]s must be expressible in it.
-    type Error: Debug + From<Fault>;
+    type Error: Clone + Debug + From<Fault>;
 }
 
 /// One JSON-RPC 2.0 message.

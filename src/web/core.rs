@@ -14,11 +14,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::token::{IdNumber, Token, TokenError};
 use super::words::{
-    ARM, BATCH_REFUSED, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT,
-    REPLY, REPLY_BATCH, REQUEST, RESOLVE, SEND, TIMED_OUT, UNMATCHED, word,
+    ARM, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY,
+    REPLY_BATCH, REQUEST, RESOLVE, SEND, TIMED_OUT, UNMATCHED, word,
 };
 use crate::Limits;
-use crate::connection::{CallKey, Config, Connection, End, Event, Ignored};
+use crate::connection::{Config, Connection, End, Event, Ignored};
 use crate::message::{
     Class, Entry, Fault, Incoming, Kind, Malformed, Message, Notification, Outgoing, Reason, Rejected, Request,
     RequestId, Response, Shape, Unusable,
@@ -61,7 +61,6 @@ struct State {
 #[derive(Debug)]
 struct Subject {
     element: u32,
-    keys: Vec<CallKey>,
     replies: Vec<Message<Token>>,
     fault: Rejected<IdNumber>,
 }
@@ -76,7 +75,7 @@ impl Core {
     #[inline(never)]
     fn with_config(config: Config) -> Self {
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
-        let subject = Subject { element: 0, keys: Vec::new(), replies: Vec::new(), fault };
+        let subject = Subject { element: 0, replies: Vec::new(), fault };
         let connection = Connection::new(config.with_time_grain(TIME_GRAIN));
         Self { state: RefCell::new(State { connection, armed: None, frame: Vec::new(), subject }) }
     }
@@ -174,11 +173,6 @@ impl Subject {
                 };
                 word(operation, call.slot())
             }
-            Event::BatchRefused { calls, error } => {
-                let count = calls.len() as u32;
-                self.keys = calls;
-                word(self.about(BATCH_REFUSED, error.remote()), count)
-            }
             Event::Cancelled(key) => word(CANCELLED, key.slot()),
             Event::Ignored(Ignored::UnmatchedResponse(_)) => UNMATCHED,
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
@@ -221,12 +215,6 @@ impl Core {
     #[must_use]
     pub fn id(&self, slot: u32) -> f64 {
         self.with(|state| state.connection.call_in_slot(slot).map_or(0.0, |call| call.id() as f64))
-    }
-
-    /// The slot of one of the calls that the last word spoke of.
-    #[must_use]
-    pub fn key(&self, index: u32) -> u32 {
-        self.with(|state| state.subject.keys.get(index as usize).map_or(u32::MAX, |call| call.slot()))
     }
 
     /// Gives up a call without telling the peer.

@@ -35,6 +35,16 @@ export function shapeOf(message) {
   );
 }
 
+/** Whether a value may be one of our messages, or a batch of them. Anything else belongs to somebody else. */
+export function isOurs(value) {
+  if (!Array.isArray(value)) return isMessage(value);
+  return value.length > 0 && value.every(isMessage);
+}
+
+function isMessage(value) {
+  return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
+}
+
 /** Ids from here on are places in a frame, see `idNumber`. */
 const ELSEWHERE = 2 ** 53;
 

@@ -2,6 +2,9 @@
 
 /** An error that crosses the wire: thrown in a handler here, it rejects the call there, and the other way round. */
 export class RPCError extends Error {
+  // Minifiers rename classes, and consoles show this.
+  static name = "RPCError";
+
   constructor(code, message, data) {
     super(message);
     this.code = code;
@@ -11,6 +14,8 @@ export class RPCError extends Error {
 
 /** A call that ended without an answer of the other side; `reason` says why. */
 export class CallError extends Error {
+  static name = "CallError";
+
   constructor(reason, message, method, id) {
     super(message);
     this.reason = reason;

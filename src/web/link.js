@@ -3,7 +3,7 @@
 // nothing is allocated for a call but its promise and its message.
 
 import { Calls, destroyed } from "./calls.js";
-import { idNumber, idOf, shapeOf } from "./envelope.js";
+import { idNumber, idOf, isOurs, shapeOf } from "./envelope.js";
 import { CallError, fromWire } from "./errors.js";
 import { callMessage, callProblem, sendBatch, sendReply } from "./outgoing.js";
 import { Service } from "./service.js";
@@ -11,7 +11,6 @@ import { takeFault } from "./told.js";
 import {
   ARGUMENT_SHIFT,
   ARM,
-  BATCH_REFUSED,
   CLOSED,
   FAULT,
   INVALID,
@@ -226,8 +225,9 @@ export class Link {
     if (this.closed) return;
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
+      if (!isOurs(message)) return;
       if (Array.isArray(message)) return this.#receiveBatch(message);
-      if (!isOurs(message) || !this.#wants(message)) return;
+      if (!this.#wants(message)) return;
       this.#perform(this.#core.receive(shapeOf(message), idNumber(message.id)), message);
     } catch (error) {
       this.report(error);
@@ -235,8 +235,6 @@ export class Link {
   }
 
   #receiveBatch(batch) {
-    // An array with anything else in it, or with nothing, belongs to somebody else.
-    if (!batch.every(isOurs)) return;
     const core = this.#core;
     const wanted = batch.filter((message) => this.#wants(message));
     if (wanted.length === 0) return;
@@ -292,17 +290,9 @@ export class Link {
           const isFault = (word & OPERATION) === FAULT;
           return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
         });
-      case BATCH_REFUSED: {
-        const slots = Array.from({ length: argument }, (_, index) => this.#core.key(index));
-        return { slots, error: this.#element(message, batch).error };
-      }
       default:
-        return this.#element(message, batch);
+        return batch === undefined ? message : batch[this.#core.element()];
     }
-  }
-
-  #element(message, batch) {
-    return batch === undefined ? message : batch[this.#core.element()];
   }
 
   /** The reply with an error of the library's own. */
@@ -333,8 +323,6 @@ export class Link {
         return calls.destroyed(argument);
       case INVALID:
         return calls.invalid(argument);
-      case BATCH_REFUSED:
-        return subject.slots.forEach((slot) => calls.reject(slot, fromWire(subject.error)));
       case PEER_ERROR:
         return this.report(fromWire(subject.error));
     }
@@ -366,10 +354,6 @@ export class Link {
     clearTimeout(this.#timer);
     this.#timer = wake < 0 ? undefined : setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER));
   }
-}
-
-function isOurs(message) {
-  return typeof message === "object" && message !== null && message.jsonrpc === "2.0";
 }
 
 function limitsOf(options) {

@@ -2,14 +2,9 @@
 // others are left untouched: they share the boundary with us.
 
 import { takeEarly } from "./early-messages.js";
+import { isOurs } from "./envelope.js";
 import { Inbox } from "./inbox.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-
-/** Whether a message may be ours: one with the version, or an array of such. */
-function isOurs(data) {
-  if (typeof data !== "object" || data === null) return false;
-  return data.jsonrpc === "2.0" || (Array.isArray(data) && data.every((item) => item?.jsonrpc === "2.0"));
-}
 
 /**
  * A transport that hears `source`, an event target or what Node has in its place.
@@ -72,8 +67,8 @@ export function portTransport(port) {
 
 /** A worker, as its owner sees it. Its termination is left to the owner. */
 export function workerTransport(worker) {
-  need(worker, "the worker", "postMessage");
-  return facade(transport({ source: eventTarget(worker), send: (message, transfer) => worker.postMessage(message, transfer) }));
+  need(worker, "the worker", "postMessage", "addEventListener");
+  return facade(transport({ source: worker, send: (message, transfer) => worker.postMessage(message, transfer) }));
 }
 
 /** The owner of this dedicated worker. */
@@ -135,20 +130,4 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
     for (const event of takeEarly((event) => isOurs(event.data) && accepts(event))) self.inbox.receive(event.data);
   }
   return facade(self);
-}
-
-/** Node's `Worker` has `on` and `off`, and messages without an event around them. */
-function eventTarget(source) {
-  if (typeof source.addEventListener === "function") return source;
-  need(source, "the worker", "on", "off");
-  const wrappers = new Map();
-  return {
-    addEventListener(type, listener) {
-      wrappers.set(listener, (data) => listener({ data }));
-      source.on(type, wrappers.get(listener));
-    },
-    removeEventListener(type, listener) {
-      source.off(type, wrappers.get(listener));
-    },
-  };
 }

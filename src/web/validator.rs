@@ -15,11 +15,12 @@ extern "C" {
 #[wasm_bindgen]
 impl Core {
     /// Tells the rules that an element breaks. `code` is its `error.code`, or no number; `message` the kind of its
-    /// `error.message`; `expect` 1 for a request, 2 for a response, else by its looks.
+    /// `error.message`; `expect` 1 for a request, 2 for a response, 3 for at least one element, else by its looks.
     pub fn validate(&self, item: u32, shape: u32, code: f64, message: u32, expect: u32) {
         let expect = match expect {
             1 => Expect::Request,
             2 => Expect::Response,
+            3 => return tell(check_empty_batch()),
             _ => Expect::Either,
         };
         let subject = Subject {
@@ -29,11 +30,6 @@ impl Core {
             error_message: Kind::from_bits(message),
         };
         tell(check(subject, Options { expect, ..Options::default() }));
-    }
-
-    /// Tells the rules that a batch without elements breaks.
-    pub fn validate_empty_batch(&self) {
-        tell(check_empty_batch());
     }
 }
 

@@ -13,12 +13,11 @@ export const REJECT = 6;
 export const INVALID = 7;
 export const TIMED_OUT = 8;
 export const CLOSED = 9;
-export const BATCH_REFUSED = 10;
 export const REQUEST = 11;
 export const NOTIFICATION = 12;
 export const PEER_ERROR = 15;
 
 /** Whether an operation ends calls. */
 export function isEnd(operation) {
-  return operation >= RESOLVE && operation <= BATCH_REFUSED;
+  return operation >= RESOLVE && operation <= CLOSED;
 }

@@ -25,8 +25,6 @@ pub(super) const INVALID: u32 = 7;
 pub(super) const TIMED_OUT: u32 = 8;
 /// The call in this slot ends since the connection was closed.
 pub(super) const CLOSED: u32 = 9;
-/// That many calls were refused with one error, see `Core::key`; the element is `Core::element`.
-pub(super) const BATCH_REFUSED: u32 = 10;
 /// Run a handler for the element `Core::element`, under this request slot.
 pub(super) const REQUEST: u32 = 11;
 /// Run a handler for the element `Core::element`.
