@@ -31,14 +31,13 @@ export class PreviewClient {
   mount(host: HTMLElement): void {
     this.#host = host;
     this.#peer?.destroy();
+    this.#peer = undefined;
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.title = "Preview of the project";
     host.replaceChildren(frame);
     this.#frame = frame;
-    this.#peer = frame.contentWindow ? this.#connect(frame.contentWindow) : undefined;
-    if (this.status.value === "empty") return;
-    this.#load();
+    if (this.status.value !== "empty") this.#load();
   }
 
   /** Shows the newest build: at first by loading the frame, later by a new document in it. */
@@ -80,7 +79,9 @@ export class PreviewClient {
   }
 
   #load(): void {
-    if (!this.#frame) return;
+    if (!this.#frame?.contentWindow) return;
+    // The frame keeps its window when it loads, and from now on it may speak.
+    this.#peer ??= this.#connect(this.#frame.contentWindow);
     this.status.set("loading");
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
