@@ -1,0 +1,62 @@
+// Opens pages in headless Chromium and collects what they did, and everything that went wrong on the way.
+
+import { chromium } from "playwright-core";
+
+const args = [
+  "--headless=new",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+];
+const PATIENCE = 20_000;
+
+export function launch() {
+  return chromium.launch({ executablePath: process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium", args });
+}
+
+/**
+ * Opens a page and waits until it has set `globalThis.outcome`.
+ *
+ * `faults` are its console errors and warnings, uncaught exceptions, failed requests and policy violations.
+ */
+export async function visit(browser, url) {
+  const page = await browser.newPage();
+  const faults = [];
+  const fault = (text) => faults.push(text.trim());
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) fault(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => fault(`uncaught ${error}`));
+  page.on("crash", () => fault("the page crashed"));
+  page.on("requestfailed", (request) => fault(`failed: ${request.url()}, ${request.failure()?.errorText}`));
+  page.on("response", (response) => {
+    if (response.status() >= 400) fault(`status ${response.status()}: ${response.url()}`);
+  });
+  await page.exposeFunction("reportViolation", (text) => fault(`policy: ${text}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
+      globalThis.reportViolation(`${effectiveDirective} forbids ${blockedURI}`),
+    );
+  });
+  try {
+    await page.goto(url);
+    return { outcome: await outcomeOf(page, faults), faults };
+  } finally {
+    await page.close();
+  }
+}
+
+// By questions and not by `waitForFunction`, whose script in the page a Content-Security-Policy can forbid.
+async function outcomeOf(page, faults) {
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await page.waitForTimeout(50)) {
+    // Fails while the page is loading itself anew, as with a development server.
+    const outcome = await page.evaluate(() => globalThis.outcome).catch(() => undefined);
+    if (outcome !== undefined) return outcome;
+  }
+  throw new Error(`no outcome after ${PATIENCE} ms; ${faults.length > 0 ? faults.join("\n") : "nothing was reported"}`);
+}

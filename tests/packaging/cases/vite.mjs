@@ -1,0 +1,29 @@
+// Vite, without a line of configuration: the production build, and the development server with its own bundling.
+
+import { createServer } from "vite";
+import { withSite } from "../site.mjs";
+import { runTool } from "../tool.mjs";
+import { assertWorks } from "./bundled-app.mjs";
+
+export default async function vite(suite, { installation, browser }) {
+  await suite.test("a Vite build works without configuration", async () => {
+    const app = await installation.app("bundled", "vite-build");
+    await runTool("vite", ["build"], { cwd: app });
+    await withSite(`${app}/dist`, (url) => assertWorks(browser, url));
+  });
+
+  await suite.test("a Vite development server works without configuration", async () => {
+    const app = await installation.app("bundled", "vite-server");
+    await withVite({ root: app }, (url) => assertWorks(browser, url));
+  });
+}
+
+async function withVite(options, visit) {
+  const server = await createServer({ configFile: false, logLevel: "error", server: { host: "127.0.0.1", port: 0 }, ...options });
+  try {
+    await server.listen();
+    await visit(server.resolvedUrls.local[0]);
+  } finally {
+    await server.close();
+  }
+}
