@@ -21,11 +21,12 @@ use alloc::vec::Vec;
 pub use config::Config;
 pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
 
+use crate::Limits;
 use crate::message::{
     Entry, Fault, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, RequestId, Response,
     Shape, Unusable,
 };
-use crate::profile::{BatchPolicy, Ordering};
+use crate::profile::{BatchPolicy, Ordering, Profile};
 use batch::ReplyBatches;
 use deadlines::Deadlines;
 use inbound::InboundRequests;
@@ -75,6 +76,12 @@ impl<P: Payload> Connection<P> {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Reads messages in another way, within other limits, from here on.
+    pub const fn configure(&mut self, profile: Profile, limits: Limits) {
+        self.config.profile = profile;
+        self.config.limits = limits;
     }
 
     /// How many calls of ours wait for an answer.

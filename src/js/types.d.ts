@@ -204,8 +204,6 @@ export interface Limits {
   inFlight?: number | undefined;
   /** Messages in one incoming batch; a longer one is answered with -32600. Default 1 000. */
   batchItems?: number | undefined;
-  /** Length of an id that is a string, in UTF-8 bytes; a longer one makes the message invalid. Default 10 485 760. */
-  idBytes?: number | undefined;
 }
 
 /** Options of `JSONRPCClient`. */
@@ -405,11 +403,14 @@ export class RPCError extends Error {
 
 /**
  * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
- * error; a message that could not be cloned or sent; `limits.pendingCalls` reached.
+ * error; `limits.pendingCalls` reached.
  */
-export type CallErrorReason = "timeout" | "destroyed" | "invalid-response" | "send-failed" | "too-many-calls";
+export type CallErrorReason = "timeout" | "destroyed" | "invalid-response" | "too-many-calls";
 
-/** A call that ended without an answer of the other side. Made by the library only. */
+/**
+ * A call that ended without an answer of the other side. Made by the library only. What could not be sent at all rejects
+ * with what the transport threw, such as a `DataCloneError`.
+ */
 export class CallError extends Error {
   private constructor();
   readonly reason: CallErrorReason;

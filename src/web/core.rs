@@ -68,15 +68,11 @@ struct Subject {
 impl Core {
     /// The one that others are [created](Self::create) from.
     #[must_use]
-    pub fn prototype() -> Self {
-        Self::with_config(Config::new(PROFILE))
-    }
-
     #[inline(never)]
-    fn with_config(config: Config) -> Self {
+    pub fn prototype() -> Self {
+        let connection = Connection::new(Config::new(PROFILE).with_time_grain(TIME_GRAIN));
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
         let subject = Subject { element: 0, replies: Vec::new(), fault };
-        let connection = Connection::new(config.with_time_grain(TIME_GRAIN));
         Self { state: RefCell::new(State { connection, armed: None, frame: Vec::new(), subject }) }
     }
 
@@ -188,9 +184,14 @@ impl Subject {
 
 #[wasm_bindgen]
 impl Core {
-    /// A new end of a link, with these limits.
+    /// A new end of a link.
     #[must_use]
-    pub fn create(&self, null_params: bool, pending_calls: u32, in_flight: u32, batch_items: u32) -> Self {
+    pub fn create(&self) -> Self {
+        Self::prototype()
+    }
+
+    /// Sets the limits.
+    pub fn configure(&self, null_params: bool, pending_calls: u32, in_flight: u32, batch_items: u32) {
         let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
         let limits = Limits {
             pending_calls: pending_calls as usize,
@@ -198,7 +199,7 @@ impl Core {
             batch_items: batch_items as usize,
             ..Limits::DEFAULT
         };
-        Self::with_config(Config::new(profile).with_limits(limits))
+        self.with(|state| state.connection.configure(profile, limits));
     }
 
     /// Begins a call, which JavaScript posts; a timeout in milliseconds, negative for none. Calls with the same `batch`

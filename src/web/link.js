@@ -28,7 +28,6 @@ import {
 } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
-const DEFAULT_LIMITS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000 };
 
 let prototype;
 
@@ -63,7 +62,8 @@ export class Link {
   #onError = undefined;
   #users = 0;
   #lastBatch = 0;
-  #batchItems;
+  #limits = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000 };
+  #nullParams = true;
   #timer = undefined;
   #onTimer = () => this.#setTimer();
 
@@ -71,26 +71,37 @@ export class Link {
   static on(transport, options) {
     let link = links.get(transport);
     if (link === undefined || link.closed) {
-      link = new Link(transport, options);
+      link = new Link(transport);
       links.set(transport, link);
     }
+    link.#configure(options);
     link.#users++;
-    if (options?.onError !== undefined) link.#onError = options.onError;
     return link;
   }
 
-  constructor(transport, options) {
+  constructor(transport) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("a transport is an object with the functions send and onMessage");
     }
-    const limits = limitsOf(options);
-    this.#batchItems = limits.batchItems;
-    const { pendingCalls, inFlight, batchItems } = limits;
-    const nullParams = options?.paramsNull !== "invalid";
-    this.#core = wasmCore().create(nullParams, pendingCalls, inFlight, batchItems);
+    this.#core = wasmCore().create();
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
     transport.onMessage((message) => this.#receive(message));
+  }
+
+  /** Takes over the options that are given: those of a client and of a server on one transport add up. */
+  #configure(options) {
+    if (options?.onError !== undefined) this.#onError = options.onError;
+    for (const [name, value] of Object.entries(options?.limits ?? {})) {
+      if (!(name in this.#limits)) throw new TypeError(`there is no limit "${name}"`);
+      if (value === undefined) continue;
+      if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
+      // What does not fit into a word of wasm is as good as no limit.
+      this.#limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
+    }
+    if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
+    const { pendingCalls, inFlight, batchItems } = this.#limits;
+    this.#core.configure(this.#nullParams, pendingCalls, inFlight, batchItems);
   }
 
   // Our calls.
@@ -239,7 +250,7 @@ export class Link {
     const wanted = batch.filter((message) => this.#wants(message));
     if (wanted.length === 0) return;
     // One more than allowed is enough for wasm to refuse it.
-    for (const message of wanted.slice(0, this.#batchItems + 1)) core.push(shapeOf(message), idNumber(message.id, wanted));
+    for (const message of wanted.slice(0, this.#limits.batchItems + 1)) core.push(shapeOf(message), idNumber(message.id, wanted));
     this.#perform(core.receive_batch(), undefined, wanted);
   }
 
@@ -354,16 +365,4 @@ export class Link {
     clearTimeout(this.#timer);
     this.#timer = wake < 0 ? undefined : setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER));
   }
-}
-
-function limitsOf(options) {
-  const limits = { ...DEFAULT_LIMITS };
-  for (const [name, value] of Object.entries(options?.limits ?? {})) {
-    if (value === undefined) continue;
-    if (!(name in DEFAULT_LIMITS)) throw new TypeError(`there is no limit "${name}"`);
-    if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
-    // What does not fit into a word of wasm is as good as no limit.
-    limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
-  }
-  return limits;
 }
