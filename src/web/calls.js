@@ -31,12 +31,8 @@ export class Calls {
     return this.#rejecters[slot] === reject;
   }
 
-  /** Follows the signal of a call; `tell` is run if it is aborted before the call ends. */
-  watch(slot, signal, tell) {
-    const onAbort = () => {
-      this.drop(slot, signal.reason);
-      tell();
-    };
+  /** Follows the signal of a call; `onAbort` is run if it is aborted before the call ends. */
+  watch(slot, signal, onAbort) {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#addExtra(slot, () => signal.removeEventListener("abort", onAbort));
   }

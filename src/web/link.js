@@ -112,7 +112,10 @@ export class Link {
     return promise;
   }
 
-  /** Makes a call that ends by `resolve` or `reject`; a timeout in milliseconds, negative for none. */
+  /**
+   * Makes a call that ends by `resolve` or `reject`; a timeout in milliseconds, negative for none. Gives its slot, by which
+   * it can be cancelled while it waits.
+   */
   begin(owner, method, params, timeout, options, resolve, reject) {
     const problem = callProblem(method, params);
     if (problem !== undefined) return reject(problem);
@@ -123,7 +126,7 @@ export class Link {
     const slot = word >>> ARGUMENT_SHIFT;
     const id = this.#core.id(slot);
     this.#calls.keep(slot, id, owner, method, resolve, reject);
-    if (signal !== undefined) this.#watch(slot, id, signal);
+    if (signal !== undefined) this.#watch(slot, signal);
     if (options?.onProgress !== undefined) this.#calls.listen(slot, id, options.onProgress);
     try {
       this.#transport.send(callMessage(method, params, id), options?.transfer);
@@ -133,6 +136,14 @@ export class Link {
       return;
     }
     if (word & ARM) this.#setTimer();
+    return slot;
+  }
+
+  /** Gives up the call in a slot, and tells the peer. */
+  cancel(slot, reason) {
+    const id = this.#core.id(slot);
+    this.#calls.drop(slot, reason);
+    this.guard(() => this.notify("$/cancelRequest", { id }));
   }
 
   notify(method, params, transfer) {
@@ -168,7 +179,7 @@ export class Link {
       const id = this.#core.id(slot);
       outcomes.push(new Promise(executor));
       this.#calls.keep(slot, id, owner, method, resolver, rejecter);
-      if (signal !== undefined) this.#watch(slot, id, signal);
+      if (signal !== undefined) this.#watch(slot, signal);
       entries.push({ message: callMessage(method, params, id), slot });
     }
     if (entries.length > 0) this.#sendBatch(entries);
@@ -341,8 +352,8 @@ export class Link {
 
   // What goes out.
 
-  #watch(slot, id, signal) {
-    this.#calls.watch(slot, signal, () => this.guard(() => this.notify("$/cancelRequest", { id })));
+  #watch(slot, signal) {
+    this.#calls.watch(slot, signal, () => this.cancel(slot, signal.reason));
   }
 
   #sendBatch(entries) {
