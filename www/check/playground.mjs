@@ -20,7 +20,12 @@ export class Playground {
       if (message.type() === "error") this.#trouble.push(`console error: ${message.text()}`);
     });
     page.on("request", (request) => this.requests.push(request.url()));
-    page.on("requestfailed", (request) => this.#trouble.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+    page.on("requestfailed", (request) => {
+      const reason = request.failure()?.errorText;
+      // A document that gives way to a newer one stops the script that it was just about to run.
+      if (request.url().startsWith("blob:") && reason === "net::ERR_ABORTED") return;
+      this.#trouble.push(`failed: ${request.url()} ${reason}`);
+    });
     page.on("response", (response) => {
       if (response.status() >= 400) this.#trouble.push(`status ${response.status()}: ${response.url()}`);
     });
