@@ -1,0 +1,25 @@
+// A page with a worker and a frame of its own origin, all of them modules without a bundler.
+import init, { JSONRPCPeer, windowTransport, workerTransport } from "./node_modules/portway/portway.js";
+
+async function story() {
+  await init();
+
+  const worker = new Worker("worker.js", { type: "module" });
+  const toWorker = new JSONRPCPeer(workerTransport(worker));
+  toWorker.method("who", () => "page");
+
+  const frame = document.createElement("iframe");
+  frame.src = "frame.html";
+  const loaded = new Promise((done) => frame.addEventListener("load", done));
+  document.documentElement.append(frame);
+  await loaded;
+  const toFrame = new JSONRPCPeer(windowTransport(frame.contentWindow));
+  toFrame.method("who", () => "page");
+
+  return { worker: await toWorker.request("greet"), frame: await toFrame.request("greet") };
+}
+
+story().then(
+  (outcome) => (globalThis.outcome = outcome),
+  (error) => (globalThis.outcome = { error: `${error.name}: ${error.message}` }),
+);

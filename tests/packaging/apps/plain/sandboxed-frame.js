@@ -1,0 +1,7 @@
+// The script of the sandboxed frame. The page writes its own origin in place of PAGE.
+import init, { JSONRPCPeer, windowTransport } from "./node_modules/portway/inline.js";
+
+await init();
+const peer = new JSONRPCPeer(windowTransport(parent, { origin: "PAGE" }));
+peer.method("greet", async () => `${origin} frame greets ${await peer.remote.who()}`);
+parent.postMessage("ready", "PAGE");

@@ -1,0 +1,40 @@
+// The plain page under a Content-Security-Policy: with the one permission that wasm needs, and without it.
+
+import assert from "node:assert/strict";
+import { visit } from "../browser.mjs";
+import { withSite } from "../site.mjs";
+
+const policy = (script) => ({
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    `script-src ${script}`,
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "frame-src 'self'",
+  ].join("; "),
+});
+
+export default async function contentSecurityPolicy(suite, { installation, browser }) {
+  const app = await installation.app("plain", "policy");
+
+  await suite.test("page, worker and frame work under script-src 'self' 'wasm-unsafe-eval' without a violation", () =>
+    withSite(
+      app,
+      async (url) => {
+        const outcome = { worker: "worker greets page", frame: "frame greets page" };
+        assert.deepEqual(await visit(browser, url), { outcome, faults: [] });
+      },
+      { headers: policy("'self' 'wasm-unsafe-eval'") },
+    ));
+
+  await suite.test("init rejects with the reason where the policy forbids wasm", () =>
+    withSite(
+      app,
+      async (url) => {
+        const { outcome, faults } = await visit(browser, url);
+        assert.match(outcome.error, /^CompileError: .*Content Security Policy.*script-src 'self'/is);
+        assert.ok(faults.every((fault) => /policy|Content Security Policy/i.test(fault)), faults.join("\n"));
+      },
+      { headers: policy("'self'") },
+    ));
+}
