@@ -1,0 +1,118 @@
+// Ends to test: two transports that are connected, or one whose other end is played by the test.
+
+import { afterThisTest } from "./cleanup.js";
+import { portTransport } from "./portway.js";
+import { until } from "./outcomes.js";
+
+/** Two ends of a real `MessageChannel`, as transports. */
+export function channel() {
+  const { port1, port2 } = new MessageChannel();
+  const near = portTransport(port1);
+  const far = portTransport(port2);
+  afterThisTest(() => [near, far].forEach((end) => end.destroy()));
+  return { near, far, port1, port2 };
+}
+
+/** The far end of a boundary, played by the test: it sees what is posted, and posts what it likes. */
+export class Raw {
+  received = [];
+  #port;
+  #read = 0;
+
+  constructor(port) {
+    this.#port = port;
+    port.addEventListener("message", ({ data }) => this.received.push(data));
+    port.start?.();
+  }
+
+  post(message, transfer) {
+    this.#port.postMessage(message, transfer);
+  }
+
+  /** The next message that was not read yet. */
+  async next() {
+    await until(() => this.received.length > this.#read, "no message came");
+    return this.received[this.#read++];
+  }
+
+  /** All that came in before the answer to a request that is posted now. */
+  async before() {
+    const id = `before ${this.received.length}`;
+    this.post({ jsonrpc: "2.0", method: "no such method", id });
+    const isAnswer = (message) => message?.id === id;
+    await until(() => this.received.some(isAnswer), "the other end answers no more");
+    const all = this.received.splice(0);
+    this.#read = 0;
+    return all.filter((message) => !isAnswer(message));
+  }
+}
+
+/** A transport over a real port, and the test at its far end. */
+export function rawChannel() {
+  const { port1, port2 } = new MessageChannel();
+  const transport = portTransport(port1);
+  const raw = new Raw(port2);
+  afterThisTest(() => {
+    transport.destroy();
+    port2.close();
+  });
+  return { transport, raw, port: port1 };
+}
+
+/** Two custom transports, each of which delivers to the other at once, within `send`. */
+export function loopback() {
+  const handlers = [() => {}, () => {}];
+  const end = (mine) => ({
+    sent: [],
+    destroyed: 0,
+    send(message) {
+      this.sent.push(message);
+      handlers[1 - mine](structuredClone(message));
+    },
+    onMessage(handler) {
+      handlers[mine] = handler;
+    },
+    destroy() {
+      this.destroyed++;
+    },
+  });
+  return { near: end(0), far: end(1) };
+}
+
+/** A transport that goes nowhere: it keeps what is sent, and `deliver` is what comes in. */
+export function recorder() {
+  return {
+    sent: [],
+    destroyed: 0,
+    deliver: undefined,
+    send(message, transfer) {
+      this.sent.push(message);
+      if (transfer !== undefined) (this.transfers ??= []).push(transfer);
+    },
+    onMessage(handler) {
+      this.deliver = handler;
+    },
+    destroy() {
+      this.destroyed++;
+    },
+  };
+}
+
+/** What wraps a transport and keeps what goes through it. */
+export function tapped(transport) {
+  return {
+    sent: [],
+    received: [],
+    send(message, transfer) {
+      this.sent.push(message);
+      transport.send(message, transfer);
+    },
+    onMessage(handler) {
+      transport.onMessage((message) => {
+        this.received.push(message);
+        handler(message);
+      });
+    },
+    destroy: () => transport.destroy?.(),
+  };
+}

@@ -1,0 +1,47 @@
+// The specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's name]`.
+// They test the built package: `cargo xtask build` first. With PORTWAY_REPORT set, the counts are written there as JSON.
+
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { runInBrowser } from "./runner/in-browser.mjs";
+import { runInNode } from "./runner/in-node.mjs";
+
+const engines = ["chromium", "firefox", "webkit", "node"];
+const [engine, part = ""] = process.argv.slice(2);
+
+if (!engines.includes(engine)) {
+  console.error(`usage: node tests/web/run.mjs <${engines.join("|")}> [part of a spec's name]`);
+  process.exit(2);
+}
+if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
+  console.error("pkg/ is not there; `cargo xtask build` makes it");
+  process.exit(2);
+}
+
+// `*.browser.test.js` needs a page, `*.node.test.js` needs Node, any other runs everywhere.
+const foreign = engine === "node" ? ".browser.test.js" : ".node.test.js";
+const found = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
+  .filter((file) => file.endsWith(".test.js") && file.includes(part))
+  .sort();
+const specs = found.filter((file) => !file.endsWith(foreign));
+const elsewhere = found.filter((file) => file.endsWith(foreign));
+if (specs.length === 0) {
+  console.error(`no spec for ${engine} has "${part}" in its name`);
+  process.exit(2);
+}
+
+const started = Date.now();
+const outcome = engine === "node" ? await runInNode(specs) : await runInBrowser(engine, specs);
+for (const [file, { passed, failed }] of Object.entries(outcome.files)) {
+  console.log(`${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`);
+}
+if (elsewhere.length > 0) console.log(`  not for ${engine}: ${elsewhere.join(", ")}`);
+for (const { name, message } of outcome.failures) console.log(`\n✗ ${name}\n${message.replace(/^/gm, "    ")}`);
+
+const { passed, failures } = outcome;
+console.log(`\n${engine}: ${passed} passed, ${failures.length} failed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+if (process.env.PORTWAY_REPORT) {
+  writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify({ passed, failed: failures.length, failures }));
+}
+// A handle that a spec has left open must not keep Node here.
+process.exit(failures.length === 0 && passed > 0 ? 0 : 1);

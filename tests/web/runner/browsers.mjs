@@ -1,0 +1,134 @@
+// Starts a browser under its WebDriver. xtask says by PORTWAY_* variables where they are; else they are looked up where
+// Debian and `cargo xtask setup` put them.
+
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Builder, Capabilities } from "selenium-webdriver";
+
+const env = process.env;
+
+const engines = {
+  chromium: () => ({
+    driver: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
+    port: (port) => `--port=${port}`,
+    capabilities: {
+      browserName: "chrome",
+      "goog:chromeOptions": {
+        binary: env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium",
+        args: [
+          "--headless=new",
+          "--no-sandbox",
+          "--disable-gpu",
+          "--disable-quic",
+          "--no-first-run",
+          "--disable-background-networking",
+          "--disable-component-update",
+          "--disable-sync",
+          "--disable-dev-shm-usage",
+        ],
+      },
+    },
+  }),
+  firefox: () => ({
+    driver: [env.PORTWAY_GECKODRIVER ?? cachedGeckodriver()],
+    port: (port) => `--port=${port}`,
+    environment: { MOZ_HEADLESS: "1" },
+    capabilities: {
+      browserName: "firefox",
+      "moz:firefoxOptions": { binary: env.PORTWAY_FIREFOX ?? "/usr/bin/firefox-esr", args: ["-headless"] },
+    },
+  }),
+  webkit: () => ({
+    // It has no headless mode.
+    driver: [...(env.DISPLAY ? [] : ["xvfb-run", "-a"]), env.PORTWAY_WEBKITDRIVER ?? "WebKitWebDriver"],
+    port: (port) => `--port=${port}`,
+    // Its own sandbox needs rights that a container does not give.
+    environment: { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1" },
+    capabilities: {
+      browserName: "MiniBrowser",
+      "webkitgtk:browserOptions": { binary: env.PORTWAY_MINIBROWSER ?? minibrowser(), args: ["--automation"] },
+    },
+  }),
+};
+
+/** The running browser: its WebDriver session, and how to end both. */
+export async function startBrowser(engine) {
+  const { driver, port, environment, capabilities } = engines[engine]();
+  const number = await freePort();
+  const [command, ...args] = [...driver, port(number)];
+  // A group of its own, so that what it starts ends with it.
+  const child = spawn(command, args, { env: { ...env, ...environment }, stdio: "ignore", detached: true });
+  const failed = new Promise((_, reject) => {
+    child.once("error", (error) => reject(new Error(`${command} does not start: ${error.message}`)));
+    child.once("exit", (code) => reject(new Error(`${command} has ended with ${code}`)));
+  });
+  failed.catch(() => {});
+  const kill = () => {
+    try {
+      process.kill(-child.pid);
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  try {
+    await Promise.race([failed, answering(number)]);
+    const session = new Builder()
+      .usingServer(`http://127.0.0.1:${number}`)
+      .withCapabilities(new Capabilities(capabilities))
+      .build();
+    await Promise.race([failed, session.getSession()]);
+    return {
+      driver: session,
+      async stop() {
+        await session.quit().catch(() => {});
+        kill();
+      },
+    };
+  } catch (error) {
+    kill();
+    throw error;
+  }
+}
+
+/** Until the driver on this port answers. */
+async function answering(port) {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const status = await fetch(`http://127.0.0.1:${port}/status`).catch(() => undefined);
+    if (status !== undefined) return;
+    if (Date.now() > deadline) throw new Error("the driver does not answer");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function cachedGeckodriver() {
+  const tools = join(env.PORTWAY_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "portway"), "tools");
+  const folders = existsSync(tools) ? readdirSync(tools).filter((name) => name.startsWith("geckodriver-")) : [];
+  return folders.map((name) => join(tools, name, "bin/geckodriver")).find(existsSync) ?? "geckodriver";
+}
+
+function minibrowser() {
+  for (const root of ["/usr/lib", "/usr/libexec"]) {
+    const below = existsSync(root) ? readdirSync(root).map((name) => join(root, name)) : [];
+    for (const folder of [root, ...below]) {
+      for (const name of ["webkit2gtk-4.1", "webkitgtk-6.0", "webkit2gtk-4.0"]) {
+        const file = join(folder, name, "MiniBrowser");
+        if (existsSync(file)) return file;
+      }
+    }
+  }
+  throw new Error("there is no MiniBrowser of WebKitGTK under /usr/lib or /usr/libexec");
+}

@@ -1,0 +1,44 @@
+// The specs in a browser: a page of ours runs them, and WebDriver reads from it how far it is.
+
+import { startBrowser } from "./browsers.mjs";
+import { startServers } from "./server.mjs";
+
+const POLL = 200;
+/** Without a new test for so long, the page is stuck. */
+const PATIENCE = 60_000;
+
+export async function runInBrowser(engine, specs) {
+  const servers = await startServers();
+  let browser;
+  try {
+    browser = await startBrowser(engine);
+    const query = new URLSearchParams({ specs: specs.join(), ...servers.origins });
+    await browser.driver.get(`${servers.origins.own}/tests/web/runner/page.html?${query}`);
+    return await watch(browser.driver);
+  } finally {
+    await browser?.stop();
+    servers.stop();
+  }
+}
+
+async function watch(driver) {
+  let last = "";
+  let since = Date.now();
+  for (;;) {
+    const { state, text } = await driver.executeScript(
+      "const { tally } = window; return { state: tally && JSON.stringify(tally), text: document.body.innerText };",
+    );
+    const tally = state ? JSON.parse(state) : undefined;
+    if (tally?.done) return tally;
+    const now = `${tally?.current} ${tally?.passed}`;
+    if (now !== last) {
+      last = now;
+      since = Date.now();
+    } else if (Date.now() - since > PATIENCE) {
+      const { passed = 0, failures = [], files = {}, current = "loading" } = tally ?? {};
+      failures.push({ name: "the page ends", message: `it is stuck at "${current}"\n${text}` });
+      return { passed, failures, files };
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL));
+  }
+}

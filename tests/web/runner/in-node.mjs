@@ -1,0 +1,21 @@
+// The specs in Node, by mocha.
+
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import Mocha from "mocha";
+import { ConsoleWatch } from "../rig/console.js";
+import { Tally } from "./tally.js";
+
+/** For mocha, which wants a reporter. */
+class Silent {}
+
+export async function runInNode(specs) {
+  const mocha = new Mocha({ timeout: 10_000, reporter: Silent, failZero: true, forbidOnly: true });
+  for (const spec of specs) mocha.addFile(fileURLToPath(new URL(`../${spec}`, import.meta.url)));
+  const tally = new Tally();
+  const watch = ConsoleWatch.start();
+  await mocha.loadFilesAsync();
+  await new Promise((done) => tally.follow(mocha.run(done), (test) => basename(test.file ?? "?")));
+  for (const text of watch.stop()) tally.fail("nothing unexpected is on the console", text);
+  return tally;
+}

@@ -1,0 +1,31 @@
+// Runs the specs that the address names; `window.tally` says how far it is.
+
+import { ConsoleWatch } from "../rig/console.js";
+import { Tally, describe } from "./tally.js";
+
+const { mocha } = window;
+const tally = (window.tally = new Tally());
+const specs = new URLSearchParams(location.search).get("specs").split(",");
+const fileOf = new Map();
+
+function file(test) {
+  let suite = test.parent;
+  while (suite?.parent && !suite.parent.root) suite = suite.parent;
+  return fileOf.get(suite) ?? fileOf.get(test) ?? "?";
+}
+
+mocha.setup({ ui: "bdd", timeout: 10_000, reporter: class {}, forbidOnly: true });
+const watch = ConsoleWatch.start();
+for (const spec of specs) {
+  tally.current = `loading ${spec}`;
+  try {
+    await import(`../${spec}`);
+  } catch (error) {
+    tally.fail(spec, describe(error));
+  }
+  const { suites, tests } = mocha.suite;
+  for (const part of [...suites, ...tests]) if (!fileOf.has(part)) fileOf.set(part, spec);
+}
+await new Promise((done) => tally.follow(mocha.run(done), file));
+for (const text of watch.stop()) tally.fail("nothing unexpected is on the console", text);
+tally.done = true;

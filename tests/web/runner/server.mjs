@@ -1,0 +1,63 @@
+// Serves the repository, read-only, from several origins.
+//
+// A request may say how it wants to be treated, in its query: `delay` (ms), `status`, `type` (of the content), `csp` (a
+// Content-Security-Policy).
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const types = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".map": "application/json",
+  ".css": "text/css",
+  ".wasm": "application/wasm",
+};
+
+/** `own` is the page's; `other` differs from it in host and port, `neighbour` in the port alone. */
+export async function startServers() {
+  const servers = [createServer(answer), createServer(answer), createServer(answer)];
+  const ports = await Promise.all(servers.map(listen));
+  return {
+    origins: {
+      own: `http://localhost:${ports[0]}`,
+      other: `http://127.0.0.1:${ports[1]}`,
+      neighbour: `http://localhost:${ports[2]}`,
+    },
+    stop() {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}
+
+function listen(server) {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", () => resolve(server.address().port));
+  });
+}
+
+async function answer(request, response) {
+  const { pathname, searchParams: query } = new URL(request.url, "http://localhost");
+  const file = join(root, normalize(decodeURIComponent(pathname)));
+  const headers = { "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain", "cache-control": "no-store" };
+  // A sandboxed frame has no origin, and so loads its modules from another one.
+  headers["access-control-allow-origin"] = "*";
+  if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
+  await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
+  let body;
+  try {
+    if (!file.startsWith(root) || file.includes(`${sep}.`)) throw new Error("not to be served");
+    body = await readFile(file);
+  } catch {
+    return response.writeHead(pathname === "/favicon.ico" ? 204 : 404, { "content-type": "text/html" }).end("<p>not found");
+  }
+  response.writeHead(Number(query.get("status") ?? 200), headers).end(body);
+}

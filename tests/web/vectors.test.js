@@ -1,0 +1,116 @@
+// The vectors of `tests/data` over a real port; `tests/data/README.md` says what they mean.
+
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./rig/portway.js";
+import { rawChannel } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+async function vectors(name) {
+  const url = new URL(`../data/${name}.json`, import.meta.url);
+  if (!inNode) return (await fetch(url)).json();
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(url, "utf8"));
+}
+
+function serve(transport) {
+  const nothing = () => {};
+  return new JSONRPCServer(transport, { onError: nothing })
+    .method("subtract", (params) => {
+      const [a, b] = Array.isArray(params) ? params : [params.minuend, params.subtrahend];
+      return a - b;
+    })
+    .method("sum", (numbers) => numbers.reduce((sum, number) => sum + number, 0))
+    .method("get_data", () => ["hello", 5])
+    .method("echo", (params) => params)
+    .method("fail", ({ code, message, data }) => {
+      throw new RPCError(code, message, data);
+    })
+    .method("nothing", nothing)
+    .method("update", nothing)
+    .method("notify_hello", nothing)
+    .method("notify_sum", nothing);
+}
+
+/** The parts of a reply without order, and without the name of the method that was not found, which is checked here. */
+function canonical(reply, sent) {
+  if (Array.isArray(reply)) {
+    const items = reply.map((item) => canonical(item, sent));
+    return items.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+  const { error } = reply;
+  if (error?.code !== -32601) return sorted(reply);
+  const asked = [sent].flat().find((message) => message?.id === reply.id);
+  const message = error.message === `Method not found: ${asked?.method}` ? "Method not found" : error.message;
+  return sorted({ ...reply, error: { ...error, message } });
+}
+
+function sorted(value) {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+}
+
+function received({ receive, receive_repeated: repeated }) {
+  return repeated === undefined ? receive : Array(repeated.times).fill(repeated.element);
+}
+
+for (const file of ["spec_examples", "envelope"]) {
+  const forBoundaries = (await vectors(file)).filter((vector) => !("receive_text" in vector || "profile" in vector));
+
+  describe(`what a server does with the messages of ${file}.json`, () => {
+    for (const vector of forBoundaries) {
+      it(vector.name, async () => {
+        const { transport, raw } = rawChannel();
+        serve(transport);
+        const message = received(vector);
+        raw.post(message);
+        const replies = await raw.before();
+        const expected = "boundary_reply" in vector ? vector.boundary_reply : vector.reply;
+        assert.deepEqual(
+          replies.map((reply) => canonical(reply, message)),
+          expected === null ? [] : [canonical(expected)],
+        );
+      });
+    }
+  });
+}
+
+const responses = (await vectors("responses")).filter((vector) => !("answer_text" in vector));
+
+describe("what a client does with the messages of responses.json", () => {
+  for (const { name, answer, outcome } of responses) {
+    it(name, async () => {
+      const { transport, raw } = rawChannel();
+      const call = new JSONRPCClient(transport, { onError() {} }).request("anything");
+      await raw.next();
+      raw.post(answer);
+      raw.post({ jsonrpc: "2.0", id: 1, result: "the call still waits" });
+      if (outcome === null) {
+        assert.equal(await call, "the call still waits");
+      } else if (outcome === "invalid") {
+        const error = await rejection(call);
+        assert.instanceOf(error, CallError);
+        assert.equal(error.reason, "invalid-response");
+      } else if ("error" in outcome) {
+        const error = await rejection(call);
+        assert.instanceOf(error, RPCError);
+        const { code, message, data } = error;
+        assert.deepEqual({ code, message, data }, { data: undefined, ...outcome.error });
+      } else {
+        assert.deepEqual(await call, outcome.result);
+      }
+    });
+  }
+});
+
+const reports = (await vectors("validator")).filter((vector) => !("message_text" in vector));
+
+describe("what the validator says of the messages of validator.json", () => {
+  for (const { name, message, expect, errors, warnings } of reports) {
+    it(name, () => {
+      const report = validateMessage(message, expect === undefined ? undefined : { type: expect });
+      assert.deepEqual(report, { isValid: errors.length === 0, errors, warnings });
+    });
+  }
+});
