@@ -34,9 +34,10 @@ const REQUEST_CANCELLED = -32800;
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
-  const code = raw?.code;
-  if (Number.isInteger(code) && typeof raw.message === "string") return new RPCError(code, raw.message, raw.data);
-  return new RPCError(INTERNAL_ERROR, "The other side sent an error that is no JSON-RPC error object", raw);
+  const { code, message, data } = Object(raw);
+  const hasText = typeof message === "string";
+  if (hasText && Number.isInteger(code)) return new RPCError(code, message, data);
+  return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
 }
 
 /** The error object for whatever a handler threw. Never a stack: it is nobody's business on the other side. */
