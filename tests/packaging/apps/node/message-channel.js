@@ -1,0 +1,27 @@
+// Both ends of a MessageChannel in one thread.
+import init, { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "portway";
+
+await init();
+const { port1, port2 } = new MessageChannel();
+const server = new JSONRPCServer(portTransport(port1));
+server
+  .method("add", ([a, b]) => a + b)
+  .method("refuse", () => {
+    throw new RPCError(-32001, "not today");
+  })
+  .method("never", () => new Promise(() => {}));
+const client = new JSONRPCClient(portTransport(port2));
+
+const sum = await client.request("add", [20, 22]);
+const refusal = await client.request("refuse").catch((error) => error);
+const late = await client.request("never", undefined, { timeout: 50 }).catch((error) => error);
+client.destroy();
+server.destroy();
+console.log(
+  JSON.stringify({
+    sum,
+    refusal: refusal instanceof RPCError && refusal.code,
+    late: late instanceof CallError && late.message,
+  }),
+);
+// Nothing is left that would keep the process alive.

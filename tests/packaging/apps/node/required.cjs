@@ -1,0 +1,9 @@
+// CommonJS: Node gives the module where it can require ES modules, and says that it cannot elsewhere.
+let outcome;
+try {
+  const portway = require("portway");
+  outcome = portway.default().then(() => portway.validateMessage({ jsonrpc: "2.0", method: "add", id: 1 }).isValid);
+} catch (error) {
+  outcome = Promise.resolve(error.code);
+}
+outcome.then((result) => console.log(JSON.stringify(result)));

@@ -1,0 +1,102 @@
+// What is in the tarball, and what its package.json promises.
+
+import assert from "node:assert/strict";
+import { build } from "esbuild";
+import { readFile, readdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { root, run } from "../tool.mjs";
+
+const modules = ["portway.js", "node.js", "inline.js", "early.js"];
+
+export default async function facts(suite, { installation }) {
+  const app = await installation.app("node", "facts");
+  const folder = join(app, "node_modules/portway");
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  const files = installation.files.map(({ path }) => path).sort();
+
+  await suite.test("the tarball has its modules, wasm, declarations, README and licences, and nothing else", () => {
+    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+    const missing = fixed.filter((file) => !files.includes(file));
+    const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z]+\.d\.ts$/.test(file));
+    assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
+  });
+
+  await suite.test("what is installed is what the list of npm says", async () => {
+    assert.deepEqual((await readdir(folder)).sort(), files);
+  });
+
+  await suite.test("every module has declarations, and those it names are there", async () => {
+    const declared = files.filter((file) => file.endsWith(".d.ts"));
+    assert.deepEqual(modules.map((file) => file.replace(".js", ".d.ts")).filter((file) => !files.includes(file)), []);
+    for (const file of declared) {
+      const text = await readFile(join(folder, file), "utf8");
+      for (const [, name] of text.matchAll(/from "\.\/([^"]+)\.js"/g)) {
+        assert.ok(files.includes(`${name}.d.ts`), `${file} names ./${name}.js`);
+      }
+    }
+  });
+
+  await suite.test("exports are the documented ones, and lead to files that are there", () => {
+    const documented = [".", "./inline", "./early", "./portway_bg.wasm", "./package.json"];
+    assert.deepEqual(Object.keys(manifest.exports), documented);
+    const targets = Object.values(manifest.exports).flatMap((to) => (typeof to === "string" ? to : Object.values(to)));
+    assert.deepEqual(targets.filter((target) => !files.includes(target.slice(2))), []);
+    for (const to of Object.values(manifest.exports).filter((to) => typeof to !== "string")) {
+      assert.equal(Object.keys(to)[0], "types", "a condition before types would hide them");
+      assert.equal(Object.keys(to).at(-1), "default");
+    }
+  });
+
+  await suite.test("package.json runs nothing, needs nothing, and says what it is", () => {
+    const { name, type, license, engines, scripts, dependencies, peerDependencies, bin } = manifest;
+    assert.deepEqual(
+      { name, type, license, engines, scripts, dependencies, peerDependencies, bin },
+      {
+        name: "portway",
+        type: "module",
+        license: "MIT OR Apache-2.0",
+        engines: { node: ">=20" },
+        scripts: undefined,
+        dependencies: undefined,
+        peerDependencies: undefined,
+        bin: undefined,
+      },
+    );
+  });
+
+  await suite.test("no file names a folder of the machine that built it", async () => {
+    const folders = [root, homedir(), "/home/", "/root/", "/tmp/", "/rustc/", ".cargo/registry"];
+    for (const file of files) {
+      const text = await readFile(join(folder, file), "latin1");
+      assert.deepEqual(folders.filter((folder) => text.includes(folder)), [], file);
+    }
+  });
+
+  await suite.test("the README has no link that leads nowhere from npm", async () => {
+    const text = await readFile(join(folder, "README.md"), "utf8");
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)\s]+)/g)].map(([, to]) => to.replace(/#.*/, ""));
+    assert.deepEqual(links.filter((to) => !files.includes(to)), []);
+  });
+
+  const bundle = async (contents) => {
+    const options = { bundle: true, format: "esm", minify: true, write: false, logLevel: "silent", platform: "node" };
+    const { outputFiles } = await build({ stdin: { contents, resolveDir: app }, ...options });
+    return outputFiles[0].text;
+  };
+  const prints = async (script) => (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: app })).stdout;
+
+  await suite.test("a bundle that only uses RPCError is right without the wasm", async () => {
+    const use = 'import { RPCError } from "portway"; const e = new RPCError(-32001, "no");';
+    const script = await bundle(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
+    assert.equal(await prints(script), "true RPCError -32001 no\n");
+  });
+
+  await suite.test("an import of the package that uses nothing leaves nothing in a bundle", async () => {
+    assert.equal((await bundle('import "portway"; import "portway/inline";')).trim(), "");
+  });
+
+  await suite.test("an import of portway/early for its effect stays in a bundle", async () => {
+    assert.match(await bundle('import "portway/early";'), /portway\.early/);
+  });
+}
