@@ -4,11 +4,15 @@ import { Link } from "../web/link.js";
 
 const DEFAULT_TIMEOUT = 10_000;
 
+/** What is wrong with a timeout, or undefined. */
+function timeoutProblem(timeout) {
+  if (typeof timeout === "number" && timeout >= 0) return undefined;
+  return new RangeError(`a timeout is a number of milliseconds, or 0 for none, not ${String(timeout)}`);
+}
+
 /** A timeout as wasm takes it: milliseconds, negative for none. */
 function milliseconds(timeout) {
-  if (timeout === 0 || timeout === Infinity) return -1;
-  if (typeof timeout === "number" && timeout > 0) return timeout;
-  throw new RangeError(`a timeout is a number of milliseconds, or 0 for none, not ${String(timeout)}`);
+  return timeout === 0 || timeout === Infinity ? -1 : timeout;
 }
 
 function checkHandler(name, handler) {
@@ -23,12 +27,18 @@ export class JSONRPCClient {
   #destroyed = false;
 
   constructor(transport, options) {
-    this.#timeout = milliseconds(options?.timeout ?? DEFAULT_TIMEOUT);
+    const timeout = options?.timeout ?? DEFAULT_TIMEOUT;
+    const problem = timeoutProblem(timeout);
+    if (problem !== undefined) throw problem;
+    this.#timeout = timeout;
     this.#link = Link.on(transport, options);
   }
 
   request(method, params, options) {
-    return this.#link.request(this, method, params, this.#timeoutOf(options), options);
+    const timeout = options?.timeout ?? this.#timeout;
+    const problem = timeoutProblem(timeout);
+    if (problem !== undefined) return Promise.reject(problem);
+    return this.#link.request(this, method, params, milliseconds(timeout), options);
   }
 
   notify(method, params, options) {
@@ -36,7 +46,10 @@ export class JSONRPCClient {
   }
 
   batch(calls, options) {
-    return this.#link.batch(this, calls, this.#timeoutOf(options), options);
+    const timeout = options?.timeout ?? this.#timeout;
+    const problem = timeoutProblem(timeout);
+    if (problem !== undefined) return Promise.reject(problem);
+    return this.#link.batch(this, calls, milliseconds(timeout), options);
   }
 
   get pending() {
@@ -47,10 +60,6 @@ export class JSONRPCClient {
     if (this.#destroyed) return;
     this.#destroyed = true;
     this.#link.leave(this);
-  }
-
-  #timeoutOf(options) {
-    return options?.timeout === undefined ? this.#timeout : milliseconds(options.timeout);
   }
 }
 

@@ -3,16 +3,19 @@
 import { initSync as start } from "portway-glue";
 import { failEarly } from "../web/early-messages.js";
 
+let running = false;
+
 /** Starts from bytes or a compiled module, at once. Once started, it does nothing. */
 export function initSync(input) {
   start({ module: input });
+  running = true;
 }
 
 /** `init`, with what it loads if it is told nothing. */
 export function makeInit(defaultInput) {
   let started;
   return function init(input) {
-    started ??= compile(input ?? defaultInput()).then(initSync);
+    started ??= running ? Promise.resolve() : compile(input, defaultInput).then(initSync).catch(explain);
     // A failure is told to each who asked; the next call tries again.
     started.catch((error) => {
       started = undefined;
@@ -22,8 +25,14 @@ export function makeInit(defaultInput) {
   };
 }
 
-async function compile(input) {
-  const given = await input;
+/** Browsers name the permission that allows `eval`, too; wasm needs less. */
+function explain(error) {
+  if (!/unsafe-eval|CSP/.test(error?.message)) throw error;
+  throw new Error("portway: the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", { cause: error });
+}
+
+async function compile(input, defaultInput) {
+  const given = await (input ?? defaultInput());
   const isPlace = typeof given === "string" || given instanceof URL || given?.url !== undefined;
   if (!isPlace) return given instanceof WebAssembly.Module ? given : WebAssembly.compile(given);
   const response = typeof given.arrayBuffer === "function" && given.ok !== undefined ? given : await fetch(given);
