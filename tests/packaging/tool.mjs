@@ -18,8 +18,8 @@ export function run(program, args, { cwd, env, timeout = 60_000 }) {
     child.on("error", fail);
     child.on("close", (code, signal) => {
       if (code === 0) return done(output);
-      const command = [program, ...args].join(" ");
-      fail(new Error(`${command} ended with ${code ?? signal}:\n${output.stdout}${output.stderr}`));
+      const command = [program, ...args].join(" ").slice(0, 200);
+      fail(new Error(`${command} ended with ${code ?? signal}:\n${(output.stdout + output.stderr).slice(-4000)}`));
     });
   });
 }

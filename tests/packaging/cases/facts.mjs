@@ -79,9 +79,9 @@ export default async function facts(suite, { installation }) {
     assert.deepEqual(links.filter((to) => !files.includes(to)), []);
   });
 
-  const bundle = async (contents) => {
-    const options = { bundle: true, format: "esm", minify: true, write: false, logLevel: "silent", platform: "node" };
-    const { outputFiles } = await build({ stdin: { contents, resolveDir: app }, ...options });
+  const bundle = async (contents, target) => {
+    const options = { bundle: true, format: "esm", platform: "node", minify: true, write: false, logLevel: "silent" };
+    const { outputFiles } = await build({ stdin: { contents, resolveDir: app }, ...options, ...target });
     return outputFiles[0].text;
   };
   const prints = async (script) => (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: app })).stdout;
@@ -98,5 +98,11 @@ export default async function facts(suite, { installation }) {
 
   await suite.test("an import of portway/early for its effect stays in a bundle", async () => {
     assert.match(await bundle('import "portway/early";'), /portway\.early/);
+  });
+
+  await suite.test("init rejects, and does not throw, in a classic script, which knows no address of its own", async () => {
+    const use = 'import init from "portway"; init().catch(({ name }) => console.log(name));';
+    const script = await bundle(use, { format: "iife", platform: "browser" });
+    assert.equal(await prints(script), "TypeError\n");
   });
 }

@@ -1,14 +1,15 @@
 // `portway/inline` and `initSync`, where nothing is read from disk by the package.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import init, { validateMessage } from "portway/inline";
-import * as portway from "portway";
+import initInline, { validateMessage } from "portway/inline";
+import init, * as portway from "portway";
 
-await init();
+await initInline();
 const report = validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 
 // The address of the wasm is part of what the package exports.
 portway.initSync(readFileSync(createRequire(import.meta.url).resolve("portway/portway_bg.wasm")));
-await portway.default();
+// It has been started, so this loads nothing.
+await init("file:///nowhere");
 const same = portway.validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 console.log(JSON.stringify([report.isValid, same.isValid]));
