@@ -4,8 +4,8 @@
 //! What a word cannot hold is asked for right after it.
 //!
 //! Ids cross as numbers, too. A safe integer is itself. Any other id of the peer (a string, a fraction) crosses as
-//! 2 to the power of 53 plus the place of the first element of the frame that has it: JavaScript keeps the id itself, and here it
-//! only matters whether two are the same.
+//! 2 to the power of 53 plus twice the place of the first element of the frame that has it: JavaScript keeps the id
+//! itself, and here it only matters whether two are the same.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;

@@ -50,15 +50,15 @@ const ELSEWHERE = 2 ** 53;
 
 /**
  * The id of a message as a number for wasm: a safe integer is itself; any other is told by the place of the first message
- * of its batch that has it, so that wasm can tell whether two are the same.
+ * of its batch that has it, so that wasm can tell whether two are the same. Up there, only every other integer is a number.
  */
 export function idNumber(id, batch) {
   if (Number.isSafeInteger(id)) return id;
-  return batch === undefined ? ELSEWHERE : ELSEWHERE + batch.findIndex((other) => other.id === id);
+  return batch === undefined ? ELSEWHERE : ELSEWHERE + 2 * batch.findIndex((other) => other.id === id);
 }
 
 /** The id that was told as such a number. */
 export function idOf(number, batch) {
   if (Number.isNaN(number)) return null;
-  return number >= ELSEWHERE ? batch[number - ELSEWHERE].id : number;
+  return number >= ELSEWHERE ? batch[(number - ELSEWHERE) / 2].id : number;
 }
