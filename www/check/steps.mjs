@@ -145,6 +145,7 @@ export const steps = [
     await p.button("Build").first().click();
     await p.until("the counter grows while it builds", async () => (await p.zenfsRequests()) > before + 10);
     await p.see(p.status.filter({ hasText: "Built" }));
+    assert.equal((await p.messages("_zenfs")).length, 0, "a message of ZenFS was taken for one of ours");
     assert.equal(await p.consoleEntries("warn").count(), 0);
   }],
 
