@@ -18,6 +18,7 @@ export class Raw {
   received = [];
   #port;
   #read = 0;
+  #asked = 0;
 
   constructor(port) {
     this.#port = port;
@@ -35,15 +36,15 @@ export class Raw {
     return this.received[this.#read++];
   }
 
-  /** All that came in before the answer to a request that is posted now. */
+  /** All that was not read yet and came in before the answer to a request that is posted now. */
   async before() {
-    const id = `before ${this.received.length}`;
+    const id = `before ${++this.#asked}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });
     const isAnswer = (message) => message?.id === id;
     await until(() => this.received.some(isAnswer), "the other end answers no more");
-    const all = this.received.splice(0);
-    this.#read = 0;
-    return all.filter((message) => !isAnswer(message));
+    const unread = this.received.slice(this.#read);
+    this.#read = this.received.length;
+    return unread.filter((message) => !isAnswer(message));
   }
 }
 

@@ -1,0 +1,214 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
+import { deferred, isOpen, rejection } from "./rig/outcomes.js";
+
+const settled = (outcomes) => outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
+
+describe("a batch of calls", () => {
+  it("goes out as one array", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCClient(transport).batch([
+      { method: "a", params: [1] },
+      { method: "b", notify: true },
+      { method: "c" },
+    ]);
+    assert.deepEqual(await raw.next(), [
+      { jsonrpc: "2.0", method: "a", params: [1], id: 1 },
+      { jsonrpc: "2.0", method: "b" },
+      { jsonrpc: "2.0", method: "c", id: 2 },
+    ]);
+  });
+
+  it("resolves to the outcome of each, in the order of the calls", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far)
+      .method("echo", async ([value]) => value)
+      .method("fail", () => {
+        throw new RPCError(5, "failed");
+      })
+      .onNotify("note", () => {});
+    const outcomes = await new JSONRPCClient(near).batch([
+      { method: "echo", params: ["first"] },
+      { method: "fail" },
+      { method: "note", notify: true },
+      { method: "missing" },
+      { method: "echo", params: ["last"] },
+    ]);
+    assert.deepEqual(settled(outcomes), ["first", "failed", undefined, "Method not found: missing", "last"]);
+    assert.instanceOf(outcomes[1].reason, RPCError);
+  });
+
+  it("accepts the answers one by one, in other batches, and in any order", async () => {
+    const { transport, raw } = rawChannel();
+    const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
+    raw.post([{ jsonrpc: "2.0", id: 3, result: "c" }, { jsonrpc: "2.0", id: 1, result: "a" }]);
+    raw.post({ jsonrpc: "2.0", id: 2, result: "b" });
+    assert.deepEqual(settled(await batch), ["a", "b", "c"]);
+  });
+
+  it("of nothing resolves at once, and sends nothing", async () => {
+    const transport = recorder();
+    assert.deepEqual(await new JSONRPCClient(transport).batch([]), []);
+    assert.equal(transport.sent.length, 0);
+  });
+
+  it("of notifications alone resolves at once, and is not answered", async () => {
+    const { near, far } = channel();
+    const seen = [];
+    new JSONRPCServer(far).onNotify("note", (params) => void seen.push(params)).method("ping", () => "pong");
+    const client = new JSONRPCClient(near);
+    const outcomes = await client.batch([{ method: "note", params: [1], notify: true }, { method: "note", params: [2], notify: true }]);
+    assert.deepEqual(settled(outcomes), [undefined, undefined]);
+    await client.request("ping");
+    assert.deepEqual(seen, [[1], [2]]);
+  });
+
+  it("fails each of its calls when the other side refuses batches", async () => {
+    const { transport, raw } = rawChannel();
+    const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }]);
+    await raw.next();
+    const error = { code: -32600, message: "Batch requests not supported", data: { reason: "batch-not-supported" } };
+    raw.post({ jsonrpc: "2.0", id: null, error });
+    const outcomes = await batch;
+    assert.deepEqual(settled(outcomes), [error.message, error.message]);
+    assert.deepEqual(outcomes[0].reason.data, error.data);
+  });
+
+  it("fails each of its calls by its time-out", async () => {
+    const client = new JSONRPCClient(recorder());
+    const outcomes = await client.batch([{ method: "a" }, { method: "b" }], { timeout: 10 });
+    assert.deepEqual(settled(outcomes), ["JSON-RPC timeout: a (id=1)", "JSON-RPC timeout: b (id=2)"]);
+    assert.equal(client.pending, 0);
+  });
+
+  it("fails each of its calls by its signal, and tells the other side of each", async () => {
+    const transport = recorder();
+    const controller = new AbortController();
+    const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }], { signal: controller.signal });
+    controller.abort(new Error("given up"));
+    assert.deepEqual(settled(await batch), ["given up", "given up"]);
+    assert.deepEqual(
+      transport.sent.slice(1).map(({ method, params, id }) => [method, params, id]),
+      [["$/cancelRequest", { id: 1 }, undefined], ["$/cancelRequest", { id: 2 }, undefined]],
+    );
+  });
+
+  it("is not sent if its signal is aborted already", async () => {
+    const transport = recorder();
+    const reason = new Error("too late");
+    const error = await rejection(new JSONRPCClient(transport).batch([{ method: "a" }], { signal: AbortSignal.abort(reason) }));
+    assert.deepEqual([error, transport.sent.length], [reason, 0]);
+  });
+
+  it("rejects as a whole, and sends nothing, if one of its calls is no call", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    assert.instanceOf(await rejection(client.batch([{ method: "a" }, { method: 5 }])), TypeError);
+    assert.instanceOf(await rejection(client.batch([{ method: "a", params: "text" }])), TypeError);
+    assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
+  });
+
+  it("sends the others if one of its calls cannot be cloned", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("echo", ([value]) => value);
+    const client = new JSONRPCClient(near);
+    const outcomes = await client.batch([
+      { method: "echo", params: [1] },
+      { method: "echo", params: [() => {}] },
+      { method: "echo", params: [3] },
+    ]);
+    assert.deepEqual([outcomes[0].value, outcomes[1].reason.name, outcomes[2].value], [1, "DataCloneError", 3]);
+    assert.equal(client.pending, 0);
+  });
+
+  it("is destroyed with the client", async () => {
+    const client = new JSONRPCClient(recorder());
+    const batch = client.batch([{ method: "a" }, { method: "b" }]);
+    client.destroy();
+    assert.deepEqual(settled(await batch), ["JSON-RPC client destroyed", "JSON-RPC client destroyed"]);
+    assert.equal((await rejection(client.batch([{ method: "a" }]))).message, "JSON-RPC client destroyed");
+  });
+
+  it("works over a transport that delivers at once", async () => {
+    const { near, far } = loopback();
+    new JSONRPCServer(far).method("echo", ([value]) => value);
+    const client = new JSONRPCClient(near);
+    const outcomes = await client.batch([1, 2, 3].map((value) => ({ method: "echo", params: [value] })));
+    assert.deepEqual(settled(outcomes), [1, 2, 3]);
+    assert.equal(client.pending, 0);
+  });
+});
+
+describe("a batch that comes in", () => {
+  it("is answered in one array, once the last of its requests has ended", async () => {
+    const { transport, raw } = rawChannel();
+    const slow = deferred();
+    new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
+    raw.post([
+      { jsonrpc: "2.0", method: "slow", id: "s" },
+      { jsonrpc: "2.0", method: "fast", id: "f" },
+    ]);
+    assert.deepEqual(await raw.before(), []);
+    slow.resolve("slow");
+    const reply = await raw.next();
+    assert.sameDeepMembers(reply, [{ jsonrpc: "2.0", result: "slow", id: "s" }, { jsonrpc: "2.0", result: "fast", id: "f" }]);
+  });
+
+  it("is not mixed up with another", async () => {
+    const { transport, raw } = rawChannel();
+    const waits = { a: deferred(), b: deferred() };
+    new JSONRPCServer(transport).method("wait", ([key]) => waits[key].promise);
+    for (const key of ["a", "b"]) {
+      raw.post([1, 2].map((n) => ({ jsonrpc: "2.0", method: "wait", params: [key], id: key + n })));
+    }
+    await raw.before();
+    waits.b.resolve("b");
+    assert.sameMembers((await raw.next()).map(({ id }) => id), ["b1", "b2"]);
+    waits.a.resolve("a");
+    assert.sameMembers((await raw.next()).map(({ id }) => id), ["a1", "a2"]);
+  });
+
+  it("runs its notifications and its requests", async () => {
+    const { transport, raw } = rawChannel();
+    const seen = [];
+    new JSONRPCServer(transport).onNotify("note", ([n]) => void seen.push(n)).method("ping", () => "pong");
+    raw.post([
+      { jsonrpc: "2.0", method: "note", params: [1] },
+      { jsonrpc: "2.0", method: "ping", id: 1 },
+      { jsonrpc: "2.0", method: "note", params: [2] },
+    ]);
+    assert.deepEqual(await raw.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
+    assert.deepEqual(seen, [1, 2]);
+  });
+
+  it("gives an error for a result that cannot be cloned, and the other results", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
+    raw.post([{ jsonrpc: "2.0", method: "bad", id: 1 }, { jsonrpc: "2.0", method: "good", id: 2 }]);
+    const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
+    assert.equal(replies[1].error.code, -32603);
+    assert.equal(replies[2].result, "good");
+  });
+
+  it("with an element that is not ours is left to others", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("a", () => "ran");
+    for (const batch of [[], [1], [null], [{ jsonrpc: "2.0", method: "a", id: 1 }, { type: "other" }], [[{ jsonrpc: "2.0", method: "a", id: 1 }]]]) {
+      raw.post(batch);
+    }
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("may hold requests and responses: both are taken", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    new JSONRPCServer(transport).method("ping", () => "pong");
+    const call = client.request("a");
+    await raw.next();
+    raw.post([{ jsonrpc: "2.0", id: 1, result: "answer" }, { jsonrpc: "2.0", method: "ping", id: 1 }]);
+    assert.equal(await call, "answer");
+    assert.deepEqual(await raw.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
+    assert.isFalse(await isOpen(call));
+  });
+});

@@ -1,0 +1,197 @@
+import { assert } from "chai";
+import { ErrorCode, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
+
+describe("the signal of a call", () => {
+  it("keeps the call from being sent if it is aborted already", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const reason = new Error("too late");
+    assert.equal(await rejection(client.request("a", undefined, { signal: AbortSignal.abort(reason) })), reason);
+    assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
+  });
+
+  it("rejects the call with its reason, at once, and tells the other side", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const controller = new AbortController();
+    const call = client.request("a", undefined, { signal: controller.signal });
+    const reason = new Error("given up");
+    controller.abort(reason);
+    assert.equal(client.pending, 0);
+    assert.equal(await rejection(call), reason);
+    assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+  });
+
+  it("rejects with an AbortError if no reason was given", async () => {
+    const controller = new AbortController();
+    const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: controller.signal });
+    controller.abort();
+    assert.equal((await rejection(call)).name, "AbortError");
+  });
+
+  it("can be one of a time-out", async () => {
+    const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: AbortSignal.timeout(5) });
+    assert.equal((await rejection(call)).name, "TimeoutError");
+  });
+
+  it("makes a late answer harmless", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const controller = new AbortController();
+    const call = client.request("a", undefined, { signal: controller.signal });
+    controller.abort(new Error("given up"));
+    await rejection(call);
+    raw.post({ jsonrpc: "2.0", id: 1, result: "late" });
+    const next = client.request("b");
+    raw.post({ jsonrpc: "2.0", id: 2, result: "own" });
+    assert.equal(await next, "own");
+  });
+
+  it("does nothing once the call has ended", async () => {
+    const { transport, raw } = rawChannel();
+    const controller = new AbortController();
+    const call = new JSONRPCClient(transport).request("a", undefined, { signal: controller.signal });
+    await raw.next();
+    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    await call;
+    controller.abort();
+    await pause(20);
+    assert.equal(raw.received.length, 1);
+  });
+
+  it("keeps no listener of a call that has ended, in whatever way", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let listeners = 0;
+    const count = (name, step) => {
+      const original = signal[name];
+      signal[name] = function (...args) {
+        listeners += step;
+        return original.apply(this, args);
+      };
+    };
+    count("addEventListener", 1);
+    count("removeEventListener", -1);
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const calls = [client.request("a", {}, { signal }), client.request("b", {}, { signal }), client.request("c", {}, { signal, timeout: 5 }), client.request("d", {}, { signal })];
+    assert.equal(listeners, 4);
+    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    raw.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });
+    await calls[0];
+    await rejection(calls[1]);
+    await rejection(calls[2]);
+    client.destroy();
+    await rejection(calls[3]);
+    assert.equal(listeners, 0);
+  });
+
+  it("can end several calls", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const controller = new AbortController();
+    const calls = Array.from({ length: 10 }, () => client.request("a", {}, { signal: controller.signal }));
+    controller.abort(new Error("all"));
+    const reasons = await Promise.all(calls.map(rejection));
+    assert.isTrue(reasons.every(({ message }) => message === "all"));
+    assert.deepEqual([client.pending, transport.sent.length], [0, 20]);
+  });
+});
+
+describe("a request that is cancelled", () => {
+  it("gets one response, -32800, if its handler gives up with the reason of the signal", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("work", (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    );
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    const { error, id } = await raw.next();
+    assert.deepEqual([error.code, id], [ErrorCode.RequestCancelled, 1]);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("gets -32800 if its handler gives up with any AbortError", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("work", async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw new DOMException("aborted", "AbortError");
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+  });
+
+  it("gets its result if its handler does not care", async () => {
+    const { transport, raw } = rawChannel();
+    const end = deferred();
+    new JSONRPCServer(transport).method("work", () => end.promise);
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await raw.before(), []);
+    end.resolve("done all the same");
+    assert.equal((await raw.next()).result, "done all the same");
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("is the one with just that id", async () => {
+    const { transport, raw } = rawChannel();
+    const signals = new Map();
+    new JSONRPCServer(transport).method("work", ([name], { signal }) => {
+      signals.set(name, signal);
+      return new Promise(() => {});
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", params: ["number"], id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "work", params: ["string"], id: "1" });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "1" } });
+    await raw.before();
+    assert.deepEqual([signals.get("number").aborted, signals.get("string").aborted], [false, true]);
+  });
+
+  for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
+    it(`is none for the params ${JSON.stringify(params)}, which are passed over`, async () => {
+      const { transport, raw } = rawChannel();
+      let signal;
+      new JSONRPCServer(transport).method("work", (_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      });
+      raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+      raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
+      assert.deepEqual(await raw.before(), []);
+      assert.isFalse(signal.aborted);
+    });
+  }
+
+  it("is aborted end to end, and its caller hears nothing more", async () => {
+    const { near, far } = channel();
+    let given;
+    new JSONRPCServer(far).method("work", (_, { signal }) => {
+      given = signal;
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const client = new JSONRPCClient(near);
+    const controller = new AbortController();
+    const call = client.request("work", undefined, { signal: controller.signal });
+    await until(() => given !== undefined);
+    controller.abort();
+    assert.equal((await rejection(call)).name, "AbortError");
+    await until(() => given.aborted);
+    assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
+  });
+
+  it("does not end others", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const controller = new AbortController();
+    const other = client.request("other");
+    const call = client.request("work", undefined, { signal: controller.signal });
+    controller.abort();
+    await rejection(call);
+    assert.isTrue(await isOpen(other));
+    raw.post({ jsonrpc: "2.0", id: 1, result: "other" });
+    assert.equal(await other, "other");
+  });
+});

@@ -1,0 +1,208 @@
+import { assert } from "chai";
+import { CallError, JSONRPCClient, RPCError } from "./rig/portway.js";
+import { rawChannel, recorder } from "./rig/ends.js";
+import { isOpen, rejection } from "./rig/outcomes.js";
+
+describe("a client", () => {
+  it("sends a request with the version, the method, the params and the id", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCClient(transport).request("fetch", { url: "/a" }).catch(() => {});
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "fetch", params: { url: "/a" }, id: 1 });
+  });
+
+  it("numbers its calls 1, 2, 3 and so on", () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    for (let i = 0; i < 100; i++) client.request("a").catch(() => {});
+    assert.deepEqual(
+      transport.sent.map(({ id }) => id),
+      Array.from({ length: 100 }, (_, i) => i + 1),
+    );
+  });
+
+  it("numbers its calls apart from those of another client on another transport", () => {
+    const [first, second] = [recorder(), recorder()];
+    new JSONRPCClient(first).request("a").catch(() => {});
+    new JSONRPCClient(second).request("a").catch(() => {});
+    assert.deepEqual([first.sent[0].id, second.sent[0].id], [1, 1]);
+  });
+
+  it("does not count notifications", () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    client.notify("a");
+    client.request("b").catch(() => {});
+    assert.equal(transport.sent[1].id, 1);
+  });
+
+  it("uses an id once, also after its call has ended", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    for (let id = 1; id <= 5; id++) {
+      const call = client.request("a");
+      assert.equal(transport.sent.at(-1).id, id);
+      transport.deliver({ jsonrpc: "2.0", id, result: id });
+      assert.equal(await call, id);
+    }
+  });
+
+  it("leaves out the params that are undefined or null", () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    for (const params of [undefined, null]) client.request("a", params).catch(() => {});
+    assert.deepEqual(transport.sent, [
+      { jsonrpc: "2.0", method: "a", id: 1 },
+      { jsonrpc: "2.0", method: "a", id: 2 },
+    ]);
+  });
+
+  it("sends params by position as an array", () => {
+    const transport = recorder();
+    new JSONRPCClient(transport).request("a", [1, "b"]).catch(() => {});
+    assert.deepEqual(transport.sent[0].params, [1, "b"]);
+  });
+
+  for (const params of [5, "text", true, 1n, Symbol("a"), () => {}]) {
+    it(`rejects a call whose params are a ${typeof params}, and sends nothing`, async () => {
+      const transport = recorder();
+      const client = new JSONRPCClient(transport);
+      assert.instanceOf(await rejection(client.request("a", params)), TypeError);
+      assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
+    });
+  }
+
+  for (const method of [undefined, null, 5, {}]) {
+    it(`rejects a call of the method ${JSON.stringify(method)}, and sends nothing`, async () => {
+      const transport = recorder();
+      assert.instanceOf(await rejection(new JSONRPCClient(transport).request(method)), TypeError);
+      assert.equal(transport.sent.length, 0);
+    });
+  }
+
+  it("sends a notification without the key id, and returns nothing", async () => {
+    const { transport, raw } = rawChannel();
+    assert.isUndefined(new JSONRPCClient(transport).notify("console", { level: "error" }));
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "console", params: { level: "error" } });
+  });
+
+  it("throws at a notification that cannot be sent", () => {
+    const { transport } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    assert.throws(() => client.notify("a", 5), TypeError);
+    assert.throws(() => client.notify("a", { f() {} }), DOMException);
+  });
+
+  it("resolves each call with the result of its own id, in whatever order they come", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const calls = ["a", "b", "c"].map((method) => client.request(method));
+    for (const id of [3, 1, 2]) raw.post({ jsonrpc: "2.0", id, result: `result ${id}` });
+    assert.deepEqual(await Promise.all(calls), ["result 1", "result 2", "result 3"]);
+  });
+
+  for (const result of [undefined, null, 0, false, "", NaN, [], {}]) {
+    it(`resolves with the result ${Object.is(result, NaN) ? "NaN" : JSON.stringify(result)}`, async () => {
+      const { transport, raw } = rawChannel();
+      const call = new JSONRPCClient(transport).request("a");
+      raw.post({ jsonrpc: "2.0", id: 1, result });
+      assert.deepEqual(await call, result);
+    });
+  }
+
+  it("rejects with an RPCError that has the code, the message and the data of the answer", async () => {
+    const { transport, raw } = rawChannel();
+    const call = new JSONRPCClient(transport).request("build");
+    raw.post({ jsonrpc: "2.0", id: 1, error: { code: -32001, message: "Build failed", data: [{ file: "a.ts" }] } });
+    const error = await rejection(call);
+    assert.instanceOf(error, RPCError);
+    assert.instanceOf(error, Error);
+    assert.deepEqual(
+      { ...error, name: error.name, message: error.message },
+      { code: -32001, data: [{ file: "a.ts" }], name: "RPCError", message: "Build failed" },
+    );
+  });
+
+  it("settles a call once: a second answer changes nothing", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a");
+    raw.post({ jsonrpc: "2.0", id: 1, result: "first" });
+    raw.post({ jsonrpc: "2.0", id: 1, result: "second" });
+    raw.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "third" } });
+    assert.equal(await call, "first");
+    const next = client.request("b");
+    raw.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
+    assert.equal(await next, "lives on");
+  });
+
+  for (const id of ["1", 1.5, 2, null, true, undefined, [1], { 1: 1 }, -1, 0, 2 ** 53, 2 ** 32 + 1]) {
+    it(`does not take the answer with the id ${JSON.stringify(id)} for that of call 1`, async () => {
+      const { transport, raw } = rawChannel();
+      const call = new JSONRPCClient(transport, { onError() {} }).request("a");
+      raw.post({ jsonrpc: "2.0", id, result: "wrong" });
+      raw.post({ jsonrpc: "2.0", id: 1, result: "right" });
+      assert.equal(await call, "right");
+    });
+  }
+
+  for (const message of [null, undefined, "hey", 42, [], {}, [null], { id: 1, result: 1 }, { jsonrpc: "1.0", id: 1, result: 1 }]) {
+    it(`passes over ${JSON.stringify(message)}, and waits on`, async () => {
+      const { transport, raw } = rawChannel();
+      const call = new JSONRPCClient(transport).request("a");
+      raw.post(message);
+      raw.post({ jsonrpc: "2.0", id: 1, result: "right" });
+      assert.equal(await call, "right");
+    });
+  }
+
+  it("hands an error with the id null to onError, and lets the calls wait", async () => {
+    const { transport, raw } = rawChannel();
+    const errors = [];
+    const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error) }).request("a");
+    raw.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+    assert.isTrue(await isOpen(call));
+    assert.deepEqual(
+      errors.map(({ code, message }) => ({ code, message })),
+      [{ code: -32700, message: "Parse error" }],
+    );
+  });
+
+  it("tells how many calls are pending", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    assert.equal(client.pending, 0);
+    const calls = [client.request("a"), client.request("b")];
+    assert.equal(client.pending, 2);
+    raw.post({ jsonrpc: "2.0", id: 2, result: 2 });
+    await calls[1];
+    assert.equal(client.pending, 1);
+    raw.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } });
+    await rejection(calls[0]);
+    assert.equal(client.pending, 0);
+  });
+
+  it("rejects a call that the transport cannot send, with what the transport threw, and forgets it", async () => {
+    const transport = recorder();
+    const problem = new Error("the wire is cut");
+    transport.send = () => {
+      throw problem;
+    };
+    const client = new JSONRPCClient(transport);
+    assert.equal(await rejection(client.request("a")), problem);
+    assert.equal(client.pending, 0);
+  });
+
+  it("takes only a transport", () => {
+    for (const wrong of [undefined, null, {}, { send() {} }, { onMessage() {} }, "port"]) {
+      assert.throws(() => new JSONRPCClient(wrong), TypeError, "transport");
+    }
+  });
+
+  it("has errors of its own that are told apart from those of the other side", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 10 });
+    const error = await rejection(client.request("slow"));
+    assert.instanceOf(error, CallError);
+    assert.notInstanceOf(error, RPCError);
+    assert.deepEqual({ ...error, name: error.name }, { name: "CallError", reason: "timeout", method: "slow", id: 1 });
+  });
+});

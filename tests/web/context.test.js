@@ -1,0 +1,214 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { deferred, pause, until } from "./rig/outcomes.js";
+
+/** The context of a request that is being worked on, and how to end it. */
+async function running() {
+  const { transport, raw } = rawChannel();
+  const end = deferred();
+  let context;
+  const server = new JSONRPCServer(transport).method("work", (_, given) => {
+    context = given;
+    return end.promise;
+  });
+  raw.post({ jsonrpc: "2.0", method: "work", id: "w" });
+  await until(() => context !== undefined);
+  return { server, raw, context, end };
+}
+
+describe("the context of a handler", () => {
+  it("names the method", async () => {
+    const { context } = await running();
+    assert.equal(context.method, "work");
+  });
+
+  it("tells the progress, by a notification with the id of the request", async () => {
+    const { context, raw } = await running();
+    context.progress({ percent: 50 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/progress", params: { token: "w", value: { percent: 50 } } });
+  });
+
+  it("tells no progress once the request has ended", async () => {
+    const { context, raw, end } = await running();
+    end.resolve();
+    await raw.next();
+    context.progress(100);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("can be taken apart", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("work", (_, { method, signal, progress, notify, transfer }) => {
+      progress(1);
+      notify("note");
+      transfer([]);
+      return [method, signal.aborted];
+    });
+    assert.deepEqual(await new JSONRPCClient(near).request("work"), ["work", false]);
+  });
+
+  it("sends notifications to the caller, before the result", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("build", (_, context) => {
+      context.notify("buildWarning", { text: "unused" });
+      return "built";
+    });
+    raw.post({ jsonrpc: "2.0", method: "build", id: 1 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "buildWarning", params: { text: "unused" } });
+    assert.equal((await raw.next()).result, "built");
+  });
+
+  it("transfers what is named of the result", async () => {
+    const { near, far } = channel();
+    let buffer;
+    new JSONRPCServer(far).method("read", (_, context) => {
+      buffer = new Uint8Array([1, 2, 3]).buffer;
+      context.transfer([buffer]);
+      return { buffer };
+    });
+    const result = await new JSONRPCClient(near).request("read");
+    assert.deepEqual([...new Uint8Array(result.buffer)], [1, 2, 3]);
+    assert.equal(buffer.byteLength, 0);
+  });
+
+  it("has a signal that is aborted when the caller gives up", async () => {
+    const { context, raw } = await running();
+    assert.isFalse(context.signal.aborted);
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    await until(() => context.signal.aborted);
+  });
+
+  it("has a signal that is aborted though nobody looked at it before", async () => {
+    const { context, raw } = await running();
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    await raw.before();
+    assert.isTrue(context.signal.aborted);
+  });
+
+  it("has a signal that is aborted when the server is destroyed", async () => {
+    const { context, server } = await running();
+    const { signal } = context;
+    server.destroy();
+    assert.isTrue(signal.aborted);
+  });
+
+  it("has a signal that stays as it is once the request has ended", async () => {
+    const { context, raw, end, server } = await running();
+    end.resolve();
+    await raw.next();
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    await raw.before();
+    server.destroy();
+    assert.isFalse(context.signal.aborted);
+  });
+
+  it("is there for notifications, too, where progress does nothing", async () => {
+    const { transport, raw } = rawChannel();
+    let context;
+    new JSONRPCServer(transport).onNotify("note", (_, given) => {
+      context = given;
+      context.progress(1);
+      context.notify("seen");
+    });
+    raw.post({ jsonrpc: "2.0", method: "note" });
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "seen" }]);
+    assert.deepEqual([context.method, context.signal.aborted], ["note", false]);
+  });
+});
+
+describe("the progress of a call", () => {
+  it("arrives at onProgress, in order, before the result", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("count", async (_, { progress }) => {
+      for (let n = 1; n <= 3; n++) {
+        progress(n);
+        await pause(1);
+      }
+      return "done";
+    });
+    const seen = [];
+    const result = await new JSONRPCClient(near).request("count", undefined, { onProgress: (n) => seen.push(n) });
+    assert.deepEqual([seen, result], [[1, 2, 3], "done"]);
+  });
+
+  it("arrives at its own call, though others run", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("work", ([name], { progress }) => {
+      progress(name);
+      return name;
+    });
+    const client = new JSONRPCClient(near);
+    const seen = { a: [], b: [] };
+    await Promise.all(["a", "b"].map((name) => client.request("work", [name], { onProgress: (value) => seen[name].push(value) })));
+    assert.deepEqual(seen, { a: ["a"], b: ["b"] });
+  });
+
+  it("can be a value that is cloned or transferred", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("work", (_, { progress }) => {
+      const bytes = new Uint8Array([7]);
+      progress(bytes, [bytes.buffer]);
+      return bytes.length;
+    });
+    const seen = [];
+    const left = await new JSONRPCClient(near).request("work", [], { onProgress: (value) => seen.push(value) });
+    assert.deepEqual([[...seen[0]], left], [[7], 0]);
+  });
+
+  it("is passed over after the call has ended, and where nobody asked for it", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const seen = [];
+    const call = client.request("a", undefined, { onProgress: (value) => seen.push(value) });
+    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    await call;
+    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "late" } });
+    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 99, value: "unknown" } });
+    raw.post({ jsonrpc: "2.0", method: "$/progress" });
+    const next = client.request("b");
+    raw.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
+    assert.equal(await next, "lives on");
+    assert.deepEqual(seen, []);
+  });
+
+  it("does not reach an older call with the same place", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const seen = [];
+    const first = client.request("a", undefined, { onProgress: (value) => seen.push(value) });
+    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    await first;
+    const second = client.request("b", undefined, { onProgress: (value) => seen.push(value) });
+    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "of the first" } });
+    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "of the second" } });
+    raw.post({ jsonrpc: "2.0", id: 2, result: 2 });
+    await second;
+    assert.deepEqual(seen, ["of the second"]);
+  });
+
+  it("does no harm if its handler throws: onError is told, and the call goes on", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("work", (_, { progress }) => (progress(1), "done"));
+    const errors = [];
+    const client = new JSONRPCClient(near, { onError: (error) => errors.push(error.message) });
+    const onProgress = () => {
+      throw new Error("oh no");
+    };
+    assert.equal(await client.request("work", undefined, { onProgress }), "done");
+    assert.deepEqual(errors, ["oh no"]);
+  });
+
+  it("works for a peer that calls and is called with the same id", async () => {
+    const { near, far } = channel();
+    const seen = [];
+    const work = (_, { progress }) => void progress("step");
+    const here = new JSONRPCPeer(near).method("work", work);
+    const there = new JSONRPCPeer(far).method("work", work);
+    await Promise.all([
+      here.request("work", [], { onProgress: () => seen.push("here") }),
+      there.request("work", [], { onProgress: () => seen.push("there") }),
+    ]);
+    assert.sameMembers(seen, ["here", "there"]);
+  });
+});

@@ -1,0 +1,175 @@
+import { assert } from "chai";
+import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError, kaiak, wiggum } from "./rig/portway.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** The error object that crosses when a handler throws this. */
+async function thrown(value) {
+  const { transport, raw } = rawChannel();
+  new JSONRPCServer(transport).method("fail", () => {
+    throw value;
+  });
+  raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+  const [reply, ...more] = await raw.before();
+  assert.deepEqual([Object.keys(reply).sort(), reply.id, more], [["error", "id", "jsonrpc"], 1, []]);
+  return reply.error;
+}
+
+const internal = { code: -32603, message: "Internal error" };
+
+describe("an error that a handler throws", () => {
+  it("crosses with code, message and data if it is an RPCError", async () => {
+    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", [1])), { code: -32001, message: "Build failed", data: [1] });
+  });
+
+  it("has no data on the wire if it has none", async () => {
+    assert.deepEqual(await thrown(new RPCError(5, "x")), { code: 5, message: "x" });
+  });
+
+  it("keeps data that is null", async () => {
+    assert.deepEqual(await thrown(new RPCError(5, "x", null)), { code: 5, message: "x", data: null });
+  });
+
+  it("is an internal error with its message if it is a plain Error", async () => {
+    assert.deepEqual(await thrown(new Error("disk full")), { code: -32603, message: "disk full" });
+  });
+
+  it("keeps an empty message", async () => {
+    assert.deepEqual(await thrown(new Error("")), { code: -32603, message: "" });
+  });
+
+  it("keeps the code of a plain Error if that is an integer", async () => {
+    assert.deepEqual(await thrown(Object.assign(new Error("x"), { code: -32004 })), { code: -32004, message: "x" });
+  });
+
+  it("keeps its data if it is a plain Error with data", async () => {
+    const error = Object.assign(new Error("x"), { code: 7, data: { a: 1 } });
+    assert.deepEqual(await thrown(error), { code: 7, message: "x", data: { a: 1 } });
+  });
+
+  it("is an internal error if its code is a string, which is kept in data", async () => {
+    const error = Object.assign(new Error("no such file"), { code: "ENOENT" });
+    assert.deepEqual(await thrown(error), { code: -32603, message: "no such file", data: { code: "ENOENT" } });
+  });
+
+  for (const code of [1.5, NaN, Infinity, true, null, {}, 5n]) {
+    it(`is an internal error if its code is ${typeof code === "bigint" ? "5n" : String(code)}`, async () => {
+      const { code: sent, message } = await thrown(Object.assign(new Error("x"), { code }));
+      assert.deepEqual([sent, message], [-32603, "x"]);
+    });
+  }
+
+  it("is an internal error if it is a DOMException, whatever number that has", async () => {
+    const { code, message } = await thrown(new DOMException("no luck", "DataCloneError"));
+    assert.deepEqual([code, message], [-32603, "no luck"]);
+  });
+
+  it("is an internal error if it is any other object with a code", async () => {
+    assert.equal((await thrown({ code: -32001, message: "x" })).code, -32603);
+  });
+
+  for (const value of [undefined, null]) {
+    it(`is an internal error if it is ${value}`, async () => {
+      assert.deepEqual(await thrown(value), internal);
+    });
+  }
+
+  for (const value of [0, "", false, "oh no", 42]) {
+    it(`is an internal error if it is ${JSON.stringify(value)}, which is kept in data`, async () => {
+      assert.deepEqual(await thrown(value), { ...internal, data: value });
+    });
+  }
+
+  for (const [name, value] of [
+    ["a symbol", Symbol("a")],
+    ["a function", () => {}],
+    ["a bigint", 1n],
+    ["an empty object", {}],
+    ["an array", []],
+    ["an object without prototype", Object.create(null)],
+    ["a frozen error", Object.freeze(new Error("x"))],
+    ["an object whose getters throw", { get message() { throw new Error("gotcha"); }, get code() { throw new Error("gotcha"); } }],
+    ["a proxy that throws at everything", new Proxy({}, { get() { throw new Error("gotcha"); }, getPrototypeOf() { throw new Error("gotcha"); } })],
+    ["an error with data that cannot be cloned", new RPCError(-32603, "x", () => {})],
+    ["an error whose data has a getter that throws", new RPCError(-32603, "x", { get a() { throw new Error("gotcha"); } })],
+    ["an error that is its own cause", (() => { const error = new Error("x"); error.cause = error; return error; })()],
+  ]) {
+    it(`is answered with -32603 if it is ${name}`, async () => {
+      assert.equal((await thrown(value)).code, -32603);
+    });
+  }
+
+  it("keeps code and message if its data cannot be cloned", async () => {
+    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", () => {})), { code: -32001, message: "Build failed" });
+  });
+
+  it("is the same if the promise of the handler rejects with it", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("fail", ([value]) => Promise.reject(value === "error" ? new RPCError(5, "x") : undefined));
+    raw.post({ jsonrpc: "2.0", method: "fail", params: ["error"], id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "fail", params: ["undefined"], id: 2 });
+    assert.deepEqual((await raw.next()).error, { code: 5, message: "x" });
+    assert.deepEqual((await raw.next()).error, internal);
+  });
+
+  it("never takes a stack across", async () => {
+    const crossed = JSON.stringify(await thrown(new Error("x")));
+    assert.notInclude(crossed, "errors.test.js");
+  });
+
+  it("arrives as an RPCError with the same code, message and data", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("fail", () => {
+      throw new RPCError(wiggum.GATE_FAILED, "Gate failed", { gate: "lint", findings: [1] });
+    });
+    const error = await rejection(new JSONRPCClient(near).request("fail"));
+    assert.instanceOf(error, RPCError);
+    assert.deepEqual([error.code, error.message, error.data], [-32002, "Gate failed", { gate: "lint", findings: [1] }]);
+  });
+
+  it("can be thrown on by a handler that has called on", async () => {
+    const first = channel();
+    const second = channel();
+    const back = new JSONRPCClient(first.near);
+    new JSONRPCServer(first.far).method("fail", () => {
+      throw new RPCError(-32003, "Permission denied", { who: "user" });
+    });
+    new JSONRPCServer(second.far).method("relay", () => back.request("fail"));
+    const error = await rejection(new JSONRPCClient(second.near).request("relay"));
+    assert.deepEqual([error.code, error.message, error.data], [-32003, "Permission denied", { who: "user" }]);
+  });
+
+  it("does not hinder the next request", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("fail", () => { throw null; }).method("work", () => "works");
+    raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 2 });
+    await raw.next();
+    assert.equal((await raw.next()).result, "works");
+  });
+});
+
+describe("an RPCError", () => {
+  it("is an Error with a name, a code, a message, data and a stack", () => {
+    const error = new RPCError(-32001, "Build failed", [1]);
+    assert.instanceOf(error, Error);
+    assert.deepEqual([error.name, error.code, error.message, error.data], ["RPCError", -32001, "Build failed", [1]]);
+    assert.equal(String(error), "RPCError: Build failed");
+    assert.isString(error.stack);
+  });
+});
+
+describe("the codes", () => {
+  it("have their numbers", () => {
+    assert.deepEqual({ ...ErrorCode }, {
+      ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, InvalidParams: -32602, InternalError: -32603,
+      RequestCancelled: -32800,
+    });
+    assert.deepEqual(Object.values(wiggum), [-32001, -32002, -32003, -32004, -32005, -32006, -32007, -32008]);
+    assert.deepEqual(Object.values(kaiak), Array.from({ length: 16 }, (_, i) => -32001 - i));
+  });
+
+  it("cannot be changed", () => {
+    for (const table of [ErrorCode, wiggum, kaiak]) assert.isTrue(Object.isFrozen(table));
+  });
+});

@@ -1,0 +1,281 @@
+import { assert } from "chai";
+import { ErrorCode, JSONRPCServer } from "./rig/portway.js";
+import { rawChannel } from "./rig/ends.js";
+import { deferred, until } from "./rig/outcomes.js";
+
+function serving(options) {
+  const { transport, raw } = rawChannel();
+  return { server: new JSONRPCServer(transport, options), raw };
+}
+
+describe("a server", () => {
+  it("answers with what the handler returns, under the id of the request", async () => {
+    const { server, raw } = serving();
+    server.method("add", ([a, b]) => a + b);
+    raw.post({ jsonrpc: "2.0", method: "add", params: [1, 2], id: 7 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 3, id: 7 });
+  });
+
+  it("answers with what the promise of the handler resolves to", async () => {
+    const { server, raw } = serving();
+    server.method("slow", async () => "done");
+    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: 1 });
+  });
+
+  it("waits for any object with a function then", async () => {
+    const { server, raw } = serving();
+    server.method("thenable", () => ({ then: (resolve) => resolve("done") }));
+    raw.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: 1 });
+  });
+
+  it("answers once, also if a thenable settles twice", async () => {
+    const { server, raw } = serving();
+    server.method("thenable", () => ({
+      then(resolve, reject) {
+        resolve(1);
+        resolve(2);
+        reject(new Error("3"));
+      },
+    }));
+    raw.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
+  });
+
+  for (const [name, handler] of [
+    ["returns nothing", () => {}],
+    ["returns undefined", () => undefined],
+    ["resolves to nothing", async () => {}],
+    ["returns null", () => null],
+  ]) {
+    it(`answers with the result null when the handler ${name}`, async () => {
+      const { server, raw } = serving();
+      server.method("nothing", handler);
+      raw.post({ jsonrpc: "2.0", method: "nothing", id: 1 });
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: null, id: 1 });
+    });
+  }
+
+  for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(10_000), null]) {
+    const shown = JSON.stringify(id).slice(0, 40);
+    it(`answers the request with the id ${shown} under just that id`, async () => {
+      const { server, raw } = serving();
+      server.method("a", () => "result");
+      raw.post({ jsonrpc: "2.0", method: "a", id });
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "result", id });
+    });
+  }
+
+  for (const [name, id] of [
+    ["undefined", undefined],
+    ["true", true],
+    ["an array", []],
+    ["an object", {}],
+    ["a Date", new Date(0)],
+    ["a bigint", 1n],
+    ["NaN", NaN],
+    ["Infinity", Infinity],
+  ]) {
+    it(`answers a request whose id is ${name} with an error under the id null`, async () => {
+      const { server, raw } = serving();
+      let ran = false;
+      server.method("a", () => (ran = true));
+      raw.post({ jsonrpc: "2.0", method: "a", id });
+      const error = { code: -32600, message: "Invalid Request", data: { reason: "invalid-id-type" } };
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error, id: null });
+      assert.isFalse(ran);
+    });
+  }
+
+  it("tells ids that differ in type apart", async () => {
+    const { server, raw } = serving();
+    const results = { 1: deferred(), "1.5": deferred() };
+    server.method("wait", ([key]) => results[key].promise);
+    raw.post({ jsonrpc: "2.0", method: "wait", params: ["1"], id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "wait", params: ["1.5"], id: "1" });
+    await raw.before();
+    results["1.5"].resolve("of the string");
+    results[1].resolve("of the number");
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "of the string", id: "1" });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "of the number", id: 1 });
+  });
+
+  it("hands over the params as they came, and undefined where there are none or they are null", async () => {
+    const { server, raw } = serving();
+    const seen = [];
+    server.method("see", (params) => void seen.push(params));
+    for (const more of [{ params: [1] }, { params: { a: 1 } }, {}, { params: null }, { params: undefined }]) {
+      raw.post({ jsonrpc: "2.0", method: "see", ...more, id: 1 });
+    }
+    await raw.before();
+    assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
+  });
+
+  it("refuses params that are null when it is told to", async () => {
+    const { server, raw } = serving({ paramsNull: "invalid" });
+    server.method("a", () => "ran");
+    raw.post({ jsonrpc: "2.0", method: "a", params: null, id: 1 });
+    const { error, id } = await raw.next();
+    assert.deepEqual([error.code, id], [ErrorCode.InvalidRequest, 1]);
+  });
+
+  for (const params of ["text", 5, true, 1n]) {
+    it(`refuses params that are a ${typeof params} before any handler runs`, async () => {
+      const { server, raw } = serving();
+      let ran = false;
+      server.method("a", () => (ran = true));
+      raw.post({ jsonrpc: "2.0", method: "a", params, id: "x" });
+      const { error, id } = await raw.next();
+      assert.deepEqual([error.code, id, ran], [ErrorCode.InvalidRequest, "x", false]);
+    });
+  }
+
+  for (const name of ["missing", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "then", ""]) {
+    it(`answers that there is no method "${name}"`, async () => {
+      const { raw } = serving();
+      raw.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
+      const error = { code: -32601, message: `Method not found: ${name}` };
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error, id: 1 });
+    });
+  }
+
+  it("serves names that every object has, once they are registered", async () => {
+    const { server, raw } = serving();
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      server.method(name, () => `my ${name}`);
+      raw.post({ jsonrpc: "2.0", method: name, id: name });
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: `my ${name}`, id: name });
+    }
+  });
+
+  it("tells names apart that differ in case", async () => {
+    const { server, raw } = serving();
+    server.method("build", () => 1);
+    raw.post({ jsonrpc: "2.0", method: "Build", id: 1 });
+    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+  });
+
+  it("refuses to register names that begin with rpc. and answers that they are not there", async () => {
+    const { server, raw } = serving();
+    assert.throws(() => server.method("rpc.foo", () => {}), TypeError, "rpc.");
+    assert.throws(() => server.onNotify("rpc.foo", () => {}), TypeError, "rpc.");
+    raw.post({ jsonrpc: "2.0", method: "rpc.foo", id: 1 });
+    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+  });
+
+  it("refuses a handler that is no function, and a name that is no string", () => {
+    const { server } = serving();
+    assert.throws(() => server.method("a"), TypeError);
+    assert.throws(() => server.onNotify("a", {}), TypeError);
+    assert.throws(() => server.method(5, () => {}), TypeError);
+  });
+
+  it("takes the newest handler of a name", async () => {
+    const { server, raw } = serving();
+    server.method("a", () => "old").method("a", () => "new");
+    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await raw.next()).result, "new");
+  });
+
+  it("works on requests at the same time, and answers in the order in which they end", async () => {
+    const { server, raw } = serving();
+    const slow = deferred();
+    server.method("slow", () => slow.promise).method("fast", () => "fast");
+    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "fast", id: 2 });
+    assert.equal((await raw.next()).id, 2);
+    slow.resolve("slow");
+    assert.equal((await raw.next()).id, 1);
+  });
+
+  it("says nothing to what looks like a response, even with an id that is no id", async () => {
+    const { raw } = serving();
+    for (const message of [
+      { jsonrpc: "2.0", id: 9 },
+      { jsonrpc: "2.0", id: 9, result: 1 },
+      { jsonrpc: "2.0", id: {}, result: 1 },
+      { jsonrpc: "2.0", id: 9, error: { code: 1, message: "x" } },
+      { jsonrpc: "2.0", error: "x" },
+    ]) {
+      raw.post(message);
+    }
+    assert.deepEqual(await raw.before(), []);
+  });
+});
+
+describe("the notifications of a server", () => {
+  it("run their handler, and are not answered", async () => {
+    const { server, raw } = serving();
+    const seen = [];
+    server.onNotify("progress", (params) => {
+      seen.push(params);
+      return "ignored";
+    });
+    raw.post({ jsonrpc: "2.0", method: "progress", params: { done: 1 } });
+    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(seen, [{ done: 1 }]);
+  });
+
+  it("are not answered if nobody knows them, or their params are no params", async () => {
+    const { server, raw } = serving();
+    server.method("known", () => "ran");
+    raw.post({ jsonrpc: "2.0", method: "unknown" });
+    raw.post({ jsonrpc: "2.0", method: "rpc.foo" });
+    raw.post({ jsonrpc: "2.0", method: "known" });
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("run a handler that is registered with method() alone, and are not answered", async () => {
+    const { server, raw } = serving();
+    let ran = 0;
+    server.method("refresh", () => ++ran);
+    raw.post({ jsonrpc: "2.0", method: "refresh" });
+    assert.deepEqual(await raw.before(), []);
+    assert.equal(ran, 1);
+  });
+
+  it("prefer the handler of onNotify(), requests that of method()", async () => {
+    const { server, raw } = serving();
+    const seen = [];
+    server.method("a", () => "request").onNotify("a", () => void seen.push("notification"));
+    raw.post({ jsonrpc: "2.0", method: "a" });
+    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await raw.next()).result, "request");
+    assert.deepEqual(seen, ["notification"]);
+  });
+
+  it("are no methods: a request for a name of onNotify() alone is not found", async () => {
+    const { server, raw } = serving();
+    let ran = false;
+    server.onNotify("progress", () => (ran = true));
+    raw.post({ jsonrpc: "2.0", method: "progress", id: 1 });
+    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+    assert.isFalse(ran);
+  });
+
+  for (const [name, handler] of [
+    ["throws", () => { throw new Error("oh no"); }],
+    ["rejects", async () => { throw new Error("oh no"); }],
+  ]) {
+    it(`tell onError once when their handler ${name}, and nobody else`, async () => {
+      const errors = [];
+      const { server, raw } = serving({ onError: (error) => errors.push(error.message) });
+      server.onNotify("a", handler).method("b", handler);
+      raw.post({ jsonrpc: "2.0", method: "a" });
+      raw.post({ jsonrpc: "2.0", method: "b" });
+      assert.deepEqual(await raw.before(), []);
+      await until(() => errors.length === 2);
+      assert.deepEqual(errors, ["oh no", "oh no"]);
+    });
+  }
+
+  it("keep their order", async () => {
+    const { server, raw } = serving();
+    const seen = [];
+    server.onNotify("count", ([n]) => void seen.push(n));
+    for (let n = 0; n < 1000; n++) raw.post({ jsonrpc: "2.0", method: "count", params: [n] });
+    await raw.before();
+    assert.deepEqual(seen, Array.from({ length: 1000 }, (_, n) => n));
+  });
+});
