@@ -16,6 +16,12 @@ export default async function vite(suite, { installation, browser }) {
     const app = await installation.app("bundled", "vite-server");
     await withVite({ root: app }, (url) => assertWorks(browser, url));
   });
+
+  // Versions before 8 lose the wasm when they bundle the package in advance; this is the line that they need.
+  await suite.test("a Vite development server works with the package excluded from its bundling", async () => {
+    const app = await installation.app("bundled", "vite-excluded");
+    await withVite({ root: app, optimizeDeps: { exclude: ["portway"] } }, (url) => assertWorks(browser, url));
+  });
 }
 
 async function withVite(options, visit) {

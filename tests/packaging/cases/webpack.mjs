@@ -1,6 +1,6 @@
 // webpack 5 with its defaults: no loader, no experiment, no configuration file.
 
-import { copyFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
 import { assertWorks } from "./bundled-app.mjs";

@@ -1,0 +1,32 @@
+// `wasm-pack build --target web` at the root, which is what a Rust person would try first: no bundling, no finishing.
+
+import assert from "node:assert/strict";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { visit } from "../browser.mjs";
+import { withSite } from "../site.mjs";
+import { root, run, runTool } from "../tool.mjs";
+
+export default async function wasmPack(suite, { installation, browser }) {
+  const app = join(installation.folder, "generated");
+  await cp(join(root, "tests/packaging/apps/generated"), app, { recursive: true });
+
+  const built = await suite.test("plain wasm-pack builds the crate", async () => {
+    // xtask knows where the toolchain is.
+    const command = 'eval "$(cargo xtask env)" && exec wasm-pack build --target web --out-dir "$0"';
+    await run("sh", ["-c", command, join(app, "pkg")], { cwd: root, timeout: 500_000 });
+    return true;
+  });
+  if (!built) return;
+
+  await suite.test("what plain wasm-pack builds makes calls between a page and its worker", () =>
+    withSite(app, async (url) => {
+      const outcome = { greeting: "worker greets page", refusal: -32001 };
+      assert.deepEqual(await visit(browser, url), { outcome, faults: [] });
+    }));
+
+  await suite.test("the declarations that plain wasm-pack writes compile", async () => {
+    const options = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom,esnext.disposable"];
+    await runTool("typescript", [...options, "--types", "", "use.ts"], { cwd: app }, "tsc");
+  });
+}
