@@ -1,17 +1,15 @@
 // Runs the programs that a user of the package would run. Those that come from npm are the ones of this repository.
 
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
-const requireFromRoot = createRequire(join(root, "package.json"));
 
 /** Runs a program to its end; resolves to what it printed, and rejects with that when it fails. */
-export function run(program, args, { cwd, env, timeout = 60_000 }) {
+export function run(program, args, { cwd, timeout = 60_000 }) {
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { cwd, env: env ?? process.env, timeout, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, { cwd, timeout, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
     child.stdout.on("data", (chunk) => (output.stdout += chunk));
     child.stderr.on("data", (chunk) => (output.stderr += chunk));
@@ -24,10 +22,7 @@ export function run(program, args, { cwd, env, timeout = 60_000 }) {
   });
 }
 
-/** Runs the program `name` of the npm package `from`, which is installed for this repository. */
-export function runTool(from, args, options, name = from) {
-  const manifest = requireFromRoot.resolve(`${from}/package.json`);
-  const { bin } = requireFromRoot(manifest);
-  const file = typeof bin === "string" ? bin : bin[name];
-  return run(process.execPath, [join(dirname(manifest), file), ...args], options);
+/** Runs a program of an npm package that is installed for this repository. */
+export function runTool(name, args, options) {
+  return run(join(root, "node_modules/.bin", name), args, options);
 }

@@ -5,7 +5,7 @@ import { copyFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
-import { assertWorks, withInlineEntry } from "./bundled-app.mjs";
+import { assertWorks, withInlineEntry } from "../bundled-app.mjs";
 
 const html = '<!doctype html><title>Portway</title><script type="module" src="index.js"></script>';
 const bundle = ["src/index.js", "src/worker.js", "--bundle", "--minify", "--format=esm", "--outdir=dist"];

@@ -5,7 +5,7 @@ import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rollup } from "rollup";
 import { withSite } from "../site.mjs";
-import { assertWorks, withInlineEntry } from "./bundled-app.mjs";
+import { assertWorks, withInlineEntry } from "../bundled-app.mjs";
 
 const html = '<!doctype html><title>Portway</title><script type="module" src="index.js"></script>';
 

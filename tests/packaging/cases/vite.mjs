@@ -3,7 +3,7 @@
 import { createServer } from "vite";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
-import { assertWorks } from "./bundled-app.mjs";
+import { assertWorks } from "../bundled-app.mjs";
 
 export default async function vite(suite, { installation, browser }) {
   await suite.test("a Vite build works without configuration", async () => {

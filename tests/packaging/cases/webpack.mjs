@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
-import { assertWorks } from "./bundled-app.mjs";
+import { assertWorks } from "../bundled-app.mjs";
 
 const html = '<!doctype html><title>Portway</title><script defer src="main.js"></script>';
 
@@ -11,7 +11,7 @@ export default async function webpack(suite, { installation, browser }) {
   for (const mode of ["production", "development"]) {
     await suite.test(`a webpack ${mode} build works without configuration`, async () => {
       const app = await installation.app("bundled", `webpack-${mode}`);
-      await runTool("webpack-cli", ["build", "--mode", mode], { cwd: app }, "webpack-cli");
+      await runTool("webpack", ["build", "--mode", mode], { cwd: app });
       await writeFile(`${app}/dist/index.html`, html);
       await withSite(`${app}/dist`, (url) => assertWorks(browser, url));
     });

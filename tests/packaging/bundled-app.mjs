@@ -1,7 +1,7 @@
 // What each bundler has to make of apps/bundled: the same calls, and nothing on the console.
 
 import assert from "node:assert/strict";
-import { visit } from "../browser.mjs";
+import { visit } from "./browser.mjs";
 
 const expected = {
   sum: 6,
