@@ -1,0 +1,48 @@
+// What a page would ship of each library: bundles by esbuild, all with the same settings.
+
+import { build } from "esbuild";
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { outcome } from "./probes/channel.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+export const pkg = resolve(here, "../../pkg");
+
+/** Portway comes from where it was built, and in a page it is not the module for Node. */
+function fromPackage(module) {
+  return {
+    name: "portway",
+    setup({ onResolve }) {
+      onResolve({ filter: /^portway\/early$/ }, () => ({ path: join(pkg, "early.js"), sideEffects: true }));
+      onResolve({ filter: /^portway$|\/pkg\/node\.js$/ }, () => ({ path: join(pkg, module) }));
+    },
+  };
+}
+
+/** The code of a page or worker, from its source. */
+export async function bundle(contents, module = "inline.js") {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    plugins: [fromPackage(module)],
+  });
+  return outputFiles[0].contents;
+}
+
+/** What the typical import costs, with its wasm if there is one: bytes after gzip, told in KiB. */
+export async function size({ typicalImport, wasm }) {
+  const parts = [await bundle(typicalImport, "portway.js")];
+  if (wasm) parts.push(readFileSync(join(pkg, wasm)));
+  const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0);
+  // Coarse, so that not every changed line shows.
+  const kib = bytes / 1024;
+  const says = `${kib.toFixed(kib < 10 ? 1 : 0)} KiB`;
+  return outcome(says, says);
+}

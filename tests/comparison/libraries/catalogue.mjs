@@ -1,0 +1,34 @@
+// What is compared, in the order of the columns. `module` is the file beside this one, and the name in node_modules.
+//
+// `typicalImport` is what a page and its worker need to call each other.
+
+export const catalogue = [
+  {
+    module: "portway",
+    title: "Portway",
+    typicalImport: `export { default, JSONRPCPeer, workerTransport } from "portway";`,
+    wasm: "portway_bg.wasm",
+    firstImportOfWorker: "portway/early",
+  },
+  {
+    module: "comlink",
+    title: "Comlink",
+    typicalImport: `export { wrap, expose } from "comlink";`,
+  },
+  {
+    module: "penpal",
+    title: "Penpal",
+    typicalImport: `export { connect, WorkerMessenger } from "penpal";`,
+  },
+  {
+    module: "vscode-jsonrpc",
+    title: "vscode-jsonrpc",
+    typicalImport: `export { createMessageConnection, BrowserMessageReader, BrowserMessageWriter }
+      from "vscode-jsonrpc/browser";`,
+  },
+  {
+    module: "json-rpc-2.0",
+    title: "json-rpc-2.0",
+    typicalImport: `export { JSONRPCServerAndClient, JSONRPCServer, JSONRPCClient } from "json-rpc-2.0";`,
+  },
+];

@@ -1,0 +1,32 @@
+// Comlink, as the probes use it: `wrap` and `expose` with their defaults. What it has no call for is not there.
+
+import * as Comlink from "comlink";
+
+/** It has no class of errors; the properties are set as on any error of an application. */
+export function failure(code, message, data) {
+  return Object.assign(new Error(message), { code, data });
+}
+
+export function serve(endpoint, methods) {
+  const exposed = {};
+  for (const [method, handler] of Object.entries(methods)) {
+    exposed[method] = (params, progress) => handler(params, { progress, transfer: Comlink.transfer });
+  }
+  Comlink.expose(exposed, endpoint);
+}
+
+export async function call(endpoint) {
+  const remote = Comlink.wrap(endpoint);
+  return {
+    call: (method, params) => remote[method](params),
+    callForProgress: (method, params, onProgress) => remote[method](params, Comlink.proxy(onProgress)),
+    callWithTransfer: (method, params, transfer) => remote[method](Comlink.transfer(params, transfer)),
+    notify: (method, params) => remote[method](params),
+    close: () => remote[Comlink.releaseProxy](),
+  };
+}
+
+export async function both(endpoint, methods) {
+  serve(endpoint, methods);
+  return call(endpoint);
+}

@@ -1,0 +1,63 @@
+// Portway, as the probes use it. The README of the package is the guide, defaults are kept.
+
+import init, {
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  RPCError,
+  portTransport,
+  selfTransport,
+  workerTransport,
+} from "../../../pkg/node.js";
+
+await init();
+
+const transports = { port: portTransport, worker: workerTransport, self: selfTransport };
+
+export const errorClass = RPCError;
+
+export function failure(code, message, data) {
+  return new RPCError(code, message, data);
+}
+
+export function serve(endpoint, methods, kind = "port") {
+  register(new JSONRPCServer(transports[kind](endpoint)), methods);
+}
+
+export async function call(endpoint, kind = "port") {
+  return caller(new JSONRPCClient(transports[kind](endpoint)));
+}
+
+export async function both(endpoint, methods) {
+  const peer = new JSONRPCPeer(portTransport(endpoint));
+  register(peer, methods);
+  return caller(peer);
+}
+
+function register(server, methods) {
+  for (const [method, handler] of Object.entries(methods)) {
+    server.method(method, (params, context) =>
+      handler(params, {
+        onCancel: (told) => context.signal.addEventListener("abort", told),
+        progress: context.progress,
+        transfer(value, list) {
+          context.transfer(list);
+          return value;
+        },
+      }),
+    );
+  }
+}
+
+function caller(client) {
+  return {
+    call: (method, params, options) => client.request(method, params, options),
+    callWithTimeout: (method, params, timeout) => client.request(method, params, { timeout }),
+    callForProgress: (method, params, onProgress) => client.request(method, params, { onProgress }),
+    callAndCancel: (method, params, signal) => client.request(method, params, { signal }),
+    callWithTransfer: (method, params, transfer) => client.request(method, params, { transfer }),
+    notify: (method, params) => client.notify(method, params),
+    batch: async (calls) => (await client.batch(calls)).map(({ value }) => value),
+    close: () => client.destroy(),
+  };
+}

@@ -1,0 +1,62 @@
+// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. What it has no call for
+// is not there.
+
+import {
+  BrowserMessageReader,
+  BrowserMessageWriter,
+  CancellationTokenSource,
+  ProgressType,
+  ResponseError,
+  createMessageConnection,
+} from "vscode-jsonrpc/browser";
+
+const progressType = new ProgressType();
+
+export const errorClass = ResponseError;
+
+export function failure(code, message, data) {
+  return new ResponseError(code, message, data);
+}
+
+export function serve(endpoint, methods) {
+  start(endpoint, methods);
+}
+
+export async function call(endpoint) {
+  return both(endpoint, {});
+}
+
+export async function both(endpoint, methods) {
+  const connection = start(endpoint, methods);
+  let lastToken = 0;
+  return {
+    call: (method, params) => connection.sendRequest(method, params),
+    callForProgress(method, params, onProgress) {
+      const token = ++lastToken;
+      connection.onProgress(progressType, token, onProgress);
+      return connection.sendRequest(method, { ...params, token });
+    },
+    callAndCancel(method, params, signal) {
+      const source = new CancellationTokenSource();
+      signal.addEventListener("abort", () => source.cancel());
+      return connection.sendRequest(method, params, source.token);
+    },
+    notify: (method, params) => connection.sendNotification(method, params),
+    close: () => connection.dispose(),
+  };
+}
+
+function start(endpoint, methods) {
+  const connection = createMessageConnection(new BrowserMessageReader(endpoint), new BrowserMessageWriter(endpoint));
+  for (const [method, handler] of Object.entries(methods)) {
+    connection.onRequest(method, (params, token) =>
+      handler(params, {
+        onCancel: (told) => token.onCancellationRequested(told),
+        progress: (value) => connection.sendProgress(progressType, params.token, value),
+      }),
+    );
+    connection.onNotification(method, (params) => handler(params, {}));
+  }
+  connection.listen();
+  return connection;
+}

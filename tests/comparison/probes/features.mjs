@@ -1,0 +1,97 @@
+// What a call can carry, and what one can do while it runs.
+
+import { NOTHING, connected, ending, outcome, pause, told } from "./channel.mjs";
+
+export const features = [
+  {
+    id: "errors",
+    text: "A handler's error arrives with code, message and data, as a class of the library",
+    async probe(library) {
+      const { call } = await connected(library, {
+        build() {
+          throw library.failure(-32001, "no such file", { line: 3 });
+        },
+      });
+      const { error } = await ending(call("build", {}));
+      const has = {
+        code: error?.code === -32001,
+        message: error?.message === "no such file",
+        data: error?.data?.line === 3,
+        class: library.errorClass !== undefined && error instanceof library.errorClass,
+      };
+      const arrived = Object.keys(has).filter((part) => has[part]);
+      const says = arrived.length === 4 ? "yes" : arrived.length === 0 ? "no" : `${arrived.join(", ")} only`;
+      return outcome(says, `arrived: ${arrived.join(", ")}`);
+    },
+  },
+  {
+    id: "cancel",
+    text: "Cancelling ends the call at once and tells the handler",
+    async probe(library) {
+      let heard = false;
+      const { call, callAndCancel } = await connected(library, {
+        async build(_, { onCancel }) {
+          onCancel?.(() => (heard = true));
+          await pause(1500);
+        },
+        echo: () => 1,
+      });
+      await call("echo", {});
+      if (callAndCancel === undefined) return NOTHING;
+      const controller = new AbortController();
+      const running = callAndCancel("build", {}, controller.signal);
+      await pause(50);
+      controller.abort();
+      const end = await ending(running, 300);
+      await pause(100);
+      const ended = end.state === "rejected";
+      return outcome(ended && heard ? "yes" : ended || heard ? "partly" : "no", `the call: ${told(end)}, handler told: ${heard}`);
+    },
+  },
+  {
+    id: "progress",
+    text: "Progress of a call",
+    async probe(library) {
+      const { callForProgress } = await connected(library, {
+        async build(_, { progress }) {
+          await progress(1);
+          await progress(2);
+          return "done";
+        },
+      });
+      if (callForProgress === undefined) return NOTHING;
+      const values = [];
+      const end = await ending(callForProgress("build", {}, (value) => void values.push(value)));
+      return outcome(values.join() === "1,2" && end.value === "done" ? "yes" : "no", `${values.join()}; ${end.state}`);
+    },
+  },
+  {
+    id: "transfer",
+    text: "Transfers an `ArrayBuffer` in params and in results",
+    async probe(library) {
+      const back = new ArrayBuffer(8);
+      const { call, callWithTransfer } = await connected(library, {
+        take: ({ buffer }) => buffer.byteLength,
+        give: (_, { transfer }) => transfer?.({ buffer: back }, [back]) ?? { buffer: back },
+      });
+      const buffer = new ArrayBuffer(8);
+      const taken = callWithTransfer && (await ending(callWithTransfer("take", { buffer }, [buffer])));
+      const given = await ending(call("give", {}));
+      const params = taken?.value === 8 && buffer.byteLength === 0;
+      const results = given.value?.buffer.byteLength === 8 && back.byteLength === 0;
+      const says = params && results ? "yes" : params ? "params only" : results ? "results only" : "no";
+      return outcome(says, `params: ${params}, results: ${results}`);
+    },
+  },
+  {
+    id: "values",
+    text: "`Map`, `Date` and `Uint8Array` arrive as what they are",
+    async probe(library) {
+      const { call } = await connected(library, { echo: ({ value }) => ({ value }) });
+      const value = { map: new Map([["a", 1]]), date: new Date(0), bytes: new Uint8Array([1, 2]) };
+      const { map, date, bytes } = (await ending(call("echo", { value }))).value?.value ?? {};
+      const whole = map?.get?.("a") === 1 && date?.getTime?.() === 0 && bytes instanceof Uint8Array && bytes[1] === 2;
+      return outcome(whole ? "yes" : "no", whole ? "whole" : "changed");
+    },
+  },
+];

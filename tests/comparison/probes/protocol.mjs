@@ -1,0 +1,143 @@
+// What crosses the channel, and who else may be on it.
+
+import init, { validateMessage } from "../../../pkg/node.js";
+import { NOTHING, connected, ending, outcome, pause, tap } from "./channel.mjs";
+
+const echo = { echo: ({ text }) => text };
+
+/** Messages of others that a channel in a page may carry. */
+const FOREIGN = [
+  "webpackHotUpdate",
+  42,
+  null,
+  [1, 2, 3],
+  { type: "ping" },
+  { source: "react-devtools-bridge", payload: { event: "init" } },
+  { _zenfs: true, id: "1", method: "stat", args: ["/"] },
+  new Uint8Array(4),
+];
+
+export const protocol = [
+  {
+    id: "wire",
+    text: "Messages are JSON-RPC 2.0",
+    async probe(library) {
+      const { call, notify, seen } = await connected(library, {
+        ...echo,
+        fail() {
+          throw library.failure(-32001, "no", { line: 3 });
+        },
+      });
+      await ending(call("echo", { text: "hi" }));
+      await ending(call("fail", {}));
+      notify("echo", { text: "hi" });
+      await pause(50);
+      await init();
+      const valid = seen.filter((message) => validateMessage(message).isValid).length;
+      return outcome(valid === seen.length ? "yes" : "no", `${valid} of ${seen.length} messages are valid`);
+    },
+  },
+  {
+    id: "plain-peer",
+    text: "Works with a hand-written JSON-RPC 2.0 peer",
+    async probe(library) {
+      const asServer = new MessageChannel();
+      asServer.port2.onmessage = ({ data: { id, method, params } = {} }) => {
+        if (method === "echo") asServer.port2.postMessage({ jsonrpc: "2.0", id, result: params.text });
+      };
+      const client = library.call(asServer.port1).then(({ call }) => call("echo", { text: "hi" }));
+      const calls = (await ending(client)).value === "hi";
+      const asClient = new MessageChannel();
+      library.serve(asClient.port1, echo);
+      const seen = tap(asClient.port2);
+      asClient.port2.postMessage({ jsonrpc: "2.0", id: "a", method: "echo", params: { text: "hi" } });
+      await pause(100);
+      const answers = seen.some((message) => message.id === "a" && message.result === "hi");
+      return outcome(calls && answers ? "yes" : calls || answers ? "partly" : "no", `calls: ${calls}, answers: ${answers}`);
+    },
+  },
+  {
+    id: "notification",
+    text: "Notifications: nothing is sent back",
+    async probe(library) {
+      let heard = 0;
+      const { notify, seen } = await connected(library, { log: () => void heard++ });
+      const before = seen.length;
+      notify("log", { text: "hi" });
+      await pause(100);
+      const crossed = seen.length - before;
+      return outcome(heard === 1 && crossed === 1 ? "yes" : "no", `heard: ${heard}, messages: ${crossed}`);
+    },
+  },
+  {
+    id: "batch",
+    text: "Batches",
+    async probe(library) {
+      const { call, batch, seen, here } = await connected(library, echo);
+      await call("echo", { text: "hi" });
+      const text = (text) => ({ method: "echo", params: { text } });
+      const written = ["x", "y"].map((id) => ({ jsonrpc: "2.0", id, ...text(id) }));
+      here.postMessage([...written, { jsonrpc: "2.0", ...text("z") }]);
+      await pause(100);
+      const reply = seen.find((message) => Array.isArray(message) && message.every((item) => "result" in item));
+      // In any order (JSON-RPC 2.0 §6).
+      const answers = reply?.map(({ id, result }) => `${id}: ${result}`).sort().join() === "x: x,y: y";
+      const sent = batch && (await ending(batch([text("a"), { ...text("b"), notify: true }, text("c")])));
+      const sends = sent?.value?.join() === "a,,c";
+      if (!sends && !answers) return batch ? outcome("no", "neither sent nor answered") : NOTHING;
+      return outcome(sends && answers ? "yes" : "partly", `sends: ${sends}, answers: ${answers}`);
+    },
+  },
+  {
+    id: "both-ways",
+    text: "Both ends call each other over one channel",
+    async probe(library) {
+      const { port1, port2 } = new MessageChannel();
+      const who = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
+      const ends = Promise.all([library.both(port1, who("one")), library.both(port2, who("two"))]);
+      const [one, two] = await ends;
+      const answers = await ending(Promise.all([one.call("who", { caller: "one" }), two.call("who", { caller: "two" })]));
+      const right = answers.value?.join() === "two to one,one to two";
+      return outcome(right ? "yes" : "no", answers.value?.join() ?? answers.state);
+    },
+  },
+  {
+    id: "early",
+    text: "Calls made before the other end listens to its port are answered",
+    async probe(library) {
+      const { port1, port2 } = new MessageChannel();
+      const answer = library.call(port1).then(({ call }) => call("echo", { text: "hi" }));
+      await pause(100);
+      library.serve(port2, echo);
+      const end = await ending(answer);
+      return outcome(end.value === "hi" ? "yes" : "no", end.state);
+    },
+  },
+  {
+    id: "foreign",
+    text: "Shares a port: messages and `onmessage` of others are left alone",
+    async probe(library, noise) {
+      const { port1, port2 } = new MessageChannel();
+      let heard = 0;
+      const onmessage = () => void heard++;
+      port1.onmessage = onmessage;
+      port2.onmessage = onmessage;
+      const seen = tap(port1, port2);
+      library.serve(port2, echo);
+      const { call } = await library.call(port1);
+      await call("echo", { text: "hi" });
+      const before = { heard, seen: seen.length, noise: noise.length };
+      for (const port of [port1, port2]) for (const message of FOREIGN) port.postMessage(message);
+      await pause(100);
+      const sent = 2 * FOREIGN.length;
+      const kept = heard - before.heard === sent;
+      const replies = seen.length - before.seen - sent;
+      const complaints = noise.length - before.noise;
+      const end = await ending(call("echo", { text: "hi" }));
+      const works = end.value === "hi";
+      const quiet = replies === 0 && complaints === 0;
+      const saw = `onmessage kept: ${kept}, replies: ${replies}, complaints: ${complaints}, still works: ${works}`;
+      return outcome(kept && works ? (quiet ? "yes" : "partly") : "no", saw);
+    },
+  },
+];

@@ -1,0 +1,64 @@
+// A call that is made while a module worker is still loading: it awaits something at its top level, such as its wasm,
+// before it listens. In Node a worker's port waits for that; in a browser it does not, so this runs in Chromium.
+
+import { createServer } from "node:http";
+import { chromium } from "playwright-core";
+import { bundle } from "./bundles.mjs";
+import { outcome } from "./probes/channel.mjs";
+
+const PATIENCE = 3000;
+
+/** The outcomes of the libraries of a catalogue, by module. */
+export async function slowWorker(catalogue) {
+  const files = new Map([["/", { type: "text/html", body: "<!doctype html><title>slow worker</title>" }]]);
+  for (const { module, firstImportOfWorker } of catalogue) {
+    const put = async (file, source) => {
+      files.set(`/${module}/${file}`, { type: "text/javascript", body: await bundle(source) });
+    };
+    await put("worker.js", workerSource(module, firstImportOfWorker));
+    await put("page.js", pageSource(module));
+  }
+  const server = createServer((request, response) => {
+    const { type, body } = files.get(request.url) ?? { type: "text/plain", body: "" };
+    response.writeHead(files.has(request.url) ? 200 : 404, { "content-type": type }).end(body);
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  const executablePath = process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium";
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${server.address().port}/`);
+    const states = catalogue.map(async ({ module }) => [module, judge(await page.evaluate(askOne, module))]);
+    return Object.fromEntries(await Promise.all(states));
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+function judge(state) {
+  return outcome(state === "answered" ? "yes" : "no", state);
+}
+
+/** Runs in the page. */
+async function askOne(module) {
+  const { ask } = await import(`/${module}/page.js`);
+  return ask();
+}
+
+const pageSource = (module) => `
+  import * as library from "./libraries/${module}.mjs";
+  import { ending } from "./probes/channel.mjs";
+  export async function ask() {
+    const worker = new Worker("/${module}/worker.js", { type: "module" });
+    const answer = library.call(worker, "worker").then(({ call }) => call("echo", { text: "hi" }));
+    const { state, value } = await ending(answer, ${PATIENCE});
+    worker.terminate();
+    return value === "hi" ? "answered" : state;
+  }`;
+
+const workerSource = (module, firstImport) => `
+  ${firstImport ? `import "${firstImport}";` : ""}
+  import * as library from "./libraries/${module}.mjs";
+  await new Promise((loaded) => setTimeout(loaded, 300));
+  library.serve(self, { echo: ({ text }) => text }, "self");`;
