@@ -22,3 +22,8 @@ pub mod web;
 
 pub use connection::Connection;
 pub use limits::Limits;
+pub use message::ErrorCode;
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+pub use web::api::{
+    Call, CallError, Cancelled, Client, Context, Origin, Peer, RpcError, Server, Transport, TransportError,
+};

@@ -5,7 +5,10 @@
 //! nothing but small integers. So a payload is never copied into wasm memory, and no call into wasm holds anything
 //! while user code runs.
 
+#[cfg(feature = "typed")]
+pub(crate) mod api;
 mod core;
+mod modules;
 mod token;
 mod validator;
 mod words;

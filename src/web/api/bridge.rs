@@ -1,0 +1,141 @@
+//! What this API has of JavaScript: `rust-roles.js` and the transports.
+
+use std::cell::Cell;
+use std::string::String;
+
+use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
+
+use crate::web::Core;
+
+#[wasm_bindgen(module = "/src/web/rust-roles.js")]
+extern "C" {
+    /// The client's part in a link.
+    #[wasm_bindgen(js_name = RustClient)]
+    #[derive(Debug)]
+    pub(super) type ClientRole;
+
+    #[wasm_bindgen(constructor, js_class = RustClient)]
+    pub(super) fn new(transport: &JsValue) -> ClientRole;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn hear(this: &ClientRole, tell: &Closure<dyn Fn(u32, u32, JsValue)>);
+
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn begin(
+        this: &ClientRole,
+        token: u32,
+        method: &JsValue,
+        params: &JsValue,
+        timeout: f64,
+        transfer: &JsValue,
+        wants_progress: bool,
+    ) -> Result<u32, JsValue>;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn cancel(this: &ClientRole, slot: u32);
+
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn notify(this: &ClientRole, method: &str, params: &JsValue, transfer: &JsValue) -> Result<(), JsValue>;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn destroy(this: &ClientRole);
+
+    /// The server's part in a link.
+    #[wasm_bindgen(js_name = RustServer)]
+    #[derive(Debug)]
+    pub(super) type ServerRole;
+
+    #[wasm_bindgen(constructor, js_class = RustServer)]
+    pub(super) fn new(transport: &JsValue) -> ServerRole;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn hear(this: &ServerRole, tell: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn method(this: &ServerRole, name: &str, index: u32);
+
+    #[wasm_bindgen(method, js_name = onNotify)]
+    pub(super) fn on_notify(this: &ServerRole, name: &str, index: u32);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn report(this: &ServerRole, text: &str);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn stop(this: &ServerRole);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn destroy(this: &ServerRole);
+
+    /// A request or notification, as a handler has it.
+    #[wasm_bindgen(js_name = RustRequest)]
+    #[derive(Clone, Debug)]
+    pub(super) type JsRequest;
+
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn method(this: &JsRequest) -> String;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn answer(this: &JsRequest, result: &JsValue);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn fail(this: &JsRequest, code: f64, message: &str, data: &JsValue);
+
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn progress(this: &JsRequest, value: &JsValue) -> Result<(), JsValue>;
+
+    #[wasm_bindgen(method)]
+    pub(super) fn transfer(this: &JsRequest, list: &JsValue);
+
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn notify(this: &JsRequest, method: &str, params: &JsValue) -> Result<(), JsValue>;
+
+    #[wasm_bindgen(js_name = errorCode)]
+    pub(super) fn error_code(error: &JsValue) -> f64;
+    #[wasm_bindgen(js_name = errorMessage)]
+    pub(super) fn error_message(error: &JsValue) -> String;
+    #[wasm_bindgen(js_name = errorData)]
+    pub(super) fn error_data(error: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = newRPCError)]
+    pub(super) fn new_rpc_error(code: f64, message: &str, data: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = newCallError)]
+    pub(super) fn new_call_error(reason: &str, message: &str) -> JsValue;
+}
+
+#[wasm_bindgen(module = "/src/web/transports.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = windowTransport, catch)]
+    pub(super) fn window_transport(target: &JsValue, options: &JsValue) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = portTransport, catch)]
+    pub(super) fn port_transport(port: &JsValue) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = workerTransport, catch)]
+    pub(super) fn worker_transport(worker: &JsValue) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = selfTransport, catch)]
+    pub(super) fn self_transport() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_name = broadcastTransport, catch)]
+    pub(super) fn broadcast_transport(channel: &JsValue) -> Result<JsValue, JsValue>;
+}
+
+#[wasm_bindgen(module = "/src/web/link.js")]
+extern "C" {
+    fn install(core: Core);
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// A transport, as JavaScript has it.
+    #[derive(Debug)]
+    pub(super) type JsTransport;
+
+    #[wasm_bindgen(method, structural, catch)]
+    pub(super) fn destroy(this: &JsTransport) -> Result<(), JsValue>;
+}
+
+/// Gives JavaScript the core, once a thread. A start function would come too late for the program's own.
+pub(super) fn install_core() {
+    std::thread_local! {
+        static INSTALLED: Cell<bool> = const { Cell::new(false) };
+    }
+    if !INSTALLED.replace(true) {
+        install(Core::prototype());
+    }
+}

@@ -1,0 +1,283 @@
+//! The client: makes calls, and hears how they end.
+
+use core::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::mem;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use slab::Slab;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+
+use super::bridge::ClientRole;
+use super::call::Call;
+use super::convert::{check_params, from_js, params_to_js};
+use super::error::{CallError, RpcError};
+use super::transport::Transport;
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+// What JavaScript tells of a call; `rust-roles.js` has the same numbers.
+const RESULT: u32 = 0;
+const ERROR: u32 = 1;
+const PROGRESS: u32 = 2;
+const TIMED_OUT: u32 = 4;
+const DESTROYED: u32 = 5;
+const INVALID_RESPONSE: u32 = 6;
+const TOO_MANY_CALLS: u32 = 7;
+
+/// Calls the other side.
+///
+/// A clone is the same client. It is destroyed when the last one is dropped, or by [`Client::destroy`]; calls that still
+/// wait end with [`CallError::Destroyed`].
+///
+/// ```no_run
+/// use portway::{CallError, Client, Transport};
+/// use serde::Serialize;
+/// # use wasm_bindgen::JsValue;
+///
+/// #[derive(Serialize)]
+/// struct Add { a: u32, b: u32 }
+///
+/// # async fn run(worker: JsValue) -> Result<(), JsValue> {
+/// let client = Client::new(Transport::worker(&worker)?);
+/// let sum: u32 = client.call("add", &Add { a: 1, b: 2 }).await?;
+/// match client.call::<()>("save", &()).await {
+///     Ok(()) => {}
+///     Err(CallError::Remote(error)) => { /* the other side said no: error.code, error.message, error.data() */ }
+///     Err(error) => { /* there is no answer: timed out, destroyed … */ }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Client {
+    owner: Rc<Owner>,
+    timeout: Option<Duration>,
+}
+
+impl Client {
+    /// A client whose calls wait for 10 seconds.
+    #[must_use]
+    pub fn new(transport: Transport) -> Self {
+        Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(DEFAULT_TIMEOUT) }
+    }
+
+    /// The same client, with another timeout for the calls that are made with this handle. `None` waits for ever.
+    #[must_use]
+    pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        Self { timeout: timeout.into(), ..self }
+    }
+
+    /// Calls a method. `params` has to be an object or an array, or `()` for none; `R` is the type of the result.
+    ///
+    /// It is sent when the future is first polled. What is wrong with the params is told there, too.
+    #[must_use = "a call is sent when it is awaited"]
+    pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
+        let decode = |value| from_js(value).map_err(CallError::Deserialize);
+        Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
+    }
+
+    /// Calls a method with values of JavaScript, which are not converted. `undefined` stands for no params.
+    #[must_use = "a call is sent when it is awaited"]
+    pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
+        let params = check_params(params).map(|()| params.clone());
+        Call::new(&self.owner.link, self.timeout, method, params, Ok)
+    }
+
+    /// Tells the other side something, without an answer.
+    ///
+    /// # Errors
+    /// If it cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
+    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
+    }
+
+    /// Tells the other side something with values of JavaScript, of which those in `transfer` are transferred.
+    ///
+    /// # Errors
+    /// As [`Client::notify`].
+    pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
+        check_params(params)?;
+        self.owner.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
+    }
+
+    /// How many calls of this client wait for an answer.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.owner.link.pending()
+    }
+
+    /// Ends the client now, whoever else has a clone of it. Doing it twice is harmless.
+    pub fn destroy(&self) {
+        self.owner.link.destroy();
+    }
+}
+
+/// What the clones of a client share.
+#[derive(Debug)]
+struct Owner {
+    link: Rc<ClientLink>,
+    /// What JavaScript calls. It is freed after the link has let go of it.
+    _tell: Closure<dyn Fn(u32, u32, JsValue)>,
+}
+
+impl Owner {
+    fn new(transport: &Transport) -> Self {
+        let role = ClientRole::new(transport.used());
+        let link = Rc::new(ClientLink { role, calls: RefCell::default(), destroyed: Cell::new(false) });
+        let listener = Rc::clone(&link);
+        let tell = Closure::new(move |token, what, value| listener.tell(token, what, value));
+        link.role.hear(&tell);
+        Self { link, _tell: tell }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.link.destroy();
+    }
+}
+
+/// The calls of a client. A call has its place here, its token, until it is dropped.
+#[derive(Debug)]
+pub(super) struct ClientLink {
+    role: ClientRole,
+    /// Never borrowed while anything else runs: not JavaScript, no waker, no drop of one.
+    calls: RefCell<Slab<CallState>>,
+    destroyed: Cell<bool>,
+}
+
+#[derive(Debug)]
+struct CallState {
+    stage: Stage,
+    on_progress: Option<OnProgress>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Waiting(Option<Waker>),
+    Ended(Result<JsValue, CallError>),
+    /// Its end was taken, or it was given up.
+    Over,
+}
+
+#[derive(Clone)]
+pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue)>);
+
+impl core::fmt::Debug for OnProgress {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("OnProgress")
+    }
+}
+
+/// What a call is made with.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) method: JsValue,
+    pub(super) params: JsValue,
+    /// In milliseconds; negative for none.
+    pub(super) timeout: f64,
+    pub(super) transfer: JsValue,
+    pub(super) on_progress: Option<OnProgress>,
+}
+
+impl ClientLink {
+    /// Sends a request. Gives the token of the call, and the slot to cancel it by.
+    pub(super) fn begin(&self, request: Request) -> Result<(u32, u32), CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        let Request { method, params, timeout, transfer, on_progress } = request;
+        let wants_progress = on_progress.is_some();
+        let state = CallState { stage: Stage::Waiting(None), on_progress };
+        let token = self.calls.borrow_mut().insert(state) as u32;
+        match self.role.begin(token, &method, &params, timeout, &transfer, wants_progress) {
+            Ok(slot) => Ok((token, slot)),
+            Err(problem) => {
+                self.remove(token);
+                Err(CallError::Send(problem))
+            }
+        }
+    }
+
+    /// How a call ended, if it has; else `waker` hears of it.
+    pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
+        let before = self.replace(token, |stage| matches!(stage, Stage::Ended(_)).then_some(Stage::Over));
+        if let Some(Stage::Ended(end)) = before {
+            return Poll::Ready(end);
+        }
+        let waiting = Stage::Waiting(Some(waker.clone()));
+        let before = self.replace(token, |stage| matches!(stage, Stage::Waiting(_)).then_some(waiting));
+        drop(before);
+        Poll::Pending
+    }
+
+    /// The call is no longer wanted; if it waits, the other side is told.
+    pub(super) fn give_up(&self, token: u32, slot: u32) {
+        let before = self.replace(token, |_| Some(Stage::Over));
+        if matches!(before, Some(Stage::Waiting(_))) {
+            self.role.cancel(slot);
+        }
+        self.remove(token);
+    }
+
+    fn notify(&self, method: &str, params: &JsValue, transfer: &JsValue) -> Result<(), CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        self.role.notify(method, params, transfer).map_err(CallError::Send)
+    }
+
+    fn pending(&self) -> usize {
+        self.calls.borrow().iter().filter(|(_, call)| matches!(call.stage, Stage::Waiting(_))).count()
+    }
+
+    fn destroy(&self) {
+        if !self.destroyed.replace(true) {
+            self.role.destroy();
+        }
+    }
+
+    /// JavaScript tells of a call.
+    fn tell(&self, token: u32, what: u32, value: JsValue) {
+        if what == PROGRESS {
+            let listener = self.calls.borrow().get(token as usize).and_then(|call| call.on_progress.clone());
+            if let Some(OnProgress(listener)) = listener {
+                listener(value);
+            }
+            return;
+        }
+        let end = match what {
+            RESULT => Ok(value),
+            ERROR => Err(CallError::Remote(RpcError::from_js(&value))),
+            TIMED_OUT => Err(CallError::TimedOut),
+            DESTROYED => Err(CallError::Destroyed),
+            INVALID_RESPONSE => Err(CallError::InvalidResponse),
+            TOO_MANY_CALLS => Err(CallError::TooManyCalls),
+            _ => Err(CallError::Send(value)),
+        };
+        let before = self.replace(token, |stage| match stage {
+            Stage::Waiting(_) => Some(Stage::Ended(end)),
+            _ => None,
+        });
+        if let Some(Stage::Waiting(Some(waker))) = before {
+            waker.wake();
+        }
+    }
+
+    /// Replaces the stage of a call by a new one, if there is one, and gives the old one.
+    fn replace(&self, token: u32, next: impl FnOnce(&Stage) -> Option<Stage>) -> Option<Stage> {
+        let mut calls = self.calls.borrow_mut();
+        let call = calls.get_mut(token as usize)?;
+        next(&call.stage).map(|stage| mem::replace(&mut call.stage, stage))
+    }
+
+    fn remove(&self, token: u32) {
+        let removed = self.calls.borrow_mut().try_remove(token as usize);
+        drop(removed);
+    }
+}

@@ -1,0 +1,120 @@
+//! What a handler gets beside its params.
+
+use core::fmt;
+use core::pin::Pin;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::string::String;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::vec::Vec;
+
+use serde::Serialize;
+
+use super::bridge::JsRequest;
+use super::convert::{params_to_js, to_js};
+use super::error::CallError;
+
+/// The request or notification that a handler works on.
+#[derive(Clone)]
+pub struct Context {
+    request: JsRequest,
+    lifetime: Rc<Lifetime>,
+}
+
+impl Context {
+    pub(super) const fn new(request: JsRequest, lifetime: Rc<Lifetime>) -> Self {
+        Self { request, lifetime }
+    }
+
+    /// The name of the method.
+    #[must_use]
+    pub fn method(&self) -> String {
+        self.request.method()
+    }
+
+    /// Whether the caller no longer wants the answer, or the server has gone.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.lifetime.is_over()
+    }
+
+    /// Ends when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then; this is for work that
+    /// goes on elsewhere.
+    #[must_use = "a future does nothing unless it is polled"]
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled(Rc::clone(&self.lifetime))
+    }
+
+    /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing.
+    ///
+    /// # Errors
+    /// [`CallError::Params`] or [`CallError::Send`].
+    pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        let value = to_js(value).map_err(CallError::Params)?;
+        self.request.progress(&value).map_err(CallError::Send)
+    }
+
+    /// Names what of the result is transferred instead of copied, for a result that holds values of JavaScript.
+    pub fn transfer(&self, list: &js_sys::Array) {
+        self.request.transfer(list);
+    }
+
+    /// Tells the caller something, without an answer.
+    ///
+    /// # Errors
+    /// [`CallError::Params`] or [`CallError::Send`].
+    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        self.request.notify(method, &params_to_js(params)?).map_err(CallError::Send)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("method", &self.method()).finish_non_exhaustive()
+    }
+}
+
+/// Ends when a request is cancelled, see [`Context::cancelled`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Cancelled(Rc<Lifetime>);
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
+        if self.0.is_over() {
+            return Poll::Ready(());
+        }
+        self.0.wake_at_end(context.waker());
+        Poll::Pending
+    }
+}
+
+/// Whether a request is still wanted, and who waits to hear that it is not.
+#[derive(Debug, Default)]
+pub(super) struct Lifetime {
+    over: Cell<bool>,
+    wakers: RefCell<Vec<Waker>>,
+}
+
+impl Lifetime {
+    pub(super) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    pub(super) fn end(&self) {
+        self.over.set(true);
+        let wakers = self.wakers.take();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn wake_at_end(&self, waker: &Waker) {
+        let known = self.wakers.borrow().iter().any(|known| known.will_wake(waker));
+        if !known {
+            let waker = waker.clone();
+            self.wakers.borrow_mut().push(waker);
+        }
+    }
+}

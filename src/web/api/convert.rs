@@ -1,0 +1,35 @@
+//! Between Rust and JavaScript, by serde.
+
+use std::string::{String, ToString};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_wasm_bindgen::Serializer;
+use wasm_bindgen::JsValue;
+
+use super::error::CallError;
+
+/// What `serde_json` would make of a value, but that bytes stay bytes: maps are objects, and `None` is null.
+const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
+
+pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
+    value.serialize(&SERIALIZER).map_err(|problem| problem.to_string())
+}
+
+pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, String> {
+    serde_wasm_bindgen::from_value(value).map_err(|problem| problem.to_string())
+}
+
+/// The params of a call: an object, an array, or nothing (JSON-RPC 2.0 §4.2).
+pub(super) fn params_to_js(params: &(impl Serialize + ?Sized)) -> Result<JsValue, CallError> {
+    let params = to_js(params).map_err(CallError::Params)?;
+    check_params(&params)?;
+    Ok(params)
+}
+
+pub(super) fn check_params(params: &JsValue) -> Result<(), CallError> {
+    if params.is_object() || params.is_null() || params.is_undefined() {
+        return Ok(());
+    }
+    Err(CallError::Params("params are an object or an array".to_string()))
+}

@@ -1,0 +1,190 @@
+//! How calls fail, and what handlers fail with.
+
+use core::fmt;
+use std::string::{String, ToString};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::JsValue;
+
+use super::bridge::{error_code, error_data, error_message, new_call_error, new_rpc_error};
+use super::convert::{from_js, to_js};
+use crate::message::ErrorCode;
+
+/// An error that crosses the wire: what a handler answers with, and what the caller gets.
+///
+/// ```no_run
+/// use portway::{ErrorCode, RpcError};
+///
+/// const BUILD_FAILED: ErrorCode = ErrorCode::new(-32001);
+///
+/// fn build(entry: &str) -> Result<u32, RpcError> {
+///     Err(RpcError::new(BUILD_FAILED, "no such file").with_data(&[entry]))
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RpcError {
+    /// What kind of error this is.
+    pub code: ErrorCode,
+    /// A short description.
+    pub message: String,
+    /// More about the error, or `undefined`. [`RpcError::data`] reads it.
+    pub js_data: JsValue,
+}
+
+impl RpcError {
+    /// An error without data.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), js_data: JsValue::UNDEFINED }
+    }
+
+    /// The error for params that do not fit the method, -32602.
+    #[must_use]
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::INVALID_PARAMS, message)
+    }
+
+    /// The error for all that went wrong inside, -32603.
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::INTERNAL_ERROR, message)
+    }
+
+    /// The same, with data. Data that serde cannot write is replaced by the reason.
+    #[must_use]
+    pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
+        self.with_js_data(to_js(data).unwrap_or_else(|problem| JsValue::from_str(&problem)))
+    }
+
+    /// The same, with any value of JavaScript as data.
+    #[must_use]
+    pub fn with_js_data(self, data: JsValue) -> Self {
+        Self { js_data: data, ..self }
+    }
+
+    /// The data, if there is any.
+    ///
+    /// # Errors
+    /// If it is not of this type; with the reason.
+    pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
+        (!self.js_data.is_undefined()).then(|| from_js(self.js_data.clone()))
+    }
+
+    /// Reads an `RPCError` of JavaScript.
+    pub(super) fn from_js(error: &JsValue) -> Self {
+        let code = ErrorCode::new(error_code(error) as i64);
+        Self { code, message: error_message(error), js_data: error_data(error) }
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl core::error::Error for RpcError {}
+
+/// As the `RPCError` of the JavaScript API.
+impl From<RpcError> for JsValue {
+    fn from(error: RpcError) -> Self {
+        new_rpc_error(error.code.value() as f64, &error.message, &error.js_data)
+    }
+}
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The other side answered with an error.
+    Remote(RpcError),
+    /// No answer came in time.
+    TimedOut,
+    /// The client was destroyed.
+    Destroyed,
+    /// The answer has neither result nor error.
+    InvalidResponse,
+    /// Too many calls wait already; this one was not sent.
+    TooManyCalls,
+    /// The params are neither object nor array, or serde cannot write them; nothing was sent.
+    Params(String),
+    /// The transport could not send the message, since its params cannot be cloned, for example.
+    Send(JsValue),
+    /// The result is not of the type that was asked for.
+    Deserialize(String),
+}
+
+impl CallError {
+    /// The error of the other side, if this is one.
+    #[must_use]
+    pub const fn remote(&self) -> Option<&RpcError> {
+        match self {
+            Self::Remote(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Its name in the JavaScript API, where it has one.
+    const fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::TimedOut => Some("timeout"),
+            Self::Destroyed => Some("destroyed"),
+            Self::InvalidResponse => Some("invalid-response"),
+            Self::TooManyCalls => Some("too-many-calls"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote(error) => error.fmt(f),
+            Self::TimedOut => f.write_str("the call timed out"),
+            Self::Destroyed => f.write_str("the client was destroyed"),
+            Self::InvalidResponse => f.write_str("the response has neither result nor error"),
+            Self::TooManyCalls => f.write_str("too many calls are pending"),
+            Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
+            Self::Send(problem) => write!(f, "the message cannot be sent: {problem:?}"),
+            Self::Deserialize(problem) => write!(f, "the result is not as expected: {problem}"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.remote().map(|error| error as _)
+    }
+}
+
+impl From<RpcError> for CallError {
+    fn from(error: RpcError) -> Self {
+        Self::Remote(error)
+    }
+}
+
+/// So that a handler that calls on may use `?`: an error of the other side is passed on as it is, any other is internal.
+impl From<CallError> for RpcError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Remote(error) => error,
+            other => Self::internal(other.to_string()),
+        }
+    }
+}
+
+/// As the error that the JavaScript API has for it.
+impl From<CallError> for JsValue {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Remote(error) => error.into(),
+            CallError::Send(problem) => problem,
+            other => match other.reason() {
+                Some(reason) => new_call_error(reason, &other.to_string()),
+                None => wasm_bindgen::JsError::new(&other.to_string()).into(),
+            },
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Requests that handlers work on, as tasks that can be ended from outside.
+
+use core::fmt;
+use core::pin::Pin;
+use std::boxed::Box;
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use wasm_bindgen::JsValue;
+
+use super::bridge::JsRequest;
+use super::context::Lifetime;
+use super::error::RpcError;
+
+/// What a handler gives.
+pub(super) enum Answer {
+    Now(Result<JsValue, RpcError>),
+    Later(Work),
+}
+
+/// A handler at work.
+pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
+
+pub(super) fn answer(request: &JsRequest, outcome: Result<JsValue, RpcError>) {
+    match outcome {
+        Ok(result) => request.answer(&result),
+        Err(RpcError { code, message, js_data }) => request.fail(code.value() as f64, &message, &js_data),
+    }
+}
+
+/// A request with a handler at work.
+pub(super) struct RunningRequest {
+    request: JsRequest,
+    lifetime: Rc<Lifetime>,
+    /// Taken out while it is polled, so that nothing is borrowed meanwhile.
+    work: Cell<Option<Work>>,
+    /// The task that polls it.
+    waker: Cell<Option<Waker>>,
+}
+
+impl RunningRequest {
+    pub(super) const fn new(request: JsRequest, lifetime: Rc<Lifetime>, work: Work) -> Self {
+        Self { request, lifetime, work: Cell::new(Some(work)), waker: Cell::new(None) }
+    }
+
+    /// Drops the work, and answers with this error.
+    pub(super) fn abort(&self, error: RpcError) {
+        self.lifetime.end();
+        drop(self.work.take());
+        answer(&self.request, Err(error));
+        // The task has nothing left to do, and ends.
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Works on. Answers when it is done, which it is as well when it was aborted.
+    pub(super) fn poll(&self, context: &mut TaskContext<'_>) -> Poll<()> {
+        let Some(mut work) = self.work.take() else { return Poll::Ready(()) };
+        match work.as_mut().poll(context) {
+            Poll::Ready(outcome) => {
+                drop(work);
+                answer(&self.request, outcome);
+                Poll::Ready(())
+            }
+            // It was aborted while it ran.
+            Poll::Pending if self.lifetime.is_over() => Poll::Ready(()),
+            Poll::Pending => {
+                self.waker.set(Some(context.waker().clone()));
+                self.work.set(Some(work));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RunningRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningRequest").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,32 @@
+//! The modules of JavaScript that only other modules import.
+//!
+//! Beside the wasm there are those files that an `extern` block names, and no others; so each is named here. Nothing is
+//! imported by it, since nothing of it is used.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+macro_rules! ship {
+    ($($module:literal as $name:ident),+ $(,)?) => {$(
+        #[wasm_bindgen(module = $module)]
+        #[allow(dead_code, reason = "what is named here is not called")]
+        extern "C" {
+            fn $name();
+        }
+    )+};
+}
+
+ship! {
+    "/src/web/calls.js" as calls,
+    "/src/web/context.js" as context,
+    "/src/web/early-messages.js" as early_messages,
+    "/src/web/envelope.js" as envelope,
+    "/src/web/errors.js" as errors,
+    "/src/web/inbox.js" as inbox,
+    "/src/web/link.js" as link,
+    "/src/web/origin.js" as origin,
+    "/src/web/outgoing.js" as outgoing,
+    "/src/web/service.js" as service,
+    "/src/web/told.js" as told,
+    "/src/web/transports.js" as transports,
+    "/src/web/words.js" as words,
+}

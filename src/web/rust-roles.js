@@ -1,0 +1,199 @@
+// What the Rust API has of a link: a client and a server whose calls and requests are numbers. Each tells Rust what
+// happens through one function of its own, so that nothing of wasm is made for a single call. The npm package has none of
+// this file.
+
+import { CallError, RPCError } from "./errors.js";
+import { Link } from "./link.js";
+
+// What a call is told; `api/client.rs` has the same numbers.
+const RESULT = 0;
+const ERROR = 1;
+const PROGRESS = 2;
+const FAILED = 3;
+const REASONS = { timeout: 4, destroyed: 5, "invalid-response": 6, "too-many-calls": 7 };
+
+// What a server is told; `api/server.rs` has the same numbers.
+const REQUEST = 0;
+const NOTIFICATION = 1;
+const CANCEL = 2;
+
+/** A link, or in the place of one that cannot be, what went wrong. */
+function linkOn(transport) {
+  try {
+    return { link: Link.on(transport) };
+  } catch (problem) {
+    console.error("portway:", problem);
+    return { problem };
+  }
+}
+
+export class RustClient {
+  #link;
+  #problem;
+  #tell;
+  /** How calls end, by token: the functions are made once, and used by one call after the other. */
+  #ends = [];
+
+  constructor(transport) {
+    const { link, problem } = linkOn(transport);
+    this.#link = link;
+    this.#problem = problem;
+  }
+
+  /** Sets the function that hears of the calls: `tell(token, what, value)`. */
+  hear(tell) {
+    this.#tell = tell;
+  }
+
+  /** Makes a call, and gives the slot by which it can be cancelled. */
+  begin(token, method, params, timeout, transfer, wantsProgress) {
+    const end = this.#end(token);
+    if (this.#link === undefined) return end.reject(this.#problem);
+    const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
+    const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress };
+    return this.#link.begin(this, method, params, timeout, options, end.resolve, end.reject);
+  }
+
+  cancel(slot) {
+    this.#link.cancel(slot);
+  }
+
+  notify(method, params, transfer) {
+    if (this.#link === undefined) throw this.#problem;
+    this.#link.notify(method, params, transfer);
+  }
+
+  destroy() {
+    this.#link?.leave(this);
+  }
+
+  #end(token) {
+    return (this.#ends[token] ??= {
+      resolve: (value) => this.#tell(token, RESULT, value),
+      reject: (error) => this.#tell(token, whatEnded(error), error),
+    });
+  }
+}
+
+function whatEnded(error) {
+  if (error instanceof RPCError) return ERROR;
+  return error instanceof CallError ? REASONS[error.reason] : FAILED;
+}
+
+export class RustServer {
+  /** @internal */
+  methods = new Map();
+  /** @internal */
+  notifications = new Map();
+  #link;
+  #tell;
+
+  constructor(transport) {
+    this.#link = linkOn(transport).link;
+    this.#link?.addServer(this);
+  }
+
+  /** Sets the function that runs handlers: `tell(what, index or token, params, request)` gives the token of the request. */
+  hear(tell) {
+    this.#tell = tell;
+  }
+
+  method(name, index) {
+    this.methods.set(name, (params, context) => new RustRequest(this.#tell, index, params, context));
+  }
+
+  onNotify(name, index) {
+    this.notifications.set(name, (params, context) => {
+      this.#tell(NOTIFICATION, index, params, new RustRequest(this.#tell, index, params, context));
+    });
+  }
+
+  /** Tells the application of a fault that no reply can tell. */
+  report(text) {
+    this.#link?.report(new Error(text));
+  }
+
+  /** From here on no handler is run. */
+  stop() {
+    this.methods.clear();
+    this.notifications.clear();
+  }
+
+  destroy() {
+    this.#link?.leave(this);
+  }
+}
+
+/** What a handler in Rust has of its request. It is run, and answers, as a promise would. */
+class RustRequest {
+  #tell;
+  #index;
+  #params;
+  #context;
+  #resolve;
+  #reject;
+
+  constructor(tell, index, params, context) {
+    this.#tell = tell;
+    this.#index = index;
+    this.#params = params;
+    this.#context = context;
+  }
+
+  get method() {
+    return this.#context.method;
+  }
+
+  /** Asked for at once, and only once; for a notification without `resolve`. */
+  then(resolve, reject) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const params = this.#params;
+    this.#params = undefined;
+    const token = this.#tell(REQUEST, this.#index, params, this);
+    // In place of a signal, which most handlers in Rust would have no use for.
+    if (token >= 0) this.#context.abort = () => this.#tell(CANCEL, token);
+  }
+
+  answer(result) {
+    this.#resolve?.(result);
+  }
+
+  fail(code, message, data) {
+    this.#reject(new RPCError(code, message, data));
+  }
+
+  progress(value) {
+    this.#context.progress(value);
+  }
+
+  transfer(list) {
+    this.#context.transfer(list);
+  }
+
+  notify(method, params) {
+    this.#context.notify(method, params);
+  }
+}
+
+/** The members of an error of the other side, one at a time. */
+export function errorCode(error) {
+  return error.code;
+}
+
+export function errorMessage(error) {
+  return error.message;
+}
+
+export function errorData(error) {
+  return error.data;
+}
+
+/** The errors of the Rust API as those that JavaScript knows. */
+export function newRPCError(code, message, data) {
+  return new RPCError(code, message, data);
+}
+
+export function newCallError(reason, message) {
+  return new CallError(reason, message);
+}
