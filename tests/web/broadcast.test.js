@@ -1,0 +1,68 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+let names = 0;
+const freshName = () => `portway specs ${++names} ${Math.random()}`;
+
+function joined(name) {
+  const transport = broadcastTransport(name);
+  afterThisTest(() => transport.destroy());
+  return transport;
+}
+
+describe("a broadcast channel", () => {
+  it("carries a call to the one server on it", async () => {
+    const name = freshName();
+    new JSONRPCServer(joined(name)).method("echo", (params) => params);
+    assert.deepEqual(await new JSONRPCClient(joined(name)).request("echo", [1]), [1]);
+  });
+
+  it("carries a notification to everybody else", async () => {
+    const name = freshName();
+    const seen = [];
+    for (const who of ["a", "b", "c"]) new JSONRPCServer(joined(name)).onNotify("note", ([n]) => void seen.push(who + n));
+    new JSONRPCClient(joined(name)).notify("note", [1]);
+    await until(() => seen.length === 3);
+    assert.sameMembers(seen, ["a1", "b1", "c1"]);
+  });
+
+  it("gives the first of several answers, and passes over the rest", async () => {
+    const name = freshName();
+    for (const who of ["a", "b"]) new JSONRPCServer(joined(name)).method("who", () => who);
+    const client = new JSONRPCClient(joined(name));
+    for (let n = 0; n < 5; n++) assert.include(["a", "b"], await client.request("who"));
+    assert.equal(client.pending, 0);
+  });
+
+  it("can be one that is open already, which is then left open", async () => {
+    const name = freshName();
+    const [near, far] = [new BroadcastChannel(name), new BroadcastChannel(name)];
+    afterThisTest(() => [near, far].forEach((channel) => channel.close()));
+    new JSONRPCServer(broadcastTransport(far)).method("echo", (params) => params);
+    const client = new JSONRPCClient(broadcastTransport(near));
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+    client.destroy();
+    near.postMessage({ type: "still open" });
+  });
+
+  it("cannot transfer: the call rejects, and is forgotten", async () => {
+    const client = new JSONRPCClient(joined(freshName()));
+    const { buffer } = new Uint8Array(1);
+    assert.instanceOf(await rejection(client.request("a", { buffer }, { transfer: [buffer] })), TypeError);
+    assert.deepEqual([client.pending, buffer.byteLength], [0, 1]);
+  });
+
+  it("lets a client that shares it with strangers wait for its own answer", async () => {
+    const name = freshName();
+    const stranger = new BroadcastChannel(name);
+    afterThisTest(() => stranger.close());
+    const call = new JSONRPCClient(joined(name)).request("a");
+    for (const message of ["text", { type: "x" }, { jsonrpc: "2.0", method: "a", id: 1 }, { jsonrpc: "2.0", id: 9, result: 9 }]) {
+      stranger.postMessage(message);
+    }
+    stranger.postMessage({ jsonrpc: "2.0", id: 1, result: "own" });
+    assert.equal(await call, "own");
+  });
+});

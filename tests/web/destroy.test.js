@@ -1,0 +1,255 @@
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { deferred, pause, rejection, until } from "./rig/outcomes.js";
+
+const gone = "JSON-RPC client destroyed";
+
+describe("destroying a client", () => {
+  it("rejects all pending calls with one text and the reason destroyed", async () => {
+    const client = new JSONRPCClient(recorder());
+    const calls = Array.from({ length: 50 }, (_, n) => client.request(`method ${n}`));
+    client.destroy();
+    assert.equal(client.pending, 0);
+    for (const [n, error] of (await Promise.all(calls.map(rejection))).entries()) {
+      assert.instanceOf(error, CallError);
+      assert.deepEqual([error.message, error.reason, error.method, error.id], [gone, "destroyed", `method ${n}`, n + 1]);
+    }
+  });
+
+  it("destroys the transport, once", () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    client.destroy();
+    client.destroy();
+    client.destroy();
+    assert.equal(transport.destroyed, 1);
+  });
+
+  it("works with a transport that has no destroy", async () => {
+    const transport = recorder();
+    delete transport.destroy;
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a");
+    client.destroy();
+    assert.equal((await rejection(call)).message, gone);
+  });
+
+  it("lets later calls fail at once, and sends nothing", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    client.destroy();
+    const start = performance.now();
+    const error = await rejection(client.request("a"));
+    assert.deepEqual([error.message, error.reason], [gone, "destroyed"]);
+    assert.isBelow(performance.now() - start, 1000);
+    assert.equal(transport.sent.length, 0);
+  });
+
+  it("lets later calls fail, though a server still uses the transport", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    new JSONRPCServer(transport);
+    client.destroy();
+    assert.equal((await rejection(client.request("a", undefined, { timeout: 50 }))).message, gone);
+    assert.equal(transport.sent.length, 0);
+  });
+
+  it("makes later notifications harmless: they are not sent, and onError is told", () => {
+    const transport = recorder();
+    const errors = [];
+    const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
+    client.destroy();
+    client.notify("a");
+    assert.deepEqual([transport.sent.length, errors], [0, [gone]]);
+  });
+
+  it("does nothing to late answers", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a");
+    client.destroy();
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "late" });
+    assert.equal((await rejection(call)).message, gone);
+  });
+
+  it("can be done by what happens when one of its calls ends", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const first = client.request("a").then(() => client.destroy());
+    const second = client.request("b");
+    raw.post([{ jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", method: "x" }]);
+    await first;
+    assert.equal((await rejection(second)).message, gone);
+  });
+
+  it("can be done within onError", async () => {
+    const { transport, raw } = rawChannel();
+    let client = undefined;
+    client = new JSONRPCClient(transport, { onError: () => client.destroy() });
+    const call = client.request("a");
+    raw.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+    assert.equal((await rejection(call)).message, gone);
+  });
+
+  it("takes its calls only, where two clients share a transport", async () => {
+    const { transport, raw } = rawChannel();
+    const [first, second] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
+    const calls = [first.request("a"), second.request("b")];
+    first.destroy();
+    assert.equal((await rejection(calls[0])).message, gone);
+    const ids = [await raw.next(), await raw.next()].map(({ id }) => id);
+    raw.post({ jsonrpc: "2.0", id: ids[1], result: "lives on" });
+    assert.equal(await calls[1], "lives on");
+  });
+
+  it("leaves the transport to the server that shares it", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    new JSONRPCServer(transport).method("a", () => "served");
+    client.destroy();
+    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await raw.next()).result, "served");
+  });
+
+  it("lets the other side time out by itself", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("a", () => "served");
+    new JSONRPCClient(near).destroy();
+    const other = new JSONRPCClient(far);
+    assert.equal((await rejection(other.request("b", undefined, { timeout: 30 }))).reason, "timeout");
+  });
+});
+
+describe("destroying a server", () => {
+  it("sends no answer for handlers that end later", async () => {
+    const { transport, raw } = rawChannel();
+    const ends = [deferred(), deferred()];
+    let started = 0;
+    const server = new JSONRPCServer(transport).method("work", ([n]) => {
+      started++;
+      return ends[n].promise;
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", params: [0], id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "work", params: [1], id: 2 });
+    await until(() => started === 2);
+    server.destroy();
+    ends[0].resolve("too late");
+    ends[1].reject(new Error("too late"));
+    await pause(30);
+    assert.deepEqual(raw.received, []);
+  });
+
+  it("runs no handler any more", async () => {
+    const transport = recorder();
+    let ran = 0;
+    const server = new JSONRPCServer(transport).method("a", () => ++ran).onNotify("b", () => ++ran);
+    server.destroy();
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", method: "b" });
+    assert.deepEqual([ran, transport.sent], [0, []]);
+  });
+
+  it("destroys the transport, once", () => {
+    const transport = recorder();
+    const server = new JSONRPCServer(transport);
+    server.destroy();
+    server.destroy();
+    assert.equal(transport.destroyed, 1);
+  });
+
+  it("sends no answer for handlers that end later, though a client still uses the transport", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCClient(transport);
+    const end = deferred();
+    let started = false;
+    const server = new JSONRPCServer(transport).method("work", () => {
+      started = true;
+      return end.promise;
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    await until(() => started);
+    server.destroy();
+    end.resolve("too late");
+    await pause(30);
+    assert.deepEqual(raw.received, []);
+  });
+
+  it("leaves the transport to the client that shares it", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("a", () => "served");
+    const client = new JSONRPCClient(near);
+    new JSONRPCServer(near).destroy();
+    assert.equal(await client.request("a"), "served");
+  });
+});
+
+describe("destroying a peer", () => {
+  it("ends its calls and its service, and the transport once", async () => {
+    const transport = recorder();
+    let ran = false;
+    const peer = new JSONRPCPeer(transport).method("a", () => (ran = true));
+    const call = peer.request("b");
+    peer.destroy();
+    peer.destroy();
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await rejection(call)).message, gone);
+    assert.deepEqual([ran, transport.destroyed, transport.sent.length], [false, 1, 1]);
+  });
+
+  it("can be done by using, where there is such a thing", () => {
+    if (Symbol.dispose === undefined) return assert.isUndefined(JSONRPCPeer.prototype[undefined]);
+    for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
+      const transport = recorder();
+      new Role(transport)[Symbol.dispose]();
+      assert.equal(transport.destroyed, 1);
+    }
+  });
+});
+
+describe("destroying a transport", () => {
+  it("removes the listener of a port and closes it", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const counts = { added: 0, removed: 0, closed: 0 };
+    const count = (name, key) => {
+      const original = port1[name];
+      port1[name] = function (...args) {
+        counts[key]++;
+        return original.apply(this, args);
+      };
+    };
+    count("addEventListener", "added");
+    count("removeEventListener", "removed");
+    count("close", "closed");
+    const transport = portTransport(port1);
+    transport.onMessage(() => {});
+    transport.destroy();
+    transport.destroy();
+    port2.close();
+    assert.deepEqual(counts, { added: 1, removed: 1, closed: 1 });
+  });
+
+  it("is harmless before anybody listens", () => {
+    const { port1, port2 } = new MessageChannel();
+    portTransport(port1).destroy();
+    port2.close();
+  });
+
+  it("leaves a new client on the same port object free to be made, which then hears nothing", async () => {
+    const { port1, port2 } = new MessageChannel();
+    new JSONRPCClient(portTransport(port1)).destroy();
+    const client = new JSONRPCClient(portTransport(port1), { timeout: 20 });
+    assert.equal((await rejection(client.request("a"))).reason, "timeout");
+    client.destroy();
+    port2.close();
+  });
+
+  it("can be followed by a new client on the same custom transport", async () => {
+    const transport = recorder();
+    new JSONRPCClient(transport).destroy();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a");
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "again" });
+    assert.equal(await call, "again");
+  });
+});

@@ -1,0 +1,134 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
+import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+/** The same order in every run, and yet none. */
+function shuffled(list, seed = 42) {
+  let state = seed;
+  const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
+  return list.map((value) => [random(), value]).sort(([a], [b]) => a - b).map(([, value]) => value);
+}
+
+describe("ten thousand calls at once", () => {
+  it("each get their own result, though they are answered in random order between notifications", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { timeout: 0 });
+    const calls = Array.from({ length: 10_000 }, (_, n) => client.request("a", [n]));
+    await until(() => raw.received.length === 10_000);
+    for (const { id, params } of shuffled(raw.received)) {
+      if (id % 10 === 0) raw.post({ jsonrpc: "2.0", method: "note" });
+      raw.post({ jsonrpc: "2.0", id, result: params[0] });
+    }
+    const results = await Promise.all(calls);
+    assert.isTrue(results.every((result, n) => result === n));
+    assert.equal(client.pending, 0);
+  });
+
+  it("are served in full, with handlers that take their time", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far, { limits: { inFlight: 10_000 } }).method("double", async ([n]) => {
+      for (let turns = n % 5; turns > 0; turns--) await undefined;
+      return n * 2;
+    });
+    const client = new JSONRPCClient(near);
+    const results = await Promise.all(Array.from({ length: 10_000 }, (_, n) => client.request("double", [n])));
+    assert.isTrue(results.every((result, n) => result === n * 2));
+  });
+
+  it("keep their order on the wire, and so do notifications among them", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { timeout: 0 });
+    for (let n = 0; n < 5_000; n++) {
+      client.request("a", [n]).catch(() => {});
+      client.notify("b", [n]);
+    }
+    await until(() => raw.received.length === 10_000);
+    assert.isTrue(raw.received.every(({ params }, place) => params[0] === Math.floor(place / 2)));
+  });
+
+  it("end all of them when the client is destroyed", async () => {
+    const client = new JSONRPCClient(recorder());
+    const calls = Array.from({ length: 10_000 }, () => rejection(client.request("a")));
+    client.destroy();
+    const errors = await Promise.all(calls);
+    assert.isTrue(errors.every(({ reason }) => reason === "destroyed"));
+  });
+});
+
+describe("memory", () => {
+  /** A copy of the library, and the memory of its wasm. */
+  async function watched() {
+    const library = await freshCopy();
+    const { Instance } = WebAssembly;
+    let memory;
+    WebAssembly.Instance = function (...args) {
+      const instance = new Instance(...args);
+      memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
+      return instance;
+    };
+    try {
+      await library.default();
+    } finally {
+      WebAssembly.Instance = Instance;
+    }
+    assert.instanceOf(memory, WebAssembly.Memory);
+    return { library, memory };
+  }
+
+  it("of wasm does not grow with peers that come and go", async () => {
+    const { library, memory } = await watched();
+    const cycle = async (n) => {
+      const { near, far } = loopback();
+      const server = new library.JSONRPCPeer(far).method("echo", (params) => params);
+      const client = new library.JSONRPCPeer(near);
+      assert.deepEqual(await client.request("echo", [n]), [n]);
+      const open = n % 2 ? client.request("missing").catch(() => {}) : undefined;
+      client.destroy();
+      server.destroy();
+      await open;
+    };
+    for (let n = 0; n < 200; n++) await cycle(n);
+    const before = memory.buffer.byteLength;
+    for (let n = 0; n < 10_000; n++) await cycle(n);
+    assert.equal(memory.buffer.byteLength, before);
+  });
+
+  it("of wasm does not grow with calls that end, in whatever way", async () => {
+    const { library, memory } = await watched();
+    const { near, far } = loopback();
+    new library.JSONRPCServer(far).method("echo", (params) => params);
+    const client = new library.JSONRPCClient(near);
+    const round = async () => {
+      const abort = new AbortController();
+      const calls = Array.from({ length: 50 }, (_, n) => client.request(n % 2 ? "echo" : "missing", [n]));
+      const batch = client.batch(Array.from({ length: 50 }, (_, n) => ({ method: "echo", params: [`${n}`] })));
+      abort.abort();
+      await Promise.allSettled([...calls, batch]);
+    };
+    for (let n = 0; n < 20; n++) await round();
+    const before = memory.buffer.byteLength;
+    for (let n = 0; n < 200; n++) await round();
+    assert.equal(memory.buffer.byteLength, before);
+    assert.equal(client.pending, 0);
+  });
+
+  it("of wasm does not grow with the size of what is sent", async () => {
+    const { library, memory } = await watched();
+    const { near, far } = loopback();
+    new library.JSONRPCServer(far).method("echo", (params) => params);
+    const client = new library.JSONRPCClient(near);
+    await client.request("echo", ["warm"]);
+    const before = memory.buffer.byteLength;
+    await client.request("echo", { bytes: new Uint8Array(8 << 20), text: "x".repeat(1 << 20) });
+    assert.equal(memory.buffer.byteLength, before);
+  });
+
+  it("never crosses: no message has a buffer of wasm in it", async () => {
+    const { near, far } = channel();
+    const peer = new JSONRPCPeer(far).method("bytes", () => new Uint8Array([1, 2, 3, 4]));
+    const result = await new JSONRPCClient(near).request("bytes");
+    assert.equal(result.buffer.byteLength, 4);
+    peer.destroy();
+  });
+});

@@ -1,0 +1,223 @@
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { isOpen, pause, rejection } from "./rig/outcomes.js";
+
+/** How far timers of a busy machine may be behind. */
+const SLACK = 1_500;
+/** Browsers round their clocks. */
+const ROUNDING = 1.5;
+
+/** How long a call with this timeout takes to fail. */
+async function elapsed(client, timeout) {
+  const start = performance.now();
+  await rejection(client.request("slow", undefined, { timeout }));
+  return performance.now() - start;
+}
+
+function assertInTime(elapsed, timeout) {
+  assert.isAtLeast(elapsed, timeout - ROUNDING, "it ended early");
+  assert.isAtMost(elapsed, timeout + timeout / 16 + SLACK, "it ended late");
+}
+
+describe("the timeout of a call", () => {
+  let defaultTimeout;
+
+  // It runs beside the tests, since it takes its time.
+  before(() => {
+    const start = performance.now();
+    defaultTimeout = rejection(new JSONRPCClient(recorder()).request("slow")).then(({ message }) => {
+      assert.equal(message, "JSON-RPC timeout: slow (id=1)");
+      return performance.now() - start;
+    });
+  });
+
+  it("rejects it with the reason timeout and a message that names the method and the id", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 10 });
+    for (const [method, id] of [["build", 1], ["a b", 2], ["", 3]]) {
+      const error = await rejection(client.request(method));
+      assert.instanceOf(error, CallError);
+      assert.deepEqual([error.message, error.reason], [`JSON-RPC timeout: ${method} (id=${id})`, "timeout"]);
+    }
+  });
+
+  it("is the client's, or the call's own", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 100_000 });
+    assertInTime(await elapsed(client, 30), 30);
+    assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
+  });
+
+  it("never ends a call early, nor much later than it says", async () => {
+    const client = new JSONRPCClient(recorder());
+    const timeouts = [1, 5, 16, 50, 100, 160, 250, 400];
+    const times = await Promise.all(timeouts.map((timeout) => elapsed(client, timeout)));
+    times.forEach((time, i) => assertInTime(time, timeouts[i]));
+  });
+
+  it("never ends a call early that is made while others wait", async () => {
+    const client = new JSONRPCClient(recorder());
+    const others = [rejection(client.request("a", undefined, { timeout: 700 })), rejection(client.request("b", undefined, { timeout: 300 }))];
+    const times = [];
+    for (let i = 0; i < 12; i++) {
+      await pause(17);
+      times.push(elapsed(client, 150).then((time) => assertInTime(time, 150)));
+    }
+    await Promise.all([...times, ...others]);
+  });
+
+  it("does not run into that of a call which was made before and has ended", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { timeout: 100 });
+    const first = client.request("a");
+    await pause(60);
+    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    await first;
+    assertInTime(await elapsed(client), 100);
+  });
+
+  for (const timeout of [0, Infinity]) {
+    it(`is none if it is ${timeout}`, async () => {
+      const { transport, raw } = rawChannel();
+      const client = new JSONRPCClient(transport, { timeout: 20 });
+      const call = client.request("a", undefined, { timeout });
+      assert.isTrue(await isOpen(call, 100));
+      raw.post({ jsonrpc: "2.0", id: 1, result: "at last" });
+      assert.equal(await call, "at last");
+    });
+
+    it(`is none for all calls of a client whose timeout is ${timeout}`, async () => {
+      const client = new JSONRPCClient(recorder(), { timeout });
+      const call = client.request("a");
+      assert.isTrue(await isOpen(call, 60));
+      client.destroy();
+      await rejection(call);
+    });
+  }
+
+  for (const timeout of [2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, Number.MAX_SAFE_INTEGER, 1e300]) {
+    it(`can be ${timeout} ms, which is not at once`, async () => {
+      const client = new JSONRPCClient(recorder());
+      const call = client.request("a", undefined, { timeout });
+      assert.isTrue(await isOpen(call, 60));
+      assertInTime(await elapsed(client, 30), 30);
+      assert.isTrue(await isOpen(call, 30));
+      client.destroy();
+      await rejection(call);
+    });
+  }
+
+  for (const timeout of [-1, NaN, -Infinity, "10", {}]) {
+    const shown = typeof timeout === "object" ? JSON.stringify(timeout) : String(timeout);
+    it(`is a RangeError if it is ${shown}, and nothing is sent`, async () => {
+      const transport = recorder();
+      const client = new JSONRPCClient(transport);
+      assert.instanceOf(await rejection((async () => client.request("a", undefined, { timeout }))()), RangeError);
+      assert.equal(transport.sent.length, 0);
+    });
+  }
+
+  it("is a RangeError of the constructor if it is negative or no number", () => {
+    for (const timeout of [-1, NaN, "10"]) assert.throws(() => new JSONRPCClient(recorder(), { timeout }), RangeError);
+  });
+
+  it("makes a late answer harmless", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const error = await rejection(client.request("slow", undefined, { timeout: 10 }));
+    raw.post({ jsonrpc: "2.0", id: 1, result: "late" });
+    const next = client.request("next");
+    raw.post({ jsonrpc: "2.0", id: 2, result: "own" });
+    assert.equal(await next, "own");
+    assert.equal(error.reason, "timeout");
+    assert.equal(client.pending, 0);
+  });
+
+  it("forgets the call", async () => {
+    const client = new JSONRPCClient(recorder());
+    await rejection(client.request("slow", undefined, { timeout: 10 }));
+    assert.equal(client.pending, 0);
+  });
+
+  it("does not end calls of others", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("later", async () => (await pause(80), "done")).method("never", () => new Promise(() => {}));
+    const client = new JSONRPCClient(near);
+    const [never, later] = await Promise.allSettled([
+      client.request("never", undefined, { timeout: 20 }),
+      client.request("later", undefined, { timeout: 5000 }),
+    ]);
+    assert.deepEqual([never.reason.reason, later.value], ["timeout", "done"]);
+  });
+
+  it("is ten seconds if nobody says", async function () {
+    this.timeout(15_000);
+    assertInTime(await defaultTimeout, 10_000);
+  });
+
+  it("ends thousands of calls", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 30 });
+    const errors = await Promise.all(Array.from({ length: 5_000 }, () => rejection(client.request("a"))));
+    assert.isTrue(errors.every(({ reason }) => reason === "timeout"));
+    assert.equal(new Set(errors.map(({ message }) => message)).size, 5_000);
+    assert.equal(client.pending, 0);
+  });
+});
+
+describe("the timers of a client", () => {
+  async function timersDuring(run) {
+    const originals = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+    const active = new Set();
+    let most = 0;
+    globalThis.setTimeout = (callback, ...more) => {
+      const timer = originals.setTimeout(() => {
+        active.delete(timer);
+        callback();
+      }, ...more);
+      active.add(timer);
+      most = Math.max(most, active.size);
+      return timer;
+    };
+    globalThis.clearTimeout = (timer) => {
+      active.delete(timer);
+      originals.clearTimeout(timer);
+    };
+    try {
+      await run();
+    } finally {
+      Object.assign(globalThis, originals);
+    }
+    return { left: active.size, most };
+  }
+
+  it("are one, however many calls wait", async () => {
+    const client = new JSONRPCClient(recorder());
+    const { most } = await timersDuring(() => {
+      for (let i = 0; i < 1000; i++) client.request("a").catch(() => {});
+    });
+    client.destroy();
+    assert.equal(most, 1);
+  });
+
+  it("are none after it is destroyed", async () => {
+    const { left } = await timersDuring(async () => {
+      const client = new JSONRPCClient(recorder());
+      const call = client.request("a");
+      client.destroy();
+      await rejection(call);
+    });
+    assert.equal(left, 0);
+  });
+
+  it("are none after all calls have timed out", async () => {
+    const client = new JSONRPCClient(recorder());
+    const { left } = await timersDuring(() => rejection(client.request("a", undefined, { timeout: 10 })));
+    assert.equal(left, 0);
+  });
+
+  it("are none for calls without a timeout", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 0 });
+    const { most } = await timersDuring(() => void client.request("a").catch(() => {}));
+    client.destroy();
+    assert.equal(most, 0);
+  });
+});

@@ -1,0 +1,224 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport, selfTransport, workerTransport } from "./rig/portway.js";
+import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
+import { pause, until } from "./rig/outcomes.js";
+import { printed } from "./rig/console.js";
+import { afterThisTest } from "./rig/cleanup.js";
+
+describe("any object with send and onMessage", () => {
+  it("is a transport", async () => {
+    const { near, far } = loopback();
+    new JSONRPCServer(far).method("echo", (params) => params);
+    assert.deepEqual(await new JSONRPCClient(near).request("echo", { a: 1 }), { a: 1 });
+  });
+
+  it("is asked to listen once, at construction", () => {
+    let handlers = 0;
+    const transport = { send() {}, onMessage: () => handlers++ };
+    const client = new JSONRPCClient(transport);
+    assert.equal(handlers, 1);
+    client.request("a").catch(() => {});
+    new JSONRPCServer(transport);
+    assert.equal(handlers, 1);
+    client.destroy();
+  });
+
+  it("keeps its own this", async () => {
+    class Custom {
+      #sent = [];
+      send(message) {
+        this.#sent.push(message);
+      }
+      onMessage(handler) {
+        this.handler = handler;
+      }
+      get sent() {
+        return this.#sent;
+      }
+    }
+    const transport = new Custom();
+    const call = new JSONRPCClient(transport).request("a");
+    assert.lengthOf(transport.sent, 1);
+    transport.handler({ jsonrpc: "2.0", id: 1, result: 1 });
+    assert.equal(await call, 1);
+  });
+
+  it("gets the transfer list beside the message", () => {
+    const transport = recorder();
+    const { buffer } = new Uint8Array(1);
+    new JSONRPCClient(transport).request("a", { buffer }, { transfer: [buffer] }).catch(() => {});
+    assert.deepEqual(transport.transfers, [[buffer]]);
+  });
+
+  it("can go over text: everything comes and goes as JSON", async () => {
+    const { near, far } = loopback();
+    const overText = (end) => ({
+      send: (message) => end.send(JSON.stringify(message)),
+      onMessage: (handler) => end.onMessage((text) => handler(JSON.parse(text))),
+    });
+    new JSONRPCServer(overText(far)).method("nothing", () => {}).method("fail", () => {
+      throw undefined;
+    });
+    const client = new JSONRPCClient(overText(near));
+    assert.isNull(await client.request("nothing"));
+    assert.equal((await client.request("fail").catch((error) => error)).code, -32603);
+  });
+
+  it("may be wrapped by another, to look at what goes through", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("a", () => "result");
+    const tap = tapped(near);
+    await new JSONRPCClient(tap).request("a");
+    assert.deepEqual(tap.sent, [{ jsonrpc: "2.0", method: "a", id: 1 }]);
+    assert.deepEqual(tap.received, [{ jsonrpc: "2.0", result: "result", id: 1 }]);
+  });
+
+  it("may deliver late, and twice", async () => {
+    const transport = recorder();
+    const call = new JSONRPCClient(transport).request("a");
+    await pause(10);
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "once" });
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "twice" });
+    assert.equal(await call, "once");
+  });
+
+  it("may deliver what has getters that throw: onError is told, and the calls wait on", async () => {
+    const transport = recorder();
+    const errors = [];
+    const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) }).request("a");
+    transport.deliver({ jsonrpc: "2.0", get id() { throw new Error("gotcha"); } });
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "right" });
+    assert.equal(await call, "right");
+    assert.deepEqual(errors, ["gotcha"]);
+  });
+
+  it("may fail to send a reply: onError is told, and the server lives on", async () => {
+    const transport = recorder();
+    const errors = [];
+    new JSONRPCServer(transport, { onError: (error) => errors.push(error.message) }).method("a", () => "result");
+    const { send } = transport;
+    transport.send = () => {
+      throw new Error("the wire is cut");
+    };
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    transport.send = send;
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 2 });
+    assert.deepEqual(errors, ["the wire is cut"]);
+    assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
+  });
+
+  it("tells the console of faults if there is no onError", async () => {
+    const transport = recorder();
+    const lines = await printed(() => {
+      new JSONRPCServer(transport).onNotify("a", () => {
+        throw new Error("oh no");
+      });
+      transport.deliver({ jsonrpc: "2.0", method: "a" });
+    });
+    assert.lengthOf(lines, 1);
+    assert.include(lines[0], "oh no");
+  });
+});
+
+describe("a transport that is made before there is a handler", () => {
+  it("loses nothing that comes over a port meanwhile", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+    for (let n = 0; n < 5; n++) port2.postMessage({ jsonrpc: "2.0", method: "count", params: [n] });
+    const transport = portTransport(port1);
+    await pause(30);
+    for (let n = 5; n < 10; n++) port2.postMessage({ jsonrpc: "2.0", method: "count", params: [n] });
+    await pause(30);
+    const seen = [];
+    new JSONRPCServer(transport).onNotify("count", ([n]) => void seen.push(n));
+    await until(() => seen.length === 10);
+    assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it("waits for handlers that are registered in the same turn", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+    const call = new JSONRPCClient(portTransport(port2)).request("late");
+    await pause(30);
+    const server = new JSONRPCServer(portTransport(port1));
+    server.method("late", () => "in time");
+    assert.equal(await call, "in time");
+  });
+});
+
+describe("the handler of a transport", () => {
+  it("is the newest", async () => {
+    const { transport, raw } = rawChannel();
+    const seen = [];
+    transport.onMessage((message) => seen.push(["old", message.method]));
+    raw.post({ jsonrpc: "2.0", method: "a" });
+    await until(() => seen.length === 1);
+    transport.onMessage((message) => seen.push(["new", message.method]));
+    raw.post({ jsonrpc: "2.0", method: "b" });
+    await until(() => seen.length === 2);
+    assert.deepEqual(seen, [["old", "a"], ["new", "b"]]);
+  });
+
+  it("gets what is JSON-RPC, alone or in arrays, and nothing else", async () => {
+    const { transport, raw } = rawChannel();
+    const seen = [];
+    transport.onMessage((message) => seen.push(message));
+    const ours = [{ jsonrpc: "2.0", method: "a" }, [{ jsonrpc: "2.0", method: "b" }], { jsonrpc: "2.0" }];
+    for (const message of [ours[0], null, "text", { type: "build" }, { jsonrpc: 2 }, { jsonrpc: "1.0", method: "a" }, [1], new Map(), ours[1], ours[2]]) {
+      raw.post(message);
+    }
+    await until(() => seen.length >= 3);
+    assert.deepEqual(seen, ours);
+  });
+
+  it("has to be a function", () => {
+    assert.throws(() => rawChannel().transport.onMessage(), TypeError);
+  });
+});
+
+describe("a port that others use, too", () => {
+  it("keeps its onmessage, and what is not ours reaches the listeners of others untouched", async () => {
+    const { transport, raw, port } = rawChannel();
+    const seen = [];
+    const onmessage = ({ data }) => seen.push(data);
+    port.onmessage = onmessage;
+    port.addEventListener("message", ({ data }) => seen.push(data));
+    const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
+    assert.equal(port.onmessage, onmessage);
+    const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
+    for (const message of foreign) raw.post(message);
+    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(seen.filter((message) => message?.jsonrpc === undefined), foreign.flatMap((message) => [message, message]));
+    peer.destroy();
+    assert.equal(port.onmessage, onmessage);
+  });
+
+  it("lets ad-hoc messages and calls go side by side", async () => {
+    const { near, far, port1, port2 } = channel();
+    const adHoc = [];
+    port2.addEventListener("message", ({ data }) => data.type === "ping" && port2.postMessage({ type: "pong", n: data.n }));
+    port1.addEventListener("message", ({ data }) => data.type === "pong" && adHoc.push(data.n));
+    new JSONRPCServer(far).method("echo", ([n]) => n);
+    const client = new JSONRPCClient(near);
+    const results = [];
+    for (let n = 0; n < 10; n++) {
+      port1.postMessage({ type: "ping", n });
+      results.push(await client.request("echo", [n]));
+    }
+    await until(() => adHoc.length === 10);
+    assert.deepEqual([adHoc, results], [results, adHoc]);
+  });
+});
+
+describe("a transport that is made of the wrong thing", () => {
+  it("is a TypeError that says what is missing", () => {
+    for (const wrong of [undefined, null, {}, "port", 5]) {
+      assert.throws(() => portTransport(wrong), TypeError, "port");
+      assert.throws(() => workerTransport(wrong), TypeError, "worker");
+    }
+  });
+
+  it("is a TypeError for selfTransport() outside of a worker, which says what to use", () => {
+    assert.throws(() => selfTransport(), TypeError, /windowTransport|worker/);
+  });
+});

@@ -1,0 +1,206 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, inNode } from "./rig/portway.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** A client, and a server that gives back what it gets. */
+function echo() {
+  const { near, far } = channel();
+  const seen = [];
+  const server = new JSONRPCServer(far).method("echo", (params) => {
+    seen.push(params);
+    return params;
+  });
+  return { client: new JSONRPCClient(near), server, seen };
+}
+
+const values = {
+  "a Map": new Map([["a", 1], [{ b: 2 }, new Set([3])]]),
+  "a Set": new Set([1, "a", null]),
+  "a Date": new Date(1234567890),
+  "a RegExp": /a+b/gi,
+  "a Uint8Array": new Uint8Array([1, 2, 255]),
+  "a Float64Array": new Float64Array([0.1, -0, NaN]),
+  "an ArrayBuffer": new Uint8Array([1, 2]).buffer,
+  "an array with holes": [1, , 3], // eslint-disable-line no-sparse-arrays
+  "members that are undefined": { a: undefined, b: null },
+  "numbers beyond JSON": { a: NaN, b: Infinity, c: -0, d: 2 ** 60 },
+  "bigints": { a: 12345678901234567890n, b: -1n },
+  "text of all planes": { "ключ": "é€😀\u0000\ud83d" },
+  "members with the names of an envelope": { jsonrpc: "1.0", id: 7, method: "x", result: 1, error: { code: 1 } },
+};
+
+describe("params and results", () => {
+  for (const [name, value] of Object.entries(values)) {
+    it(`can be ${name}`, async () => {
+      const { client, seen } = echo();
+      const result = await client.request("echo", { value });
+      assert.deepEqual(seen, [{ value }]);
+      assert.deepEqual(result, { value });
+    });
+  }
+
+  for (const name of ["a Map", "a Date", "a Uint8Array"]) {
+    it(`can be ${name} by themselves`, async () => {
+      const { client } = echo();
+      assert.deepEqual(await client.request("echo", values[name]), values[name]);
+    });
+  }
+
+  it("can refer to themselves", async () => {
+    const { client } = echo();
+    const ring = { name: "ring" };
+    ring.self = ring;
+    const result = await client.request("echo", ring);
+    assert.equal(result.self, result);
+    assert.equal(result.name, "ring");
+  });
+
+  it("can have a member __proto__ of their own, which changes no prototype", async () => {
+    const { client } = echo();
+    const result = await client.request("echo", JSON.parse('{ "__proto__": { "polluted": true } }'));
+    assert.isTrue(Object.hasOwn(result, "__proto__"));
+    assert.isUndefined(result.polluted);
+    assert.isUndefined({}.polluted);
+  });
+
+  it("can be a megabyte", async () => {
+    const { client } = echo();
+    const bytes = new Uint8Array(1 << 20).fill(7);
+    const result = await client.request("echo", { bytes, text: "é".repeat(500_000) });
+    assert.equal(result.bytes.length, bytes.length);
+    assert.equal(result.bytes.at(-1), 7);
+    assert.equal(result.text.length, 500_000);
+  });
+
+  it("can be nested ten thousand deep, and the link works on", async () => {
+    const { client } = echo();
+    let deep = {};
+    for (let i = 0; i < 10_000; i++) deep = { deep };
+    const outcome = await client.request("echo", deep).catch((error) => error);
+    if (outcome instanceof Error) assert.include(["DataCloneError", "RangeError", "InternalError"], outcome.name);
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+  });
+
+  it("are not the sender's own objects", async () => {
+    const { client, seen } = echo();
+    const params = { a: [1] };
+    await client.request("echo", params);
+    params.a.push(2);
+    assert.deepEqual(seen, [{ a: [1] }]);
+  });
+
+  it("can be a message port, through which the two sides then talk", async () => {
+    const { client, server } = echo();
+    server.method("open", ({ port }) => {
+      port.postMessage("hello");
+      port.close?.();
+    });
+    const { port1, port2 } = new MessageChannel();
+    const said = new Promise((resolve) => {
+      port1.addEventListener("message", ({ data }) => resolve(data));
+      port1.start();
+    });
+    await client.request("open", { port: port2 }, { transfer: [port2] });
+    assert.equal(await said, "hello");
+    port1.close();
+  });
+
+  it("can be a message port that comes back", async () => {
+    const { client, server } = echo();
+    server.method("connect", (_, context) => {
+      const { port1, port2 } = new MessageChannel();
+      new JSONRPCServer({ send: (message) => port1.postMessage(message), onMessage: (handler) => (port1.onmessage = ({ data }) => handler(data)), destroy: () => port1.close() })
+        .method("hi", () => "from the port");
+      context.transfer([port2]);
+      return port2;
+    });
+    const port = await client.request("connect");
+    const { portTransport } = await import("./rig/portway.js");
+    const direct = new JSONRPCClient(portTransport(port));
+    assert.equal(await direct.request("hi"), "from the port");
+    direct.destroy();
+  });
+});
+
+describe("a transfer", () => {
+  it("takes the buffer of a request across, and leaves nothing here", async () => {
+    const { client, seen } = echo();
+    const bytes = new Uint8Array([1, 2, 3]);
+    await client.request("echo", { bytes }, { transfer: [bytes.buffer] });
+    assert.equal(bytes.byteLength, 0);
+    assert.deepEqual([...seen[0].bytes], [1, 2, 3]);
+  });
+
+  it("copies what is not named", async () => {
+    const { client } = echo();
+    const bytes = new Uint8Array([1, 2, 3]);
+    await client.request("echo", { bytes });
+    assert.equal(bytes.byteLength, 3);
+  });
+
+  it("takes the buffer of a notification across", async () => {
+    const { client, server } = echo();
+    const seen = [];
+    server.onNotify("take", ({ bytes }) => void seen.push([...bytes]));
+    const bytes = new Uint8Array([1, 2, 3]);
+    client.notify("take", { bytes }, { transfer: [bytes.buffer] });
+    await client.request("echo");
+    assert.deepEqual([seen, bytes.byteLength], [[[1, 2, 3]], 0]);
+  });
+
+  for (const [name, list] of [
+    ["names a buffer twice", ({ buffer }) => [buffer, buffer]],
+    ["names what cannot be transferred", () => [{}]],
+    // Node sends these all the same.
+    ...(inNode ? [] : [
+      ["names a buffer that is gone", ({ buffer }) => (structuredClone(buffer, { transfer: [buffer] }), [buffer])],
+      ["names wasm memory", () => [new WebAssembly.Memory({ initial: 1 }).buffer]],
+    ]),
+  ]) {
+    it(`rejects the call, and forgets it, when it ${name}`, async () => {
+      const { client, seen } = echo();
+      const bytes = new Uint8Array([1]);
+      const transfer = list(bytes);
+      const error = await rejection(client.request("echo", { a: 1 }, { transfer }));
+      assert.include(["DataCloneError", "TypeError"], error.name);
+      assert.deepEqual([client.pending, seen], [0, []]);
+      assert.deepEqual(await client.request("echo", [1]), [1]);
+    });
+  }
+
+  it("of a result that fails is answered with an error", async () => {
+    const { client, server } = echo();
+    server.method("twice", (_, context) => {
+      const { buffer } = new Uint8Array(1);
+      context.transfer([buffer, buffer]);
+      return buffer;
+    });
+    assert.equal((await rejection(client.request("twice"))).code, -32603);
+  });
+});
+
+describe("what cannot be cloned", () => {
+  for (const [name, value] of [["a function", () => {}], ["a symbol", Symbol("a")], ["a WeakMap", new WeakMap()], ["a getter that throws", { get a() { throw new TypeError("gotcha"); } }]]) {
+    it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
+      const { transport, raw } = rawChannel();
+      const client = new JSONRPCClient(transport);
+      const error = await rejection(client.request("a", { value }));
+      assert.include(["DataCloneError", "TypeError"], error.name);
+      assert.equal(client.pending, 0);
+      client.notify("after");
+      assert.equal((await raw.next()).method, "after");
+    });
+
+    it(`is answered with -32603 when it is ${name} in the result, and the server lives on`, async () => {
+      const { transport, raw } = rawChannel();
+      new JSONRPCServer(transport).method("bad", () => ({ value })).method("good", () => "good");
+      raw.post({ jsonrpc: "2.0", method: "bad", id: 1 });
+      raw.post({ jsonrpc: "2.0", method: "good", id: 2 });
+      const { error, id } = await raw.next();
+      assert.deepEqual([error.code, id], [-32603, 1]);
+      assert.include(error.message, "bad");
+      assert.equal((await raw.next()).result, "good");
+    });
+  }
+});
