@@ -1,5 +1,6 @@
 //! Our calls that wait for an answer, by slot and by id.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use slab::Slab;
@@ -85,9 +86,7 @@ struct Index {
 impl Index {
     fn insert(&mut self, slot: u32, calls: &Slab<PendingCall>) {
         if self.table.len() < calls.len() * 2 {
-            let mut table = Vec::new();
-            table.resize((calls.len() * 2).next_power_of_two().max(16), 0);
-            self.table = table;
+            self.table = vec![0; (calls.len() * 2).next_power_of_two().max(16)];
             for (slot, _) in calls {
                 self.place(slot as u32, calls);
             }
