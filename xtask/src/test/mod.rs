@@ -42,12 +42,15 @@ enum Suite {
     Packaging,
     /// The type declarations
     Types,
+    /// Portway beside other libraries, and the table of the README
+    Comparison,
     /// The playground, driven in Chromium
     Page,
 }
 
 impl Suite {
-    const ALL: [Self; 6] = [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Page];
+    const ALL: [Self; 7] =
+        [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Comparison, Self::Page];
 }
 
 /// What one suite sees of the run.
@@ -110,6 +113,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Js => node_suites::js(&mut run),
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
+            Suite::Comparison => node_suites::comparison(&mut run),
             Suite::Page => node_suites::page(&mut run),
         }
     }

@@ -1,5 +1,5 @@
-//! The suites that Node runs: `js`, `packaging`, `types`, `page`. Each is a script that writes its counts to the file named by
-//! `PORTWAY_REPORT`.
+//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `page`. Each is a script that writes its counts
+//! to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
 
@@ -35,6 +35,11 @@ pub(super) fn types(suites: &mut Run<'_>) {
     let prepared = prepare(suites);
     let script = ["tests/types/run.mjs"];
     suites.suite("types", "tsc", prepared, |setup, node| script_in(setup, node, &[], "types", &script));
+}
+
+/// Portway beside other libraries, and the table of the README that is made of it.
+pub(super) fn comparison(suites: &mut Run<'_>) {
+    in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
 }
 
 /// The playground, driven through its whole story.
