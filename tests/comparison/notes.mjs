@@ -11,14 +11,14 @@ export const notes = {
     "json-rpc-2.0": "It does not know its channel: one calls `rejectAllPendingRequests`.",
   },
   "after-close": {
-    "json-rpc-2.0": "A closed `MessagePort` takes messages without complaint, and the call waits.",
+    "json-rpc-2.0": "Unless the function that sends, which one writes oneself, refuses: a closed `MessagePort` takes messages in silence.",
   },
   "uncloneable-result": {
-    "json-rpc-2.0": "The failure to send the reply is reported where the handler runs; the caller waits.",
+    "json-rpc-2.0": "Sending the reply fails where the handler runs; the caller waits.",
   },
   errors: {
-    comlink: "As an `Error`, with its name and stack.",
-    penpal: "As an `Error`, with its name and stack.",
+    comlink: "As an `Error`, with its name and the stack of the other side.",
+    penpal: "As an `Error`, with its name and the stack of the other side.",
     "vscode-jsonrpc": "If the handler throws a `ResponseError`.",
     "json-rpc-2.0": "If the handler throws a `JSONRPCErrorException`.",
   },
@@ -31,6 +31,7 @@ export const notes = {
     "vscode-jsonrpc": "By `ProgressType` and a token that goes with the params.",
   },
   transfer: {
+    "vscode-jsonrpc": "Its writer for browsers has no list of what to transfer; one can write another.",
     "json-rpc-2.0": "Through the function that sends, which one writes oneself.",
   },
   foreign: {

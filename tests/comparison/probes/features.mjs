@@ -7,7 +7,7 @@ export const features = [
     id: "errors",
     text: "A handler's error arrives with code, message and data, as a class of the library",
     async probe(library) {
-      const { call } = await connected(library, {
+      const { call, seen } = await connected(library, {
         build() {
           throw library.failure(-32001, "no such file", { line: 3 });
         },
@@ -21,7 +21,8 @@ export const features = [
       };
       const arrived = Object.keys(has).filter((part) => has[part]);
       const says = arrived.length === 4 ? "yes" : arrived.length === 0 ? "no" : `${arrived.join(", ")} only`;
-      return outcome(says, `arrived: ${arrived.join(", ")}`);
+      const stack = seen.some((message) => JSON.stringify(message).includes("features.mjs"));
+      return outcome(says, `arrived: ${arrived.join(", ")}; with a stack: ${stack}`);
     },
   },
   {
