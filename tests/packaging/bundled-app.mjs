@@ -18,3 +18,6 @@ export async function assertWorks(browser, url) {
 
 /** The same sources with the wasm inside of the module. */
 export const withInlineEntry = (source) => source.replaceAll('from "portway"', 'from "portway/inline"');
+
+/** The same sources with a worker that waits for the wasm by a top-level `await`. */
+export const withTopLevelAwait = (source) => source.replace("init().then(serve);", "await init();\nserve();");

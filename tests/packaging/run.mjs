@@ -1,5 +1,5 @@
-// The packaging suite: `node tests/packaging/run.mjs`. Packs pkg/, installs the tarball into small apps as a user would,
-// builds each with its tool, and lets the result make real calls in Chromium and in Node.
+// The packaging suite: `node tests/packaging/run.mjs`. Packs pkg/, installs the tarball into small apps as a user
+// would, builds each with its tool, and lets the result make real calls in Chromium and in Node.
 //
 // Names of groups as arguments run only those: `node tests/packaging/run.mjs vite node`.
 

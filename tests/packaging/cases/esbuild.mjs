@@ -5,7 +5,7 @@ import { copyFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
-import { assertWorks, withInlineEntry } from "../bundled-app.mjs";
+import { assertWorks, withInlineEntry, withTopLevelAwait } from "../bundled-app.mjs";
 
 const html = '<!doctype html><title>Portway</title><script type="module" src="index.js"></script>';
 const bundle = ["src/index.js", "src/worker.js", "--bundle", "--minify", "--format=esm", "--outdir=dist"];
@@ -19,14 +19,15 @@ export default async function esbuild(suite, { installation, browser }) {
   };
 
   await suite.test("an esbuild bundle works with the wasm copied beside it", async () => {
-    const app = await build("esbuild-copied");
+    const app = await build("esbuild-copied", { rewrite: withTopLevelAwait });
     await copyFile(join(app, "node_modules/portway/portway_bg.wasm"), join(app, "dist/portway_bg.wasm"));
     await withSite(join(app, "dist"), (url) => assertWorks(browser, url));
   });
 
   await suite.test("an esbuild bundle works with the wasm named by the file loader", async () => {
+    const named = 'import wasm from "portway/portway_bg.wasm";\n';
     const rewrite = (source) =>
-      `import wasm from "portway/portway_bg.wasm";\n${source}`.replace("init()", "init(new URL(wasm, import.meta.url))");
+      source.includes("init()") ? named + source.replace("init()", "init(new URL(wasm, import.meta.url))") : source;
     const app = await build("esbuild-loaded", { rewrite, options: ["--loader:.wasm=file"] });
     await withSite(join(app, "dist"), (url) => assertWorks(browser, url));
   });

@@ -80,11 +80,15 @@ export default async function facts(suite, { installation }) {
   });
 
   const bundle = async (contents, target) => {
-    const options = { bundle: true, format: "esm", platform: "node", minify: true, write: false, logLevel: "silent" };
-    const { outputFiles } = await build({ stdin: { contents, resolveDir: app }, ...options, ...target });
+    const stdin = { contents, resolveDir: app };
+    const options = { stdin, bundle: true, format: "esm", platform: "node", minify: true, write: false };
+    const { outputFiles } = await build({ ...options, logLevel: "silent", ...target });
     return outputFiles[0].text;
   };
-  const prints = async (script) => (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: app })).stdout;
+  const prints = async (script) => {
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: app });
+    return stdout;
+  };
 
   await suite.test("a bundle that only uses RPCError is right without the wasm", async () => {
     const use = 'import { RPCError } from "portway"; const e = new RPCError(-32001, "no");';
@@ -100,7 +104,7 @@ export default async function facts(suite, { installation }) {
     assert.match(await bundle('import "portway/early";'), /portway\.early/);
   });
 
-  await suite.test("init rejects, and does not throw, in a classic script, which knows no address of its own", async () => {
+  await suite.test("init rejects, and does not throw, in a classic script, which has no address", async () => {
     const use = 'import init from "portway"; init().catch(({ name }) => console.log(name));';
     const script = await bundle(use, { format: "iife", platform: "browser" });
     assert.equal(await prints(script), "TypeError\n");

@@ -25,7 +25,8 @@ export default async function plain(suite, { installation, browser }) {
     opens("", greetings, { types: { ".wasm": "application/octet-stream" } }));
 
   await suite.test("a sandboxed srcdoc frame works with the inline entry bundled into it", async () => {
-    await runTool("esbuild", ["sandboxed-frame.js", "--bundle", "--format=esm", "--outfile=frame-bundle.js"], { cwd: app });
+    const args = ["sandboxed-frame.js", "--bundle", "--format=esm", "--outfile=frame-bundle.js"];
+    await runTool("esbuild", args, { cwd: app });
     const script = await readFile(join(app, "frame-bundle.js"), "utf8");
     assert.ok(!script.includes("</script"), "the bundle would end its own script element");
     await writeFile(join(app, "bundled-frame.html"), `<!doctype html><script type="module">${script}</script>`);

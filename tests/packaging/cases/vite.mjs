@@ -1,14 +1,21 @@
-// Vite, without a line of configuration: the production build, and the development server with its own bundling.
+// Vite: the production build, and the development server with its own bundling.
 
-import { createServer } from "vite";
+import { build, createServer } from "vite";
 import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
-import { assertWorks } from "../bundled-app.mjs";
+import { assertWorks, withTopLevelAwait } from "../bundled-app.mjs";
 
 export default async function vite(suite, { installation, browser }) {
   await suite.test("a Vite build works without configuration", async () => {
     const app = await installation.app("bundled", "vite-build");
     await runTool("vite", ["build"], { cwd: app });
+    await withSite(`${app}/dist`, (url) => assertWorks(browser, url));
+  });
+
+  // Its classic workers cannot wait at the top level.
+  await suite.test('a worker with a top-level await works in a Vite build with worker.format "es"', async () => {
+    const app = await installation.app("bundled", "vite-await", withTopLevelAwait);
+    await build({ configFile: false, logLevel: "error", root: app, worker: { format: "es" } });
     await withSite(`${app}/dist`, (url) => assertWorks(browser, url));
   });
 
@@ -25,7 +32,8 @@ export default async function vite(suite, { installation, browser }) {
 }
 
 async function withVite(options, visit) {
-  const server = await createServer({ configFile: false, logLevel: "error", server: { host: "127.0.0.1", port: 0 }, ...options });
+  const address = { host: "127.0.0.1", port: 0 };
+  const server = await createServer({ configFile: false, logLevel: "error", server: address, ...options });
   try {
     await server.listen();
     await visit(server.resolvedUrls.local[0]);

@@ -1,22 +1,5 @@
 import "portway/early";
-import init, { JSONRPCPeer, RPCError, selfTransport } from "portway";
+import init from "portway";
+import { serve } from "./serve.js";
 
-async function serve() {
-  await init();
-  const peer = new JSONRPCPeer(selfTransport());
-  peer
-    .method("add", (terms) => terms.reduce((sum, term) => sum + term))
-    .method("greet", async ({ id }) => `hello, ${await peer.request("nameOf", { id })}`)
-    .method("refuse", () => {
-      throw new RPCError(-32001, "not today", { until: "tomorrow" });
-    })
-    .method("reverse", ({ bytes }, context) => {
-      context.transfer([bytes.buffer]);
-      return bytes.reverse();
-    })
-    .method("count", ({ to }, context) => {
-      for (let step = 1; step <= to; step += 1) context.progress(step);
-    });
-}
-
-serve();
+init().then(serve);
