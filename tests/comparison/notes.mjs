@@ -11,7 +11,7 @@ export const notes = {
     "json-rpc-2.0": "It does not know its channel: one calls `rejectAllPendingRequests`.",
   },
   "after-close": {
-    "json-rpc-2.0": "Unless the function that sends, which one writes oneself, refuses: a closed `MessagePort` takes messages in silence.",
+    "json-rpc-2.0": "A closed `MessagePort` takes messages in silence; one's own function that sends would have to refuse.",
   },
   "uncloneable-result": {
     "json-rpc-2.0": "Sending the reply fails where the handler runs; the caller waits.",
@@ -43,6 +43,6 @@ export const notes = {
     penpal: "By its handshake, which either side may begin.",
   },
   size: {
-    "*": "The import that joins a page to its worker, bundled by esbuild for a browser, gzip -9; Portway with its wasm.",
+    "*": "What joins a page to its worker, bundled by esbuild for a browser, gzip -9; Portway with its wasm.",
   },
 };

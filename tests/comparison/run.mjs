@@ -59,16 +59,18 @@ function probe(module) {
 
 /** Everything that can be seen: outcomes by behaviour and library. */
 async function look() {
-  const seen = Object.fromEntries(behaviours.map(({ id }) => [id, {}]));
   const failed = (error) => ({ says: "the probe failed", saw: String(error) });
+  // In this order, whichever ends first.
+  const inOrder = () => Object.fromEntries(MODULES.map((module) => [module, failed("its process ended early")]));
+  const seen = Object.fromEntries(behaviours.map(({ id }) => [id, inOrder()]));
   const inNode = MODULES.map(async (module) => {
     for (const [id, outcome] of Object.entries(await probe(module))) seen[id][module] = outcome;
   });
   for (const library of catalogue) seen.size[library.module] = await size(library).catch(failed);
   const inPage = slowWorker(catalogue);
-  seen["slow-worker"] = await inPage.catch((error) => Object.fromEntries(MODULES.map((module) => [module, failed(error)])));
+  const inNoPage = (error) => Object.fromEntries(MODULES.map((module) => [module, failed(error)]));
+  seen["slow-worker"] = await inPage.catch(inNoPage);
   await Promise.all(inNode);
-  for (const { id } of behaviours) for (const module of MODULES) seen[id][module] ??= failed("its process ended early");
   return seen;
 }
 

@@ -1,5 +1,5 @@
-// json-rpc-2.0, as the probes use it: wired to the port as its README wires it to a WebSocket. What it has no call for is
-// not there.
+// json-rpc-2.0, as the probes use it: wired to the port as its README wires it to a WebSocket. What it has no call for
+// is not there.
 
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 

@@ -15,8 +15,10 @@ export function tap(...ports) {
   return seen;
 }
 
-/** How a promise, or a function that makes one, ended: `fulfilled`, `rejected`, or `pending` after so many milliseconds. */
-export async function ending(promise, limit = 1000) {
+/**
+ * How a promise, or a function that makes one, ended: `fulfilled`, `rejected`, or `pending` after so many milliseconds.
+ */
+export async function ending(promise, limit = 2000) {
   try {
     const made = typeof promise === "function" ? promise() : promise;
     let timer;
@@ -41,6 +43,11 @@ export function told({ state, error }) {
 
 export function pause(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Until whatever is under way has arrived, on a busy machine, too. */
+export function quiet() {
+  return pause(400);
 }
 
 /** The outcome of a probe: what the table says, and what was seen. */

@@ -50,7 +50,8 @@ export const endings = [
       const { call } = await connected(library, { build: () => 1 });
       const end = await ending(() => call("build", { callback() {} }));
       const next = await ending(call("build", {}));
-      return outcome(end.state === "rejected" && next.value === 1 ? "yes" : "no", `${told(end)}; the next: ${next.state}`);
+      const failed = end.state === "rejected" && next.value === 1;
+      return outcome(failed ? "yes" : "no", `${told(end)}; the next: ${next.state}`);
     },
   },
   {

@@ -1,6 +1,6 @@
 // What a call can carry, and what one can do while it runs.
 
-import { NOTHING, connected, ending, outcome, pause, told } from "./channel.mjs";
+import { NOTHING, connected, ending, outcome, pause, quiet, told } from "./channel.mjs";
 
 export const features = [
   {
@@ -44,9 +44,10 @@ export const features = [
       await pause(50);
       controller.abort();
       const end = await ending(running, 300);
-      await pause(100);
+      await quiet();
       const ended = end.state === "rejected";
-      return outcome(ended && heard ? "yes" : ended || heard ? "partly" : "no", `the call: ${told(end)}, handler told: ${heard}`);
+      const says = ended && heard ? "yes" : ended || heard ? "partly" : "no";
+      return outcome(says, `the call: ${told(end)}, handler told: ${heard}`);
     },
   },
   {
