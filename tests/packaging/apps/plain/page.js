@@ -7,6 +7,8 @@ async function story() {
   const worker = new Worker("worker.js", { type: "module" });
   const toWorker = new JSONRPCPeer(workerTransport(worker));
   toWorker.method("who", () => "page");
+  // The worker is still loading now.
+  const fromWorker = toWorker.request("greet");
 
   const frame = document.createElement("iframe");
   frame.src = "frame.html";
@@ -16,7 +18,7 @@ async function story() {
   const toFrame = new JSONRPCPeer(windowTransport(frame.contentWindow));
   toFrame.method("who", () => "page");
 
-  return { worker: await toWorker.request("greet"), frame: await toFrame.request("greet") };
+  return { worker: await fromWorker, frame: await toFrame.request("greet") };
 }
 
 story().then(
