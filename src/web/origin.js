@@ -2,7 +2,8 @@
 
 /** The origin of the document of this window. */
 export function ownOrigin(source) {
-  const origin = source.location?.origin;
+  // Not that of its location: a frame's document may have its parent's origin, or be denied its own.
+  const { origin } = source;
   if (origin === undefined || origin === "null") {
     throw new TypeError(
       "this document has no origin of its own to fall back on; name the other side's: windowTransport(target, { origin })",
