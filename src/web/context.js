@@ -19,6 +19,9 @@ export class Context {
     this.slot = slot;
     /** @internal The batch that it came in; its replies wait for each other. */
     this.batch = batch;
+    /** @internal Whose handler works on it; if that server has gone, nobody is told of the end. */
+    this.server = undefined;
+    this.isSilent = false;
     /** @internal What to transfer with the result. */
     this.list = undefined;
   }

@@ -93,7 +93,7 @@ export class Link {
   #configure(options) {
     if (options?.onError !== undefined) this.#onError = options.onError;
     for (const [name, value] of Object.entries(options?.limits ?? {})) {
-      if (!(name in this.#limits)) throw new TypeError(`there is no limit "${name}"`);
+      if (!Object.hasOwn(this.#limits, name)) throw new TypeError(`there is no limit "${name}"`);
       if (value === undefined) continue;
       if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
       // What does not fit into a word of wasm is as good as no limit.
@@ -182,7 +182,7 @@ export class Link {
       if (signal !== undefined) this.#watch(slot, signal);
       entries.push({ message: callMessage(method, params, id), slot });
     }
-    if (entries.length > 0) this.#sendBatch(entries);
+    this.#sendBatch(entries);
     if (arm) this.#setTimer();
     return Promise.allSettled(outcomes);
   }
@@ -211,7 +211,7 @@ export class Link {
 
   /** One user of the link is done with it: its own calls end. The last one closes the link. */
   leave(owner) {
-    this.#service.servers = this.#service.servers.filter((server) => server !== owner);
+    this.#service.leave(owner);
     if (--this.#users === 0) this.#close();
     else this.#calls.dropAll(owner);
   }
@@ -311,7 +311,7 @@ export class Link {
           const word = this.#core.reply();
           const isFault = (word & OPERATION) === FAULT;
           return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
-        });
+        }).reverse();
       default:
         return batch === undefined ? message : batch[this.#core.element()];
     }
@@ -335,10 +335,12 @@ export class Link {
       case NOTIFICATION:
         return this.#service.notified(subject);
       case REPLY:
+        if (subject === undefined) return;
+      // falls through
       case FAULT:
         return this.guard(() => sendReply(this.#transport, subject));
       case REPLY_BATCH:
-        return this.#sendBatch(subject);
+        return this.#sendBatch(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         return calls.timedOut(argument);
       case CLOSED:
@@ -357,6 +359,7 @@ export class Link {
   }
 
   #sendBatch(entries) {
+    if (entries.length === 0) return;
     this.guard(() =>
       sendBatch(this.#transport, entries, ({ slot }, problem) => {
         if (slot !== undefined) this.#calls.drop(slot, problem);

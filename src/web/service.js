@@ -26,12 +26,14 @@ export class Service {
   serve(slot, message, batch) {
     const context = new Context(this.#link, message, slot, batch);
     this.#running[slot] = context;
-    const handler = this.#handler("methods", context.method);
-    if (handler === undefined) {
+    const server = this.#server("methods", context.method);
+    if (server === undefined) {
       return this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${context.method}` });
     }
+    context.server = server;
     let result;
     try {
+      const handler = server.methods.get(context.method);
       result = handler(given(message.params), context);
       if (typeof result?.then === "function") {
         result.then(
@@ -49,7 +51,8 @@ export class Service {
   /** Runs the handler of a notification. One that was registered as a method does, too. */
   notified(message) {
     const { method, params } = message;
-    const handler = this.#handler("notifications", method) ?? this.#handler("methods", method);
+    const handler =
+      this.#server("notifications", method)?.notifications.get(method) ?? this.#server("methods", method)?.methods.get(method);
     if (handler === undefined) return;
     const context = new Context(this.#link, message, -1);
     this.#link.guard(() => handler(given(params), context));
@@ -67,19 +70,27 @@ export class Service {
     return reply;
   }
 
+  /** A server has gone: what it still works on is not answered, though others use the link on. */
+  leave(server) {
+    this.servers = this.servers.filter((other) => other !== server);
+    const left = this.#running.filter((context) => context?.server === server);
+    for (const context of left) {
+      context.isSilent = true;
+      abandon(context);
+    }
+  }
+
   /** Nothing is answered any more. */
   stop() {
     const running = this.#running;
     this.#running = [];
     this.#held.clear();
-    for (const context of running) context?.abort(new CallError("destroyed", "JSON-RPC server destroyed"));
+    for (const context of running) if (context !== undefined) abandon(context);
   }
 
-  #handler(kind, name) {
-    for (const server of this.servers) {
-      const handler = server[kind].get(name);
-      if (handler !== undefined) return handler;
-    }
+  /** The server that has a handler for this name. */
+  #server(kind, name) {
+    for (const server of this.servers) if (server[kind].has(name)) return server;
   }
 
   #fail(context, thrown) {
@@ -97,7 +108,7 @@ export class Service {
         ? // JSON has no undefined: without a result the message would be no response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
-    const reply = { message, transfer: list, method };
+    const reply = context.isSilent ? undefined : { message, transfer: list, method };
     this.#link.respond(slot, batch === undefined ? 0 : this.#hold(reply), reply, batch);
   }
 
@@ -106,6 +117,10 @@ export class Service {
     this.#held.set(this.#lastHeld, reply);
     return this.#lastHeld;
   }
+}
+
+function abandon(context) {
+  context.abort(new CallError("destroyed", "JSON-RPC server destroyed"));
 }
 
 /** Peers in the field send null for no params. */
