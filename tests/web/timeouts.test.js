@@ -165,11 +165,12 @@ describe("the timeout of a call", () => {
 
 describe("the timers of a client", () => {
   async function timersDuring(run) {
-    const originals = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+    const originals = { setTimeout, clearTimeout };
+    const { setTimeout: set, clearTimeout: clear } = originals;
     const active = new Set();
     let most = 0;
     globalThis.setTimeout = (callback, ...more) => {
-      const timer = originals.setTimeout(() => {
+      const timer = set(() => {
         active.delete(timer);
         callback();
       }, ...more);
@@ -179,7 +180,7 @@ describe("the timers of a client", () => {
     };
     globalThis.clearTimeout = (timer) => {
       active.delete(timer);
-      originals.clearTimeout(timer);
+      clear(timer);
     };
     try {
       await run();

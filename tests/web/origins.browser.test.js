@@ -1,0 +1,220 @@
+// Who may talk to a window transport, and whom it talks to.
+
+import { assert } from "chai";
+import { JSONRPCClient, windowTransport } from "./rig/portway.js";
+import { frame, heardBy, origins, puppet, readiness } from "./rig/frames.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
+
+/** Whether a transport to this window hears the window. */
+async function hears(child, ...options) {
+  const heard = heardBy(windowTransport(child.window, ...options));
+  child.post(note("hello"));
+  await child.settled();
+  return heard.length > 0;
+}
+
+/** Whether what is sent arrives at the window. */
+async function reaches(child, ...options) {
+  const transport = windowTransport(child.window, ...options);
+  transport.send(note("hello"));
+  await child.settled();
+  const arrived = child.received.splice(0).length > 0;
+  transport.destroy();
+  return arrived;
+}
+
+describe("without an origin, a window transport", () => {
+  it("talks to the page's own origin, both ways", async () => {
+    const child = await puppet();
+    assert.deepEqual([await hears(child), await reaches(child)], [true, true]);
+  });
+
+  for (const origin of ["other", "neighbour"]) {
+    it(`neither hears nor reaches a frame of the ${origin} origin`, async () => {
+      const child = await puppet({ origin: origins[origin] });
+      assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
+      assert.deepEqual([await hears(child, window), await reaches(child, window)], [false, false]);
+    });
+  }
+
+  it("neither hears nor reaches a frame without an origin", async () => {
+    const child = await puppet({ sandbox: "allow-scripts" });
+    assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
+  });
+
+  it("tells nothing to what a frame of the own origin is navigated to", async () => {
+    const child = await puppet();
+    const client = new JSONRPCClient(windowTransport(child.window), { timeout: 50 });
+    afterThisTest(() => client.destroy());
+    const ready = readiness(child.element);
+    child.element.src = `${origins.other}/tests/web/fixtures/puppet.html`;
+    await ready;
+    await rejection(client.request("secret", { token: "s3cret" }));
+    await child.settled();
+    assert.deepEqual(child.received, []);
+  });
+
+  it("is a clear TypeError in a document that has no origin", async () => {
+    const error = await rejection(frame("frame.html", { sandbox: "allow-scripts" }));
+    assert.match(error.message, /^TypeError: .*origin/);
+  });
+});
+
+describe("with an origin, a window transport", () => {
+  it("hears and reaches just that origin", async () => {
+    const child = await puppet({ origin: origins.other });
+    assert.deepEqual([await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })], [true, true]);
+    assert.deepEqual([await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })], [false, false]);
+  });
+
+  // The frame is at http://127.0.0.1:<port>.
+  const lookAlikes = {
+    "another port that begins alike": (origin) => origin.slice(0, -1),
+    "no port": (origin) => origin.replace(/:\d+$/, ""),
+    "another scheme": (origin) => origin.replace("http:", "https:"),
+    "another name of the same host": (origin) => origin.replace("127.0.0.1", "localhost"),
+    "a host that begins alike": (origin) => origin.replace("127.0.0.1", "127.0.0.1.example.com"),
+    "a host that ends alike": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
+  };
+  for (const [name, change] of Object.entries(lookAlikes)) {
+    it(`neither hears nor reaches a frame if it is told ${name}`, async () => {
+      const child = await puppet({ origin: origins.other });
+      const origin = change(origins.other);
+      assert.notEqual(origin, origins.other);
+      assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
+    });
+  }
+
+  it("that is * hears and reaches everybody that the window may be", async () => {
+    for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
+      const child = await puppet(options);
+      assert.deepEqual([await hears(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
+    }
+  });
+
+  it("that is null hears a frame without an origin, and no other", async () => {
+    const opaque = await puppet({ sandbox: "allow-scripts" });
+    assert.deepEqual([await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })], [true, true]);
+    for (const options of [{}, { origin: origins.other }]) {
+      assert.isFalse(await hears(await puppet(options), { origin: "null" }));
+    }
+  });
+
+  it("of a list hears each of them, and no other", async () => {
+    const origin = [origins.own, origins.neighbour];
+    assert.isTrue(await hears(await puppet(), { origin }));
+    assert.isTrue(await hears(await puppet({ origin: origins.neighbour }), { origin }));
+    assert.isFalse(await hears(await puppet({ origin: origins.other }), { origin }));
+  });
+
+  it("of a list sends to the first, until the window has spoken", async () => {
+    const child = await puppet({ origin: origins.other });
+    const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
+    heardBy(transport);
+    transport.send(note("before"));
+    await child.settled();
+    assert.deepEqual(child.received, []);
+    child.post(note("hello"));
+    await child.settled();
+    transport.send(note("after"));
+    await child.settled();
+    assert.deepEqual(child.received, [note("after")]);
+  });
+
+  for (const [origin, hint] of [
+    ["https://example.com/", '"https://example.com"'],
+    ["https://example.com/path", '"https://example.com"'],
+    ["HTTPS://Example.COM", '"https://example.com"'],
+    ["https://example.com:443", '"https://example.com"'],
+    ["http://example.com:80", '"http://example.com"'],
+    ["https://user@example.com", '"https://example.com"'],
+    ["example.com", ""],
+    ["localhost:8080", ""],
+    ["//example.com", ""],
+    ["https://", ""],
+    ["*.example.com", ""],
+    ["", ""],
+    [" ", ""],
+    [null, ""],
+    [42, ""],
+    [[], ""],
+    [["https://example.com", "nonsense"], ""],
+    [/example/, ""],
+    ["file:///", ""],
+    ["data:text/html,x", ""],
+    ["javascript:alert(1)", ""],
+  ]) {
+    const shown = origin instanceof RegExp ? String(origin) : JSON.stringify(origin);
+    it(`is a TypeError if that is ${shown}${hint && `, which proposes ${hint}`}`, () => {
+      assert.throws(() => windowTransport(window, { origin }), TypeError, hint);
+    });
+  }
+
+  it("does not take an origin with a wildcard for a pattern", async () => {
+    const child = await puppet({ origin: origins.other });
+    for (const origin of ["http://*", "http://127.0.0.1:*", "http://*.0.0.1"]) {
+      let heard = false;
+      try {
+        heard = await hears(child, { origin });
+      } catch (error) {
+        assert.instanceOf(error, TypeError);
+      }
+      assert.isFalse(heard);
+    }
+  });
+});
+
+describe("a window transport does not hear", () => {
+  it("its own window", async () => {
+    const child = await puppet();
+    const heard = heardBy(windowTransport(child.window, { origin: "*" }));
+    window.postMessage(note("from myself"), "*");
+    await child.settled();
+    await child.settled();
+    assert.deepEqual(heard, []);
+  });
+
+  it("another frame of the same origin", async () => {
+    const [child, sibling] = [await puppet(), await puppet()];
+    const heard = heardBy(windowTransport(child.window));
+    sibling.post(note("from the sibling"));
+    await sibling.settled();
+    await child.settled();
+    assert.deepEqual(heard, []);
+  });
+
+  it("another frame that answers a call in the place of the right one", async () => {
+    const [child, sibling] = [await puppet(), await puppet()];
+    const client = new JSONRPCClient(windowTransport(child.window));
+    afterThisTest(() => client.destroy());
+    const call = client.request("secret");
+    sibling.post({ jsonrpc: "2.0", id: 1, result: "forged" });
+    await sibling.settled();
+    child.post({ jsonrpc: "2.0", id: 1, result: "right" });
+    assert.equal(await call, "right");
+  });
+
+  it("another frame without an origin, if it is to hear one of them", async () => {
+    const [child, sibling] = [await puppet({ sandbox: "allow-scripts" }), await puppet({ sandbox: "allow-scripts" })];
+    const heard = heardBy(windowTransport(child.window, { origin: "null" }));
+    sibling.post(note("from the sibling"));
+    await sibling.settled();
+    await child.settled();
+    assert.deepEqual(heard, []);
+  });
+
+  it("an event that a script has made", async () => {
+    const child = await puppet();
+    const heard = heardBy(windowTransport(child.window));
+    const forged = { data: note("forged"), origin: origins.own, source: child.window };
+    window.dispatchEvent(new MessageEvent("message", forged));
+    const event = new MessageEvent("message");
+    event.initMessageEvent?.("message", false, false, forged.data, forged.origin, "", child.window, []);
+    window.dispatchEvent(event);
+    await child.settled();
+    assert.deepEqual(heard, []);
+  });
+});

@@ -1,0 +1,175 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged, windowTransport } from "./rig/portway.js";
+import { countListeners, frame, heardBy, origins, puppet } from "./rig/frames.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+/** A peer that talks to a frame. */
+function peerOf(element, ...options) {
+  const peer = new JSONRPCPeer(windowTransport(element.contentWindow, ...options));
+  afterThisTest(() => peer.destroy());
+  return peer;
+}
+
+/** A document with everything in it, for frames that can load nothing. */
+async function selfContained(origin) {
+  const inline = await (await fetch(packaged("inline.js"))).text();
+  const serve = await (await fetch("/tests/web/fixtures/serve.js")).text();
+  const asModule = (text) => JSON.stringify(`data:text/javascript,${encodeURIComponent(text)}`);
+  return `<!doctype html><script type="module">
+    import * as portway from ${asModule(inline)};
+    import { serve } from ${asModule(serve)};
+    try {
+      await portway.default();
+      serve(new portway.JSONRPCPeer(portway.windowTransport(parent, ${JSON.stringify({ origin })})), portway);
+      parent.postMessage({ type: "ready" }, "*");
+    } catch (error) {
+      parent.postMessage({ type: "failed", message: String(error) }, "*");
+    }
+  </script>`;
+}
+
+const kinds = {
+  "of the same origin": async () => [await frame("frame.html"), undefined],
+  "of the same origin, named": async () => [await frame("frame.html", { query: { origin: origins.own } }), { origin: origins.own }],
+  "of another origin": async () => [
+    await frame("frame.html", { origin: origins.other, query: { origin: origins.own } }),
+    { origin: origins.other },
+  ],
+  "of another port": async () => [
+    await frame("frame.html", { origin: origins.neighbour, query: { origin: origins.own } }),
+    { origin: origins.neighbour },
+  ],
+  "that is sandboxed": async () => [
+    await frame("frame.html", { sandbox: "allow-scripts", query: { origin: origins.own } }),
+    { origin: "null" },
+  ],
+  "that is sandboxed and has its whole document in an attribute": async () => [
+    await frame("", { sandbox: "allow-scripts", srcdoc: await selfContained(origins.own) }),
+    { origin: "null" },
+  ],
+  "that has its whole document in an attribute": async () => [await frame("", { srcdoc: await selfContained() }), undefined],
+  "that may be anybody": async () => [
+    await frame("frame.html", { origin: origins.other, query: { origin: "*" } }),
+    { origin: "*" },
+  ],
+};
+
+for (const [kind, make] of Object.entries(kinds)) {
+  describe(`a frame ${kind}`, () => {
+    it("answers calls, and makes calls of its own", async () => {
+      const [element, options] = await make();
+      const peer = peerOf(element, options).method("name", ([n]) => `page ${n}`);
+      assert.deepEqual(await peer.request("echo", { url: "/a" }), { url: "/a" });
+      assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
+      const { code, message, data } = await rejection(peer.request("fail"));
+      assert.deepEqual({ code, message, data }, { code: -32005, message: "Preview load failed", data: { url: "/" } });
+    });
+  });
+}
+
+describe("a window transport", () => {
+  it("takes its options in a row, as source and origin", async () => {
+    const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
+  });
+
+  it("takes a source alone, and is of the own origin then", async () => {
+    const element = await frame("frame.html");
+    assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
+  });
+
+  it("carries progress, transfers and ports", async () => {
+    const peer = peerOf(await frame("frame.html"));
+    const seen = [];
+    await peer.request("progress", [], { onProgress: (n) => seen.push(n) });
+    assert.deepEqual(seen, [1, 2, 3]);
+    const bytes = new Uint8Array([1, 2, 3]);
+    const result = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
+    assert.deepEqual([result.length, [...result.bytes], bytes.byteLength], [3, [1, 2, 3], 0]);
+    const port = await peer.request("connect");
+    const said = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
+    port.postMessage("hi");
+    assert.equal(await said, "echo hi");
+  });
+
+  it("keeps the calls of several frames apart", async () => {
+    const elements = await Promise.all([1, 2, 3].map(() => frame("frame.html")));
+    const peers = elements.map((element, n) => peerOf(element).method("name", () => `page for ${n}`));
+    const results = await Promise.all(peers.flatMap((peer, n) => [peer.request("echo", [n]), peer.request("callBack")]));
+    assert.deepEqual(results, [0, 1, 2].flatMap((n) => [[n], ["back", `page for ${n}`]]));
+  });
+
+  it("keeps two frames without an origin apart", async () => {
+    const options = { sandbox: "allow-scripts", query: { origin: origins.own } };
+    const elements = [await frame("frame.html", options), await frame("frame.html", options)];
+    const peers = elements.map((element, n) => peerOf(element, { origin: "null" }).method("name", () => n));
+    assert.deepEqual(await Promise.all(peers.map((peer) => peer.request("callBack"))), [["back", 0], ["back", 1]]);
+  });
+
+  it("keeps what comes before there is a handler", async () => {
+    const child = await puppet();
+    const transport = windowTransport(child.window);
+    for (let n = 0; n < 3; n++) child.post({ jsonrpc: "2.0", method: "count", params: [n] });
+    await child.settled();
+    const seen = [];
+    const server = new JSONRPCServer(transport).onNotify("count", ([n]) => void seen.push(n));
+    afterThisTest(() => server.destroy());
+    await until(() => seen.length === 3);
+    assert.deepEqual(seen, [0, 1, 2]);
+  });
+
+  it("leaves what is not its own to others, and assigns nothing", async () => {
+    const child = await puppet();
+    const before = window.onmessage;
+    const heard = heardBy(windowTransport(child.window));
+    const seen = [];
+    const listener = ({ source, data }) => source === child.window && data?.type !== "received" && seen.push(data);
+    addEventListener("message", listener);
+    const foreign = [null, "text", "{}", 42, { type: "wiggum-console", level: "log" }, [1], { jsonrpc: 2 }, new Map(), { source: "react-devtools" }];
+    for (const message of foreign) child.post(message);
+    child.post({ jsonrpc: "2.0", method: "console" });
+    await child.settled();
+    removeEventListener("message", listener);
+    assert.deepEqual(heard, [{ jsonrpc: "2.0", method: "console" }]);
+    assert.deepEqual(seen.slice(0, foreign.length), foreign);
+    assert.equal(window.onmessage, before);
+  });
+
+  it("removes its one listener when it is destroyed", async () => {
+    const child = await puppet();
+    const listeners = countListeners(window);
+    const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
+    assert.equal(listeners.size, 20);
+    for (const peer of peers) peer.destroy();
+    assert.equal(listeners.size, 0);
+  });
+
+  it("leaves no listener after ten thousand peers have come and gone", async () => {
+    const child = await puppet();
+    const listeners = countListeners(window);
+    for (let n = 0; n < 10_000; n++) new JSONRPCPeer(windowTransport(child.window)).destroy();
+    assert.equal(listeners.size, 0);
+  });
+
+  it("lets calls of a frame that has been removed time out, and throws nothing", async () => {
+    const element = await frame("frame.html");
+    const peer = peerOf(element);
+    await peer.request("echo");
+    element.remove();
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
+  });
+
+  it("needs a window, which a frame has once it is in the document", () => {
+    const detached = document.createElement("iframe");
+    assert.throws(() => windowTransport(detached.contentWindow), TypeError, "window");
+    assert.throws(() => windowTransport(undefined), TypeError);
+  });
+
+  it("rejects a call whose params cannot be cloned, and works on", async () => {
+    const client = new JSONRPCClient(windowTransport((await frame("frame.html")).contentWindow));
+    afterThisTest(() => client.destroy());
+    assert.equal((await rejection(client.request("echo", [() => {}]))).name, "DataCloneError");
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+  });
+});
