@@ -1,5 +1,6 @@
 // Our calls while they wait, by the slot that wasm gave them: plain arrays, so that a call costs no allocation here.
 
+import { ABANDON } from "./commands.js";
 import { CallError } from "./errors.js";
 
 export class Calls {
@@ -62,7 +63,7 @@ export class Calls {
 
   /** Ends a call that the peer never hears of, or no longer. */
   drop(slot, error) {
-    this.#core.abandon(slot);
+    this.#core.run(ABANDON, slot);
     this.reject(slot, error);
   }
 

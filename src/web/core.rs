@@ -1,7 +1,7 @@
 //! The connection as JavaScript drives it: integers in, integers out.
 //!
-//! Each input returns the first output as a *word*; while the word says that there are more, [`Core::next`] gives them.
-//! What a word cannot hold is asked for right after it.
+//! Each input returns the first output as a *word*; while the word says that there are more, the command `NEXT` gives
+//! them. What a word cannot hold is asked for right after it.
 //!
 //! Ids cross as numbers, too. A safe integer is itself. Any other id of the peer (a string, a fraction) crosses as
 //! 2 to the power of 53 plus twice the place of the first element of the frame that has it: JavaScript keeps the id
@@ -12,6 +12,7 @@ use core::cell::RefCell;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use super::commands;
 use super::token::{IdNumber, Token, TokenError};
 use super::words::{
     ARM, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY,
@@ -79,20 +80,39 @@ impl Core {
     fn with<T: Default>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         self.state.try_borrow_mut().map_or_else(|_| T::default(), |mut state| act(&mut state))
     }
-
-    /// Gives an input to the connection, and takes the first output.
-    fn drive(&self, input: impl FnOnce(&mut Connection<Token>)) -> u32 {
-        self.with(|state| {
-            input(&mut state.connection);
-            state.output()
-        })
-    }
 }
 
 impl State {
-    // Not once for every input.
+    fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
+        let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
+        let limits = Limits { pending_calls, in_flight, batch_items, ..Limits::DEFAULT };
+        self.connection.configure(profile, limits);
+        0.0
+    }
+
+    fn call(&mut self, timeout: f64, batch: u32) -> u32 {
+        let timeout = (timeout >= 0.0).then_some(timeout as u64);
+        let call = self.connection.begin_call(timeout, (batch > 0).then_some(batch));
+        call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
+    }
+
+    fn abandon(&mut self, slot: u32) -> f64 {
+        if let Some(call) = self.connection.call_in_slot(slot) {
+            self.connection.abandon(call);
+        }
+        0.0
+    }
+
+    fn respond(&mut self, slot: u32, token: Token) -> f64 {
+        if let Some(key) = self.connection.request_in_slot(slot) {
+            self.connection.respond(key, Ok(token));
+        }
+        self.output()
+    }
+
+    /// The next output, as a word.
     #[inline(never)]
-    fn output(&mut self) -> u32 {
+    fn output(&mut self) -> f64 {
         let word = match self.connection.poll_transmit() {
             Some(outgoing) => self.subject.outgoing(outgoing),
             None => match self.connection.poll_event() {
@@ -101,7 +121,7 @@ impl State {
             },
         };
         let more = if self.connection.has_output() { MORE } else { 0 };
-        word | more | self.arm()
+        f64::from(word | more | self.arm())
     }
 
     /// The flag that asks for an earlier timer.
@@ -176,6 +196,21 @@ impl Subject {
         }
     }
 
+    fn next_reply(&mut self) -> u32 {
+        match self.replies.pop() {
+            Some(Message::Response(response)) => self.reply(response),
+            _ => NOTHING,
+        }
+    }
+
+    fn tell_fault(&self) -> f64 {
+        let Rejected { id, fault } = self.fault;
+        let id = if id == IdNumber::NULL { f64::NAN } else { id.0 as f64 };
+        let reason = fault.reason().map_or("", Reason::as_str);
+        tell_fault(fault.code().value() as i32, fault.message(), reason, id);
+        0.0
+    }
+
     fn about(&mut self, operation: u32, element: Option<Token>) -> u32 {
         self.element = element.map_or(0, |Token(element)| element);
         operation
@@ -190,124 +225,48 @@ impl Core {
         Self::prototype()
     }
 
-    /// Sets the limits.
-    pub fn configure(&self, null_params: bool, pending_calls: u32, in_flight: u32, batch_items: u32) {
-        let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
-        let limits = Limits {
-            pending_calls: pending_calls as usize,
-            in_flight: in_flight as usize,
-            batch_items: batch_items as usize,
-            ..Limits::DEFAULT
-        };
-        self.with(|state| state.connection.configure(profile, limits));
-    }
-
-    /// Begins a call, which JavaScript posts; a timeout in milliseconds, negative for none. Calls with the same `batch`
-    /// other than 0 go out together. `NOTHING` if it was refused.
-    pub fn call(&self, timeout: f64, batch: u32) -> u32 {
-        self.with(|state| {
-            let timeout = (timeout >= 0.0).then_some(timeout as u64);
-            let call = state.connection.begin_call(timeout, (batch > 0).then_some(batch));
-            call.map_or(NOTHING, |key| word(SEND, key.slot()) | state.arm())
-        })
-    }
-
-    /// The id of the call in a slot.
-    #[must_use]
-    pub fn id(&self, slot: u32) -> f64 {
-        self.with(|state| state.connection.call_in_slot(slot).map_or(0.0, |call| call.id() as f64))
-    }
-
-    /// Gives up a call without telling the peer.
-    pub fn abandon(&self, slot: u32) {
-        self.with(|state| {
-            if let Some(call) = state.connection.call_in_slot(slot) {
-                state.connection.abandon(call);
+    /// Runs a command (`commands.rs` lists them, with their arguments). The answer is a word, unless it says otherwise.
+    ///
+    /// One export for all of them, and numbers of one type, keep the module and its glue small.
+    pub fn run(&self, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+        self.with(|state| match command {
+            commands::CONFIGURE => state.configure(a as usize, b as usize, c as usize, d != 0.0),
+            commands::CALL => f64::from(state.call(a, b as u32)),
+            commands::ID => state.connection.call_in_slot(a as u32).map_or(0.0, |call| call.id() as f64),
+            commands::ABANDON => state.abandon(a as u32),
+            commands::RECEIVE => {
+                let entry = state.entry(a as u32, b, 0);
+                state.connection.handle(Incoming::Single(entry));
+                state.output()
             }
-        });
-    }
-
-    /// A message, by its shape and its id.
-    pub fn receive(&self, shape: u32, id: f64) -> u32 {
-        self.with(|state| {
-            let entry = state.entry(shape, id, 0);
-            state.connection.handle(Incoming::Single(entry));
-            state.output()
-        })
-    }
-
-    /// The next element of a batch, as with [`Core::receive`].
-    pub fn push(&self, shape: u32, id: f64) {
-        self.with(|state| {
-            let entry = state.entry(shape, id, state.frame.len() as u32);
-            state.frame.push(entry);
-        });
-    }
-
-    /// The batch is complete.
-    pub fn receive_batch(&self) -> u32 {
-        self.with(|state| {
-            let entries = core::mem::take(&mut state.frame);
-            state.connection.handle(Incoming::Batch(entries));
-            state.output()
-        })
-    }
-
-    /// The next output.
-    pub fn next(&self) -> u32 {
-        self.drive(|_| {})
-    }
-
-    /// The request in this slot has its reply. If it has to wait for its batch, `token` is where JavaScript keeps it.
-    pub fn respond(&self, slot: u32, token: u32) -> u32 {
-        self.drive(|connection| {
-            if let Some(key) = connection.request_in_slot(slot) {
-                connection.respond(key, Ok(Token(token)));
+            commands::PUSH => {
+                let entry = state.entry(a as u32, b, state.frame.len() as u32);
+                state.frame.push(entry);
+                0.0
             }
+            commands::RECEIVE_BATCH => {
+                let entries = core::mem::take(&mut state.frame);
+                state.connection.handle(Incoming::Batch(entries));
+                state.output()
+            }
+            commands::NEXT => state.output(),
+            commands::RESPOND => state.respond(a as u32, Token(b as u32)),
+            commands::TICK => {
+                state.connection.handle_timeout(a as u64);
+                state.output()
+            }
+            commands::WAKE => {
+                state.armed = state.connection.poll_timeout();
+                state.armed.map_or(-1.0, |wanted| wanted as f64)
+            }
+            commands::CLOSE => {
+                state.connection.close();
+                state.output()
+            }
+            commands::ELEMENT => f64::from(state.subject.element),
+            commands::NEXT_REPLY => f64::from(state.subject.next_reply()),
+            commands::TELL_FAULT => state.subject.tell_fault(),
+            _ => 0.0,
         })
-    }
-
-    /// The time is `now`, in milliseconds. Afterwards the timer is to be set by [`Core::wake`].
-    pub fn tick(&self, now: f64) -> u32 {
-        self.drive(|connection| connection.handle_timeout(now as u64)) & !ARM
-    }
-
-    /// When [`Core::tick`] is wanted next; negative for never.
-    #[must_use]
-    pub fn wake(&self) -> f64 {
-        self.with(|state| {
-            state.armed = state.connection.poll_timeout();
-            state.armed.map_or(-1.0, |wanted| wanted as f64)
-        })
-    }
-
-    /// Ends everything.
-    pub fn close(&self) -> u32 {
-        self.drive(Connection::close)
-    }
-
-    /// The element that the last word spoke of.
-    #[must_use]
-    pub fn element(&self) -> u32 {
-        self.with(|state| state.subject.element)
-    }
-
-    /// One of the replies of a batch, from the last to the first: `REPLY` or `FAULT`.
-    #[must_use]
-    pub fn reply(&self) -> u32 {
-        self.with(|state| match state.subject.replies.pop() {
-            Some(Message::Response(response)) => state.subject.reply(response),
-            _ => NOTHING,
-        })
-    }
-
-    /// Tells the fault that the last word spoke of; its id is not a number for null.
-    pub fn fault(&self) {
-        self.with(|state| {
-            let Rejected { id, fault } = state.subject.fault;
-            let id = if id == IdNumber::NULL { f64::NAN } else { id.0 as f64 };
-            let reason = fault.reason().map_or("", Reason::as_str);
-            tell_fault(fault.code().value() as i32, fault.message(), reason, id);
-        });
     }
 }

@@ -3,6 +3,21 @@
 // nothing is allocated for a call but its promise and its message.
 
 import { Calls, destroyed } from "./calls.js";
+import {
+  CALL,
+  CLOSE,
+  CONFIGURE,
+  ELEMENT,
+  ID,
+  NEXT,
+  NEXT_REPLY,
+  PUSH,
+  RECEIVE,
+  RECEIVE_BATCH,
+  RESPOND,
+  TICK,
+  WAKE,
+} from "./commands.js";
 import { idNumber, idOf, isOurs, shapeOf } from "./envelope.js";
 import { CallError, fromWire } from "./errors.js";
 import { callMessage, callProblem, sendBatch, sendReply } from "./outgoing.js";
@@ -101,7 +116,7 @@ export class Link {
     }
     if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
     const { pendingCalls, inFlight, batchItems } = this.#limits;
-    this.#core.configure(this.#nullParams, pendingCalls, inFlight, batchItems);
+    this.#core.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#nullParams);
   }
 
   // Our calls.
@@ -121,10 +136,10 @@ export class Link {
     if (problem !== undefined) return reject(problem);
     const signal = options?.signal;
     if (signal?.aborted) return reject(signal.reason);
-    const word = this.closed ? 0 : this.#core.call(timeout, 0);
+    const word = this.closed ? 0 : this.#core.run(CALL, timeout);
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
-    const id = this.#core.id(slot);
+    const id = this.#core.run(ID, slot);
     this.#calls.keep(slot, id, owner, method, resolve, reject);
     if (signal !== undefined) this.#watch(slot, signal);
     if (options?.onProgress !== undefined) this.#calls.listen(slot, id, options.onProgress);
@@ -141,7 +156,7 @@ export class Link {
 
   /** Gives up the call in a slot, and tells the peer. */
   cancel(slot, reason) {
-    const id = this.#core.id(slot);
+    const id = this.#core.run(ID, slot);
     this.#calls.drop(slot, reason);
     this.guard(() => this.notify("$/cancelRequest", { id }));
   }
@@ -168,7 +183,7 @@ export class Link {
     const outcomes = [];
     const entries = [];
     for (const { method, params, notify } of calls) {
-      const word = notify ? 0 : this.#core.call(timeout, batch);
+      const word = notify ? 0 : this.#core.run(CALL, timeout, batch);
       if (notify || word === 0) {
         outcomes.push(notify ? undefined : Promise.reject(this.#refusal(method)));
         if (notify) entries.push({ message: callMessage(method, params) });
@@ -176,7 +191,7 @@ export class Link {
       }
       arm |= word & ARM;
       const slot = word >>> ARGUMENT_SHIFT;
-      const id = this.#core.id(slot);
+      const id = this.#core.run(ID, slot);
       outcomes.push(new Promise(executor));
       this.#calls.keep(slot, id, owner, method, resolver, rejecter);
       if (signal !== undefined) this.#watch(slot, signal);
@@ -204,7 +219,7 @@ export class Link {
 
   /** The request in this slot has its reply; if it came in a batch, `token` is where the reply waits for the others. */
   respond(slot, token, reply, batch) {
-    this.#perform(this.#core.respond(slot, token), reply, batch);
+    this.#perform(this.#core.run(RESPOND, slot, token), reply, batch);
   }
 
   // Letting go.
@@ -219,7 +234,7 @@ export class Link {
   #close() {
     this.closed = true;
     clearTimeout(this.#timer);
-    this.#perform(this.#core.close());
+    this.#perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#transport.destroy?.();
     this.#service.stop();
@@ -250,7 +265,7 @@ export class Link {
       if (!isOurs(message)) return;
       if (Array.isArray(message)) return this.#receiveBatch(message);
       if (!this.#wants(message)) return;
-      this.#perform(this.#core.receive(shapeOf(message), idNumber(message.id)), message);
+      this.#perform(this.#core.run(RECEIVE, shapeOf(message), idNumber(message.id)), message);
     } catch (error) {
       this.report(error);
     }
@@ -261,8 +276,10 @@ export class Link {
     const wanted = batch.filter((message) => this.#wants(message));
     if (wanted.length === 0) return;
     // One more than allowed is enough for wasm to refuse it.
-    for (const message of wanted.slice(0, this.#limits.batchItems + 1)) core.push(shapeOf(message), idNumber(message.id, wanted));
-    this.#perform(core.receive_batch(), undefined, wanted);
+    for (const message of wanted.slice(0, this.#limits.batchItems + 1)) {
+      core.run(PUSH, shapeOf(message), idNumber(message.id, wanted));
+    }
+    this.#perform(core.run(RECEIVE_BATCH), undefined, wanted);
   }
 
   /** Whether a message is for this end; one that serves nobody leaves calls to others on the same channel. */
@@ -292,7 +309,7 @@ export class Link {
     if ((word & MORE) === 0) return this.#act(operation, argument, subject, batch);
     const outputs = [[operation, argument, subject, batch]];
     for (let rest = word; (rest & MORE) !== 0; ) {
-      rest = this.#core.next();
+      rest = this.#core.run(NEXT);
       const operation = rest & OPERATION;
       const argument = rest >>> ARGUMENT_SHIFT;
       outputs.push([operation, argument, this.#subject(operation, argument, message, batch), batch]);
@@ -308,12 +325,12 @@ export class Link {
         return this.#fault(message, batch);
       case REPLY_BATCH:
         return Array.from({ length: argument }, () => {
-          const word = this.#core.reply();
+          const word = this.#core.run(NEXT_REPLY);
           const isFault = (word & OPERATION) === FAULT;
           return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
         }).reverse();
       default:
-        return batch === undefined ? message : batch[this.#core.element()];
+        return batch === undefined ? message : batch[this.#core.run(ELEMENT)];
     }
   }
 
@@ -374,8 +391,8 @@ export class Link {
 
   #setTimer() {
     const now = performance.now();
-    this.#perform(this.#core.tick(now));
-    const wake = this.closed ? -1 : this.#core.wake();
+    this.#perform(this.#core.run(TICK, now));
+    const wake = this.closed ? -1 : this.#core.run(WAKE);
     clearTimeout(this.#timer);
     this.#timer = wake < 0 ? undefined : setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER));
   }

@@ -7,6 +7,7 @@
 
 #[cfg(feature = "typed")]
 pub(crate) mod api;
+mod commands;
 mod core;
 mod modules;
 mod token;

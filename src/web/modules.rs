@@ -17,6 +17,7 @@ macro_rules! ship {
 
 ship! {
     "/src/web/calls.js" as calls,
+    "/src/web/commands.js" as commands,
     "/src/web/context.js" as context,
     "/src/web/early-messages.js" as early_messages,
     "/src/web/envelope.js" as envelope,

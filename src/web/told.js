@@ -1,6 +1,8 @@
 // What wasm tells in texts, while one of its functions runs. Strings go this way, and not as return values, since handing
 // over values of JavaScript would take a table of them in wasm.
 
+import { TELL_FAULT } from "./commands.js";
+
 let fault;
 let findings = [];
 
@@ -18,7 +20,7 @@ export function tellFinding(text, isError) {
 
 /** The error of the library's own that the core speaks of, and the id that it goes to, as wasm has it. */
 export function takeFault(core) {
-  core.fault();
+  core.run(TELL_FAULT);
   return fault;
 }
 

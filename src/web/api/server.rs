@@ -167,7 +167,9 @@ impl Server {
     fn may_register(&self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {
-            self.service.role.report(&format!("\"{name}\" is not registered: names that begin with \"rpc.\" are reserved"));
+            self.service
+                .role
+                .report(&format!("\"{name}\" is not registered: names that begin with \"rpc.\" are reserved"));
         }
         may
     }

@@ -1,0 +1,33 @@
+//! What JavaScript asks of wasm: the commands of `Core::run`, each with its arguments. `commands.js` has the same numbers.
+
+/// Set limits: pending calls, requests in flight, items of a batch; last, whether null params are absent ones.
+pub(super) const CONFIGURE: u32 = 0;
+/// Begin a call, which JavaScript posts: its timeout in milliseconds, negative for none; the number of its batch, or 0.
+/// `NOTHING` if it is refused.
+pub(super) const CALL: u32 = 1;
+/// The id of the call in a slot.
+pub(super) const ID: u32 = 2;
+/// Give up the call in a slot, without telling the peer.
+pub(super) const ABANDON: u32 = 3;
+/// Take a message: its shape, its id.
+pub(super) const RECEIVE: u32 = 4;
+/// Take the next element of a batch: its shape, its id.
+pub(super) const PUSH: u32 = 5;
+/// The batch is complete.
+pub(super) const RECEIVE_BATCH: u32 = 6;
+/// Give the next output.
+pub(super) const NEXT: u32 = 7;
+/// The request in a slot has its reply, which JavaScript keeps under a token if it has to wait for its batch.
+pub(super) const RESPOND: u32 = 8;
+/// The time, in milliseconds. Afterwards the timer is to be set by `WAKE`.
+pub(super) const TICK: u32 = 9;
+/// When `TICK` is wanted next; negative for never.
+pub(super) const WAKE: u32 = 10;
+/// End everything.
+pub(super) const CLOSE: u32 = 11;
+/// The element that the last word spoke of.
+pub(super) const ELEMENT: u32 = 12;
+/// One of the replies of the batch that the last word spoke of, from the last to the first: `REPLY` or `FAULT`.
+pub(super) const NEXT_REPLY: u32 = 13;
+/// Tell the fault that the last word spoke of, through `told.js`.
+pub(super) const TELL_FAULT: u32 = 14;
