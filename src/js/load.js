@@ -7,7 +7,11 @@ let running = false;
 
 /** Starts from bytes or a compiled module, at once. Once started, it does nothing. */
 export function initSync(input) {
-  start({ module: input });
+  if (running) return;
+  const module = input instanceof WebAssembly.Module ? input : new WebAssembly.Module(input);
+  // The glue would take it, fail, and keep it for good.
+  if (WebAssembly.Module.imports(module).length === 0) throw new Error("portway: this is the WebAssembly of something else");
+  start({ module });
   running = true;
 }
 
