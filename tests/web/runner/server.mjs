@@ -57,7 +57,8 @@ async function answer(request, response) {
     if (!file.startsWith(root) || file.includes(`${sep}.`)) throw new Error("not to be served");
     body = await readFile(file);
   } catch {
-    return response.writeHead(pathname === "/favicon.ico" ? 204 : 404, { "content-type": "text/html" }).end("<p>not found");
+    headers["content-type"] = types[".html"];
+    return response.writeHead(pathname === "/favicon.ico" ? 204 : 404, headers).end("<p>not found");
   }
   response.writeHead(Number(query.get("status") ?? 200), headers).end(body);
 }

@@ -1,0 +1,49 @@
+// `portway/early` in frames; for workers see workers.browser.test.js.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./rig/portway.js";
+import { frame, origins } from "./rig/frames.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+const slow = "/pkg/portway_bg.wasm?delay=300";
+
+for (const [kind, options, transportOptions] of [
+  ["the same origin", { query: { wasm: slow } }, undefined],
+  ["another origin", { origin: origins.other, query: { wasm: slow, origin: origins.own } }, { origin: origins.other }],
+  ["no origin", { sandbox: "allow-scripts", query: { wasm: slow, origin: origins.own } }, { origin: "null" }],
+]) {
+  it(`a frame of ${kind} serves what came before its wasm had loaded`, async () => {
+    const { contentWindow } = await frame("early-frame.html", options);
+    const peer = new JSONRPCPeer(windowTransport(contentWindow, transportOptions)).method("name", () => "page");
+    afterThisTest(() => peer.destroy());
+    const results = await Promise.all([peer.request("echo", [1]), peer.request("callBack"), peer.request("echo", [2])]);
+    assert.deepEqual(results, [[1], ["back", "page"], [2]]);
+    assert.deepEqual(await peer.request("echo", [3]), [3]);
+  });
+}
+
+it("a frame does not serve what came from an origin that it does not allow", async () => {
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow, origin: origins.other } });
+  const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });
+  afterThisTest(() => client.destroy());
+  assert.equal((await rejection(client.request("echo"))).reason, "timeout");
+});
+
+it("a frame whose wasm is not there answers its callers with an error, then and later", async () => {
+  for (const [options, transportOptions] of [
+    [{}, undefined],
+    [{ origin: origins.other }, { origin: origins.other }],
+    [{ sandbox: "allow-scripts" }, { origin: "null" }],
+  ]) {
+    const query = { wasm: "/nowhere.wasm?delay=100", origin: origins.own };
+    const { contentWindow } = await frame("early-frame.html", { ...options, query });
+    const client = new JSONRPCClient(windowTransport(contentWindow, transportOptions));
+    afterThisTest(() => client.destroy());
+    for (let n = 0; n < 2; n++) {
+      const error = await rejection(client.request("echo"));
+      assert.equal(error.code, -32603);
+      assert.include(error.message, "nowhere.wasm");
+    }
+  }
+});

@@ -1,0 +1,91 @@
+// What init loads in a browser, and under which policies.
+
+import { assert } from "chai";
+import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./rig/portway.js";
+import { frame, origins } from "./rig/frames.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+const wasm = packaged("portway_bg.wasm");
+const isReady = ({ validateMessage }) => validateMessage({ jsonrpc: "2.0", method: "a", id: 1 }).isValid;
+
+describe("init in a browser", () => {
+  for (const [name, input] of [
+    ["a URL", () => new URL(wasm)],
+    ["an address", () => wasm],
+    ["an address that depends on the page's", () => "/pkg/portway_bg.wasm"],
+    ["a Request", () => new Request(wasm)],
+    ["a Response", () => fetch(wasm).then((response) => ({ response }))],
+    ["a promise of a Response", () => ({ promise: fetch(wasm) })],
+    ["an address of another origin", () => wasm.replace(origins.own, origins.other)],
+    ["a file of the wrong type", () => `${wasm}?type=text/plain`],
+    ["a file without a type", () => `${wasm}?type=`],
+  ]) {
+    it(`takes ${name}`, async () => {
+      const copy = await freshCopy();
+      const made = await input();
+      await copy.default(made.response ?? made.promise ?? made);
+      assert.isTrue(isReady(copy));
+    });
+  }
+
+  for (const [name, input, text] of [
+    ["a file that is not there", "/nowhere.wasm", /nowhere\.wasm.*404/],
+    ["a page in the place of the file", "/tests/web/fixtures/puppet.html", /puppet\.html.*text\/html/],
+    ["a server error", `${wasm}?status=500`, /portway_bg\.wasm.*500/],
+    ["a server that is not there", "http://127.0.0.1:1/portway_bg.wasm", /./],
+    ["a file that is cut off", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
+    ["an empty file", new Response(""), /./],
+  ]) {
+    it(`rejects ${name}, and says so; a later init works`, async () => {
+      const copy = await freshCopy();
+      const error = await rejection(copy.default(input));
+      assert.instanceOf(error, Error);
+      assert.match(error.message, text);
+      assert.throws(() => isReady(copy), Error, "init()");
+      await copy.default();
+      assert.isTrue(isReady(copy));
+    });
+  }
+
+  it("loads its file once, however often it is called", async () => {
+    const copy = await freshCopy();
+    const { fetch } = globalThis;
+    let fetched = 0;
+    globalThis.fetch = (...args) => (fetched++, fetch(...args));
+    try {
+      await Promise.all([copy.default(), copy.default()]);
+      await copy.default();
+    } finally {
+      globalThis.fetch = fetch;
+    }
+    assert.equal(fetched, 1);
+  });
+
+  it("works without isolation from other origins", () => {
+    assert.isFalse(globalThis.crossOriginIsolated);
+    assert.equal(typeof SharedArrayBuffer, "undefined");
+  });
+});
+
+describe("a page with a strict policy", () => {
+  it("that allows wasm works whole, and nothing of it is a violation", async () => {
+    const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
+    const { contentWindow } = await frame("frame.html", { query: { csp } });
+    const peer = new JSONRPCPeer(windowTransport(contentWindow)).method("name", () => "page");
+    afterThisTest(() => peer.destroy());
+    assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
+    assert.deepEqual(await peer.request("violations"), []);
+  });
+
+  it("that does not allow wasm makes init reject, and say what is missing", async () => {
+    const csp = "default-src 'none'; script-src 'self'; connect-src 'self'";
+    const error = await rejection(frame("frame.html", { query: { csp } }));
+    assert.match(error.message, /wasm-unsafe-eval|Content.Security.Policy/i);
+  });
+
+  it("that does not allow the file to be loaded makes init reject", async () => {
+    const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
+    assert.instanceOf(await rejection(frame("frame.html", { query: { csp } })), Error);
+  });
+});

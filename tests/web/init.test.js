@@ -1,0 +1,154 @@
+import { assert } from "chai";
+import { freshCopy, init, initSync, packaged, wasmBytes } from "./rig/portway.js";
+import { channel, recorder } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** Whether a copy of the library works. */
+async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMessage }) {
+  const { port1, port2 } = new MessageChannel();
+  const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);
+  const client = new JSONRPCClient(portTransport(port2));
+  const result = await client.request("echo", [1]);
+  client.destroy();
+  server.destroy();
+  return result[0] === 1 && validateMessage({ jsonrpc: "2.0", method: "a", id: 1 }).isValid;
+}
+
+describe("before init", () => {
+  it("everything that needs wasm says so", async () => {
+    const { JSONRPCClient, JSONRPCPeer, JSONRPCServer, validateMessage } = await freshCopy();
+    for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
+      assert.throws(() => new Role(recorder()), Error, "init()");
+    }
+    assert.throws(() => validateMessage({}), Error, "init()");
+  });
+
+  it("errors, codes and transports are there", async () => {
+    const { ErrorCode, RPCError, portTransport } = await freshCopy();
+    assert.equal(new RPCError(ErrorCode.InternalError, "x").code, -32603);
+    const { port1, port2 } = new MessageChannel();
+    portTransport(port1).destroy();
+    port2.close();
+  });
+
+  it("a transport can be made, and a client of it after", async () => {
+    const copy = await freshCopy();
+    const { port1, port2 } = new MessageChannel();
+    const transport = copy.portTransport(port1);
+    port2.postMessage({ jsonrpc: "2.0", method: "early", id: 1 });
+    await copy.default();
+    const server = new copy.JSONRPCServer(transport).method("early", () => "served");
+    const reply = await new Promise((resolve) => (port2.onmessage = ({ data }) => resolve(data)));
+    assert.equal(reply.result, "served");
+    server.destroy();
+  });
+});
+
+describe("init", () => {
+  it("needs nothing, and resolves to nothing", async () => {
+    const copy = await freshCopy();
+    assert.isUndefined(await copy.default());
+    assert.isTrue(await works(copy));
+  });
+
+  it("can be called as often as one likes, also at the same time", async () => {
+    const copy = await freshCopy();
+    await Promise.all([copy.default(), copy.default(), copy.default()]);
+    await copy.default();
+    copy.initSync(await wasmBytes());
+    await copy.default();
+    assert.isTrue(await works(copy));
+  });
+
+  it("does not disturb what runs", async () => {
+    const { near, far } = channel();
+    const { JSONRPCClient, JSONRPCServer } = await import("./rig/portway.js");
+    new JSONRPCServer(far).method("echo", (params) => params);
+    const client = new JSONRPCClient(near);
+    const call = client.request("echo", [1]);
+    await init();
+    initSync(await wasmBytes());
+    assert.deepEqual(await call, [1]);
+    assert.deepEqual(await client.request("echo", [2]), [2]);
+  });
+
+  for (const [name, make] of [
+    ["bytes", (bytes) => bytes],
+    ["an ArrayBuffer", (bytes) => new Uint8Array(bytes).buffer],
+    ["a module", (bytes) => WebAssembly.compile(bytes).then((module) => ({ module }))],
+    ["a promise of bytes", (bytes) => ({ promise: Promise.resolve(bytes) })],
+    ["a promise of a module", (bytes) => ({ promise: WebAssembly.compile(bytes) })],
+  ]) {
+    it(`takes ${name}`, async () => {
+      const copy = await freshCopy();
+      const made = await make(await wasmBytes());
+      await copy.default(made.module ?? made.promise ?? made);
+      assert.isTrue(await works(copy));
+    });
+  }
+
+  for (const [name, input] of [
+    ["bytes that are no wasm", new Uint8Array([1, 2, 3, 4])],
+    ["no bytes", new Uint8Array(0)],
+    ["a number", 5],
+    ["a promise that rejects", () => Promise.reject(new Error("no luck"))],
+    ["wasm of another library", new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])],
+  ]) {
+    it(`rejects ${name}, and works when it is called again`, async () => {
+      const copy = await freshCopy();
+      assert.instanceOf(await rejection(copy.default(typeof input === "function" ? input() : input)), Error);
+      await copy.default();
+      assert.isTrue(await works(copy));
+    });
+  }
+
+  it("tells each who asked that it has failed", async () => {
+    const copy = await freshCopy();
+    const first = copy.default(new Uint8Array(4));
+    const [a, b] = await Promise.all([rejection(first), rejection(copy.default())]);
+    assert.equal(a, b);
+    await copy.default();
+  });
+});
+
+describe("initSync", () => {
+  it("takes a module", async () => {
+    const copy = await freshCopy();
+    copy.initSync(await WebAssembly.compile(await wasmBytes()));
+    assert.isTrue(await works(copy));
+  });
+
+  it("takes bytes", async () => {
+    const copy = await freshCopy();
+    copy.initSync(await wasmBytes());
+    assert.isTrue(await works(copy));
+  });
+
+  it("throws at what is no wasm, and works when it is called again", async () => {
+    const copy = await freshCopy();
+    assert.throws(() => copy.initSync(new Uint8Array(4)), Error);
+    copy.initSync(await wasmBytes());
+    assert.isTrue(await works(copy));
+  });
+});
+
+describe("portway/inline", () => {
+  it("has the same exports, and needs no file", async () => {
+    const inline = await import(packaged("inline.js"));
+    assert.sameMembers(Object.keys(inline), Object.keys(await freshCopy()));
+    await inline.default();
+    assert.isTrue(await works(inline));
+  });
+
+  it("is apart from another copy, and the two talk to each other", async () => {
+    const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
+    const { JSONRPCClient, RPCError } = await import("./rig/portway.js");
+    const { near, port2 } = channel();
+    const server = new JSONRPCServer(portTransport(port2)).method("fail", () => {
+      throw new RPCError(-32001, "Build failed", [1]);
+    });
+    const error = await rejection(new JSONRPCClient(near).request("fail"));
+    assert.deepEqual([error.code, error.message, error.data], [-32001, "Build failed", [1]]);
+    server.destroy();
+  });
+});

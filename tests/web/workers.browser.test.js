@@ -1,0 +1,161 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./rig/portway.js";
+import { readyWorker, said, worker } from "./rig/workers.js";
+import { countListeners } from "./rig/frames.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** A peer that talks to a worker. */
+async function connected(file = "worker.js") {
+  const started = await readyWorker(file);
+  const peer = new JSONRPCPeer(workerTransport(started));
+  afterThisTest(() => peer.destroy());
+  return { worker: started, peer };
+}
+
+describe("a worker", () => {
+  it("answers calls, and makes calls of its own", async () => {
+    const { peer } = await connected();
+    peer.method("name", ([n]) => `page ${n}`);
+    assert.deepEqual(await peer.request("echo", { entry: "src/App.tsx" }), { entry: "src/App.tsx" });
+    assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
+    assert.equal((await rejection(peer.request("fail"))).code, -32005);
+    assert.equal((await rejection(peer.request("missing"))).code, -32601);
+  });
+
+  it("carries notifications, progress, transfers and ports", async () => {
+    const { peer } = await connected();
+    const notes = [];
+    peer.onNotify("note", ([n]) => void notes.push(n));
+    await peer.request("notifyBack", [1]);
+    const seen = [];
+    await peer.request("progress", [], { onProgress: (n) => seen.push(n) });
+    assert.deepEqual([notes, seen], [[1], [1, 2, 3]]);
+    const bytes = new Uint8Array(1 << 20).fill(7);
+    const result = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
+    assert.deepEqual([result.length, result.bytes[9], bytes.byteLength], [1 << 20, 7, 0]);
+    const port = await peer.request("connect");
+    const answer = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
+    port.postMessage("hi");
+    assert.equal(await answer, "echo hi");
+  });
+
+  it("may be spoken to by ad-hoc messages beside, in both directions", async () => {
+    const { worker, peer } = await connected();
+    const pongs = [];
+    worker.onmessage = ({ data }) => data.type === "pong" && pongs.push(data.n);
+    const results = [];
+    for (let n = 0; n < 10; n++) {
+      worker.postMessage({ type: "ping", n });
+      results.push((await peer.request("echo", [n]))[0]);
+    }
+    assert.deepEqual([pongs, results], [results, pongs]);
+  });
+
+  it("keeps its onmessage on both sides", async () => {
+    const started = await readyWorker("worker.js");
+    const onmessage = () => {};
+    started.onmessage = onmessage;
+    const peer = new JSONRPCPeer(workerTransport(started));
+    await peer.request("echo");
+    assert.equal(started.onmessage, onmessage);
+    peer.destroy();
+    assert.equal(started.onmessage, onmessage);
+    started.postMessage({ type: "what is onmessage?" });
+    assert.isTrue((await said(started, "onmessage")).kept);
+  });
+
+  it("is not terminated by destroying its transport, whose listener is removed", async () => {
+    const started = await readyWorker("worker.js");
+    const listeners = countListeners(started);
+    const first = new JSONRPCPeer(workerTransport(started));
+    assert.equal(listeners.size, 1);
+    await first.request("echo");
+    first.destroy();
+    assert.equal(listeners.size, 0);
+    const second = new JSONRPCPeer(workerTransport(started));
+    assert.deepEqual(await second.request("echo", [2]), [2]);
+    second.destroy();
+  });
+
+  it("goes on with ad-hoc messages after its own peer is destroyed", async () => {
+    const { worker, peer } = await connected();
+    assert.equal((await rejection(peer.request("destroy", [], { timeout: 100 }))).reason, "timeout");
+    const pong = said(worker, "pong");
+    worker.postMessage({ type: "ping", n: 1 });
+    assert.equal((await pong).n, 1);
+  });
+
+  it("lets calls time out once it is terminated, and throws nothing", async () => {
+    const { worker, peer } = await connected();
+    worker.terminate();
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
+  });
+
+  it("does not mix with another worker", async () => {
+    const [a, b] = [await connected(), await connected()];
+    a.peer.method("name", () => "a");
+    b.peer.method("name", () => "b");
+    const results = await Promise.all([a, b, a, b].map(({ peer }) => peer.request("callBack")));
+    assert.deepEqual(results.map(([, name]) => name), ["a", "b", "a", "b"]);
+  });
+
+  it("can serve a port beside itself: two protocols, two channels", async () => {
+    const { worker, peer } = await connected();
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ type: "port", port: port2 }, [port2]);
+    const direct = new JSONRPCClient(portTransport(port1));
+    afterThisTest(() => direct.destroy());
+    assert.deepEqual(await Promise.all([direct.request("echo", ["port"]), peer.request("echo", ["worker"])]), [["port"], ["worker"]]);
+  });
+
+  it("can talk to another worker through a port", async () => {
+    const [a, b] = [await readyWorker("worker.js"), await readyWorker("worker.js")];
+    const { port1, port2 } = new MessageChannel();
+    a.postMessage({ type: "port", port: port1 }, [port1]);
+    b.postMessage({ type: "port", port: port2 }, [port2]);
+    const peer = new JSONRPCPeer(workerTransport(a));
+    afterThisTest(() => peer.destroy());
+    assert.deepEqual(await peer.request("echo", ["still here"]), ["still here"]);
+  });
+
+  it("is told by a TypeError that it has no windows", async () => {
+    const { peer } = await connected();
+    assert.match(await peer.request("windowTransport"), /^TypeError: /);
+  });
+});
+
+describe("calls that are made before a worker has loaded its wasm", () => {
+  const slow = { wasm: "/pkg/portway_bg.wasm?delay=300" };
+
+  it("are served, in order, if it has imported portway/early first", async () => {
+    const peer = new JSONRPCPeer(workerTransport(worker("early-worker.js", slow)));
+    afterThisTest(() => peer.destroy());
+    for (let n = 0; n < 100; n++) peer.notify("count", [n]);
+    const calls = [1, 2, 3].map((n) => peer.request("echo", [n]));
+    assert.deepEqual(await Promise.all(calls), [[1], [2], [3]]);
+    assert.deepEqual(await peer.request("seen"), Array.from({ length: 100 }, (_, n) => n));
+  });
+
+  it("are served when they come as a batch", async () => {
+    const client = new JSONRPCClient(workerTransport(worker("early-worker.js", slow)));
+    afterThisTest(() => client.destroy());
+    const outcomes = await client.batch([{ method: "echo", params: [1] }, { method: "count", params: [1], notify: true }, { method: "seen" }]);
+    assert.deepEqual(outcomes.map(({ value }) => value), [[1], undefined, [1]]);
+  });
+
+  it("are answered with an error if the wasm is not there, and so are later ones", async () => {
+    const started = worker("early-worker.js", { wasm: "/nowhere.wasm?delay=100" });
+    const client = new JSONRPCClient(workerTransport(started));
+    afterThisTest(() => client.destroy());
+    const failed = said(started, "failed");
+    const [first, second] = [await rejection(client.request("echo")), await rejection(client.request("echo"))];
+    await failed;
+    for (const error of [first, second]) {
+      assert.equal(error.code, -32603);
+      assert.include(error.message, "nowhere.wasm");
+    }
+    const [{ reason }, note] = await client.batch([{ method: "echo" }, { method: "note", notify: true }]);
+    assert.deepEqual([reason.code, note.status], [-32603, "fulfilled"]);
+  });
+});
