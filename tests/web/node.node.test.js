@@ -1,0 +1,100 @@
+import { assert } from "chai";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+function worker(options) {
+  const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url), options);
+  afterThisTest(() => started.terminate());
+  return started;
+}
+
+describe("a worker thread of Node", () => {
+  it("answers calls, and makes calls of its own", async () => {
+    const peer = new JSONRPCPeer(workerTransport(worker())).method("name", () => "main");
+    afterThisTest(() => peer.destroy());
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(await peer.request("callBack"), ["back", "main"]);
+    assert.equal((await rejection(peer.request("fail"))).code, -32005);
+  });
+
+  it("takes and gives transfers", async () => {
+    const peer = new JSONRPCPeer(workerTransport(worker()));
+    afterThisTest(() => peer.destroy());
+    const bytes = new Uint8Array([1, 2, 3]);
+    const result = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
+    assert.deepEqual([result.length, [...result.bytes], bytes.byteLength], [3, [1, 2, 3], 0]);
+  });
+
+  it("can be called through a port, before it has loaded its wasm", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const client = new JSONRPCClient(portTransport(port1));
+    afterThisTest(() => client.destroy());
+    const call = client.request("echo", ["early"]);
+    worker({ workerData: port2, transferList: [port2] });
+    assert.deepEqual(await call, ["early"]);
+  });
+
+  it("has its listener removed when its transport is destroyed, and is not terminated", async () => {
+    const started = worker();
+    const before = started.listenerCount("message");
+    const peer = new JSONRPCPeer(workerTransport(started));
+    await peer.request("echo");
+    peer.destroy();
+    assert.equal(started.listenerCount("message"), before);
+    const again = new JSONRPCPeer(workerTransport(started));
+    afterThisTest(() => again.destroy());
+    assert.deepEqual(await again.request("echo", [2]), [2]);
+  });
+});
+
+describe("a process of Node", () => {
+  function run(text) {
+    const source = `import init, { JSONRPCClient, JSONRPCServer, portTransport } from ${JSON.stringify(packaged("node.js"))};
+      await init();
+      ${text}`;
+    const start = performance.now();
+    return new Promise((resolve) => {
+      const options = { cwd: fileURLToPath(new URL(".", import.meta.url)), timeout: 9_000 };
+      execFile(process.execPath, ["--input-type=module", "--eval", source], options, (error, stdout, stderr) =>
+        resolve({ error, stdout, stderr, time: performance.now() - start }),
+      );
+    });
+  }
+
+  it("ends by itself once its client and server are destroyed", async () => {
+    const { error, stdout, stderr, time } = await run(`
+      const { port1, port2 } = new MessageChannel();
+      const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);
+      const client = new JSONRPCClient(portTransport(port2));
+      console.log(await client.request("echo", [1]));
+      client.destroy();
+      server.destroy();`);
+    assert.deepEqual([error, stdout.trim(), stderr], [null, "[ 1 ]", ""]);
+    assert.isBelow(time, 5_000);
+  });
+
+  it("is not kept by the timer of calls that have ended", async () => {
+    const { error, time } = await run(`
+      let deliver;
+      const client = new JSONRPCClient({
+        send: ({ id }) => queueMicrotask(() => deliver({ jsonrpc: "2.0", result: null, id })),
+        onMessage: (handler) => (deliver = handler),
+      });
+      await client.request("a");`);
+    assert.isNull(error);
+    assert.isBelow(time, 5_000);
+  });
+
+  it("prints no warning and throws nothing when a call that nobody waits for fails", async () => {
+    const { error, stderr } = await run(`
+      const client = new JSONRPCClient({ send() {}, onMessage() {} });
+      client.request("a").catch(() => {});
+      client.batch([{ method: "a" }, { method: "b" }]);
+      client.destroy();`);
+    assert.deepEqual([error, stderr], [null, ""]);
+  });
+});
