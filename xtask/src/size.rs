@@ -14,24 +14,88 @@ struct Measured {
     brotli: u64,
 }
 
-pub(crate) fn run(setup: &Setup) -> Result<bool> {
-    build::run(setup)?;
-    let workspace = &setup.workspace;
-    let size = workspace.matrix()?.size;
-    let mut command = setup.node()?.command("node", &workspace.path("pkg"))?;
-    command.arg(workspace.path("xtask/js/sizes.mjs")).args(&size.files);
-    let measured: Vec<Measured> = serde_json::from_str(&capture(&mut command)?).context("sizes.mjs")?;
+/// The size of the package, and what is wrong with it.
+pub(crate) struct Sizes {
+    files: Vec<(String, Measured)>,
+    budget: u64,
+}
 
+impl Sizes {
+    /// How many things [`problems`](Self::problems) looks at.
+    pub(crate) const CHECKS: u64 = 2;
+
+    pub(crate) fn measure(setup: &Setup) -> Result<Self> {
+        build::run(setup)?;
+        let workspace = &setup.workspace;
+        let size = workspace.matrix()?.size;
+        let mut command = setup.node()?.command("node", &workspace.path("pkg"))?;
+        command.arg(workspace.path("xtask/js/sizes.mjs")).args(&size.files);
+        let measured: Vec<Measured> = serde_json::from_str(&capture(&mut command)?).context("sizes.mjs")?;
+        Ok(Self { files: size.files.into_iter().zip(measured).collect(), budget: size.gzip_budget })
+    }
+
+    fn sum(&self, part: fn(&Measured) -> u64) -> u64 {
+        self.files.iter().map(|(_, measured)| part(measured)).sum()
+    }
+
+    /// A package above its budget, and a README that tells another size.
+    pub(crate) fn problems(&self, readme: &str) -> Vec<String> {
+        let gzip = self.sum(|file| file.gzip);
+        let mut problems = Vec::new();
+        if gzip > self.budget {
+            problems.push(format!("{gzip} bytes of gzip, above the budget of {}", self.budget));
+        }
+        // Compilers differ by a little, so the figure need not be exact to the last digit.
+        let kib = gzip as f64 / 1024.0;
+        if !figures(readme).any(|figure| (figure - kib).abs() <= 0.25) {
+            problems.push(format!("README.md has no figure near {kib:.1} KiB, which is what the package weighs"));
+        }
+        problems
+    }
+}
+
+/// The figures in KiB that have one decimal place.
+fn figures(text: &str) -> impl Iterator<Item = f64> {
+    text.split(" KiB").filter_map(|before| before.rsplit(' ').next()).filter_map(|word| word.parse().ok())
+}
+
+pub(crate) fn run(setup: &Setup) -> Result<bool> {
+    let sizes = Sizes::measure(setup)?;
     println!("{:<18} {:>8} {:>8} {:>8}", "file", "raw", "gzip -9", "brotli");
-    for (file, Measured { raw, gzip, brotli }) in size.files.iter().zip(&measured) {
+    for (file, Measured { raw, gzip, brotli }) in &sizes.files {
         println!("{file:<18} {raw:>8} {gzip:>8} {brotli:>8}");
     }
-    let sum = |part: fn(&Measured) -> u64| measured.iter().map(part).sum::<u64>();
-    let gzip = sum(|file| file.gzip);
-    println!("{:<18} {:>8} {gzip:>8} {:>8}", "together", sum(|file| file.raw), sum(|file| file.brotli));
+    let gzip = sizes.sum(|file| file.gzip);
+    let (raw, brotli) = (sizes.sum(|file| file.raw), sizes.sum(|file| file.brotli));
+    println!("{:<18} {raw:>8} {gzip:>8} {brotli:>8}", "together");
+    let problems = sizes.problems(&setup.workspace.readme()?);
+    for problem in &problems {
+        println!("{problem}");
+    }
+    if problems.is_empty() {
+        println!("{gzip} bytes of gzip, within the budget of {}", sizes.budget);
+    }
+    Ok(problems.is_empty())
+}
 
-    let within = gzip <= size.gzip_budget;
-    let verdict = if within { "within" } else { "ABOVE" };
-    println!("{gzip} bytes of gzip, {verdict} the budget of {}", size.gzip_budget);
-    Ok(within)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(gzip: u64) -> Sizes {
+        Sizes { files: vec![("a".into(), Measured { raw: 0, gzip, brotli: 0 })], budget: 16_384 }
+    }
+
+    #[test]
+    fn a_package_above_its_budget_is_a_problem() {
+        assert_eq!(sizes(16_385).problems("It is 16.0 KiB.").len(), 1);
+        assert_eq!(sizes(16_384).problems("It is 16.0 KiB.").len(), 0);
+    }
+
+    #[test]
+    fn a_readme_with_another_figure_is_a_problem() {
+        for (readme, problems) in [("It is 15.4 KiB.", 0), ("It is 15.9 KiB, or 2 KiB.", 1), ("It is small.", 1)] {
+            assert_eq!(sizes(15_755).problems(readme).len(), problems, "{readme}");
+        }
+    }
 }

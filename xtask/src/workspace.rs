@@ -29,6 +29,10 @@ impl Workspace {
         self.root.join(relative)
     }
 
+    pub(crate) fn readme(&self) -> Result<String> {
+        fs::read_to_string(self.path("README.md")).context("README.md")
+    }
+
     /// Build products of the wasm toolchain. They have a folder of their own because that toolchain may be another
     /// one than the host's, and two compilers in one folder make each other's work stale.
     pub(crate) fn wasm_target(&self) -> PathBuf {

@@ -15,6 +15,7 @@ use crate::browsers::Engine;
 use crate::build;
 use crate::process::duration;
 use crate::setup::Setup;
+use crate::size::Sizes;
 use crate::test::report::{Counts, Report, Verdict};
 
 /// How long one suite may take in one engine, its compilation included.
@@ -44,13 +45,15 @@ enum Suite {
     Types,
     /// Portway beside other libraries, and the table of the README
     Comparison,
+    /// The budget of the package, and the figure in the README
+    Size,
     /// The playground, driven in Chromium
     Page,
 }
 
 impl Suite {
-    const ALL: [Self; 7] =
-        [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Comparison, Self::Page];
+    const ALL: [Self; 8] =
+        [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Comparison, Self::Size, Self::Page];
 }
 
 /// What one suite sees of the run.
@@ -114,10 +117,20 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),
+            Suite::Size => size(&mut run),
             Suite::Page => node_suites::page(&mut run),
         }
     }
     eprintln!("  the whole output of each suite is in target/test-logs/");
     print!("{}", run.report);
     Ok(run.report.total().failed == 0)
+}
+
+fn size(suites: &mut Run<'_>) {
+    let prepared = suites.package();
+    suites.suite("size", "gzip", prepared, |setup, ()| {
+        let failures = Sizes::measure(setup)?.problems(&setup.workspace.readme()?);
+        let failed = failures.len() as u64;
+        Ok(Verdict { counts: Counts { passed: Sizes::CHECKS - failed, failed, ..Counts::default() }, failures })
+    });
 }
