@@ -175,6 +175,52 @@ describe("destroying a server", () => {
     assert.deepEqual(raw.received, []);
   });
 
+  it("aborts what its handlers do, though a client still uses the transport", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCClient(transport);
+    let signal;
+    const server = new JSONRPCServer(transport).method("work", (_, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    await until(() => signal !== undefined);
+    server.destroy();
+    assert.isTrue(signal.aborted);
+  });
+
+  it("leaves the work of another server on the transport alone, alone or in a batch", async () => {
+    const { transport, raw } = rawChannel();
+    const [going, staying] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
+    const end = deferred();
+    going.method("going", () => end.promise);
+    staying.method("staying", () => end.promise).method("started", () => "yes");
+    raw.post({ jsonrpc: "2.0", method: "going", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "staying", id: 2 });
+    raw.post([{ jsonrpc: "2.0", method: "going", id: 3 }, { jsonrpc: "2.0", method: "staying", id: 4 }]);
+    raw.post([{ jsonrpc: "2.0", method: "going", id: 5 }]);
+    await raw.before();
+    going.destroy();
+    end.resolve("done");
+    const replies = await raw.before();
+    assert.deepEqual(replies, [{ jsonrpc: "2.0", result: "done", id: 2 }, [{ jsonrpc: "2.0", result: "done", id: 4 }]]);
+  });
+
+  it("makes room for other requests again", async () => {
+    const { transport, raw } = rawChannel();
+    const limits = { inFlight: 1 };
+    const end = deferred();
+    const going = new JSONRPCServer(transport, { limits }).method("work", () => end.promise);
+    new JSONRPCServer(transport, { limits }).method("other", () => "served");
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    await raw.before();
+    going.destroy();
+    end.resolve();
+    await pause(10);
+    raw.post({ jsonrpc: "2.0", method: "other", id: 2 });
+    assert.equal((await raw.next()).result, "served");
+  });
+
   it("leaves the transport to the client that shares it", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");

@@ -43,6 +43,17 @@ describe("a server", () => {
     assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
   });
 
+  it("answers with an error when it cannot even look at the result", async () => {
+    const { server, raw } = serving();
+    server.method("odd", () => ({
+      get then() {
+        throw new Error("gotcha");
+      },
+    }));
+    raw.post({ jsonrpc: "2.0", method: "odd", id: 1 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32603, message: "gotcha" }, id: 1 });
+  });
+
   for (const [name, handler] of [
     ["returns nothing", () => {}],
     ["returns undefined", () => undefined],

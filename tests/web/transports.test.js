@@ -177,20 +177,26 @@ describe("the handler of a transport", () => {
 });
 
 describe("a port that others use, too", () => {
-  it("keeps its onmessage, and what is not ours reaches the listeners of others untouched", async () => {
+  it("lets what is not ours reach the listeners of others, untouched", async () => {
     const { transport, raw, port } = rawChannel();
     const seen = [];
-    const onmessage = ({ data }) => seen.push(data);
-    port.onmessage = onmessage;
+    port.onmessage = ({ data }) => seen.push(data);
     port.addEventListener("message", ({ data }) => seen.push(data));
-    const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
-    assert.equal(port.onmessage, onmessage);
+    new JSONRPCPeer(transport).method("echo", (params) => params);
     const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
     for (const message of foreign) raw.post(message);
     assert.deepEqual(await raw.before(), []);
     assert.deepEqual(seen.filter((message) => message?.jsonrpc === undefined), foreign.flatMap((message) => [message, message]));
+  });
+
+  it("never has its onmessage assigned", async () => {
+    const { transport, raw, port } = rawChannel();
+    let assigned = 0;
+    Object.defineProperty(port, "onmessage", { get: () => null, set: () => void assigned++ });
+    const peer = new JSONRPCPeer(transport);
+    await raw.before();
     peer.destroy();
-    assert.equal(port.onmessage, onmessage);
+    assert.equal(assigned, 0);
   });
 
   it("lets ad-hoc messages and calls go side by side", async () => {

@@ -125,6 +125,29 @@ describe("a worker", () => {
   });
 });
 
+describe("a shared worker", () => {
+  /** A peer for a port of its own; what is called before the worker runs waits in the port. */
+  function connect(name) {
+    const url = new URL("fixtures/shared-worker.js", import.meta.url);
+    const { port } = new SharedWorker(url, { type: "module", name });
+    const peer = new JSONRPCPeer(portTransport(port));
+    afterThisTest(() => peer.destroy());
+    return peer;
+  }
+
+  it("serves each page through a port of its own", async () => {
+    const name = `specs ${Math.random()}`;
+    const peers = [connect(name), connect(name)].map((peer, n) => peer.method("name", () => `page ${n}`));
+    const results = await Promise.all(peers.map((peer) => peer.request("callBack")));
+    assert.deepEqual(results, [["back", "page 0"], ["back", "page 1"]]);
+    assert.sameMembers(await Promise.all(peers.map((peer) => peer.request("number"))), [1, 2]);
+  });
+
+  it("is told by a TypeError that selfTransport() is not for it", async () => {
+    assert.match(await connect(`specs ${Math.random()}`).request("selfTransport"), /^TypeError: .*portTransport/);
+  });
+});
+
 describe("calls that are made before a worker has loaded its wasm", () => {
   const slow = { wasm: "/pkg/portway_bg.wasm?delay=300" };
 

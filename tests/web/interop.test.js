@@ -1,0 +1,88 @@
+// One side uses Portway, the other the library of the document.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "./rig/portway.js";
+import { DocumentClient, DocumentError, DocumentServer, documentPortTransport } from "./fixtures/document-library.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+function boundary() {
+  const { port1, port2 } = new MessageChannel();
+  afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+  return { ours: portTransport(port1), theirs: documentPortTransport(port2) };
+}
+
+for (const [name, Client, Server, OwnError, ends] of [
+  ["our client and the document's server", JSONRPCClient, DocumentServer, DocumentError, ({ ours, theirs }) => [ours, theirs]],
+  ["the document's client and our server", DocumentClient, JSONRPCServer, RPCError, ({ ours, theirs }) => [theirs, ours]],
+]) {
+  describe(`${name} get on with each other:`, () => {
+    const connected = () => {
+      const [near, far] = ends(boundary());
+      return { client: new Client(near, { timeout: 2_000 }), server: new Server(far) };
+    };
+
+    it("calls with and without params, at once and one by one", async () => {
+      const { client, server } = connected();
+      server.method("fetch", async ({ url }) => ({ status: 200, body: url }));
+      server.method("refresh", (params) => ({ got: params === undefined }));
+      assert.deepEqual(await client.request("fetch", { url: "/a" }), { status: 200, body: "/a" });
+      assert.deepEqual(await client.request("refresh"), { got: true });
+      const urls = Array.from({ length: 100 }, (_, n) => `/${n}`);
+      const results = await Promise.all(urls.map((url) => client.request("fetch", { url })));
+      assert.deepEqual(results.map(({ body }) => body), urls);
+    });
+
+    it("results that are nothing", async () => {
+      const { client, server } = connected();
+      server.method("nothing", () => {});
+      assert.oneOf(await client.request("nothing"), [undefined, null]);
+    });
+
+    it("errors with code, message and data, and those without", async () => {
+      const { client, server } = connected();
+      server.method("fail", () => {
+        throw new OwnError(-32001, "Build failed", [{ file: "a.ts" }]);
+      });
+      server.method("break", () => {
+        throw new Error("oh no");
+      });
+      const failed = await rejection(client.request("fail"));
+      assert.deepEqual([failed.name, failed.code, failed.message, failed.data], ["RPCError", -32001, "Build failed", [{ file: "a.ts" }]]);
+      const broken = await rejection(client.request("break"));
+      assert.deepEqual([broken.code, broken.message, broken.data], [-32603, "oh no", undefined]);
+      const missing = await rejection(client.request("missing"));
+      assert.deepEqual([missing.code, missing.message], [-32601, "Method not found: missing"]);
+    });
+
+    it("notifications, in order", async () => {
+      const { client, server } = connected();
+      const seen = [];
+      server.onNotify("console", ({ n }) => void seen.push(n));
+      server.onNotify("refresh", (params) => void seen.push(params));
+      for (let n = 0; n < 10; n++) client.notify("console", { n });
+      client.notify("refresh");
+      client.notify("unknown", {});
+      await until(() => seen.length === 11);
+      assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, undefined]);
+    });
+
+    it("values that JSON does not know", async () => {
+      const { client, server } = connected();
+      server.method("echo", (params) => params);
+      const params = { map: new Map([[1, new Date(0)]]), bytes: new Uint8Array([1]), none: undefined };
+      assert.deepEqual(await client.request("echo", params), params);
+    });
+  });
+}
+
+it("our client ends a call that the document's server leaves open when a handler fails with null", async () => {
+  const { ours, theirs } = boundary();
+  // Its handler rejects, which it does not expect itself.
+  const server = new DocumentServer({ ...theirs, onMessage: (handler) => theirs.onMessage((msg) => Promise.resolve(handler(msg)).catch(() => {})) });
+  server.method("fail", () => {
+    throw null;
+  });
+  const error = await rejection(new JSONRPCClient(ours, { timeout: 50 }).request("fail"));
+  assert.equal(error.message, "JSON-RPC timeout: fail (id=1)");
+});
