@@ -68,6 +68,22 @@ describe("a server", () => {
     });
   }
 
+  it("does not give one request the late answer of another", async () => {
+    const { server, raw } = serving();
+    let settle;
+    const second = deferred();
+    server.method("first", () => ({ then: (resolve) => void (settle = resolve) })).method("second", () => second.promise);
+    raw.post({ jsonrpc: "2.0", method: "first", id: 1 });
+    await until(() => settle !== undefined);
+    settle("first");
+    raw.post({ jsonrpc: "2.0", method: "second", id: 2 });
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", result: "first", id: 1 }]);
+    settle("first again");
+    assert.deepEqual(await raw.before(), []);
+    second.resolve("second");
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "second", id: 2 });
+  });
+
   for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(10_000), null]) {
     const shown = JSON.stringify(id).slice(0, 40);
     it(`answers the request with the id ${shown} under just that id`, async () => {

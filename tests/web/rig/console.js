@@ -14,6 +14,10 @@ export class ConsoleWatch {
       current.#originals[kind] = console[kind];
       console[kind] = (...args) => current.#add(args);
     }
+    // The engines print these there, too.
+    const rejected = (reason) => current.#add(["unhandled rejection:", reason]);
+    if (typeof process === "object") process.on("unhandledRejection", rejected);
+    else addEventListener("unhandledrejection", ({ reason }) => rejected(reason));
     return current;
   }
 

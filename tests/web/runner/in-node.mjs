@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import Mocha from "mocha";
 import { ConsoleWatch } from "../rig/console.js";
-import { Tally } from "./tally.js";
+import { Tally, describe } from "./tally.js";
 
 /** For mocha, which wants a reporter. */
 class Silent {}
@@ -14,7 +14,12 @@ export async function runInNode(specs) {
   for (const spec of specs) mocha.addFile(fileURLToPath(new URL(`../${spec}`, import.meta.url)));
   const tally = new Tally();
   const watch = ConsoleWatch.start();
-  await mocha.loadFilesAsync();
+  try {
+    await mocha.loadFilesAsync();
+  } catch (error) {
+    tally.fail("the specs can be loaded", describe(error));
+    return tally;
+  }
   await new Promise((done) => tally.follow(mocha.run(done), (test) => basename(test.file ?? "?")));
   for (const text of watch.stop()) tally.fail("nothing unexpected is on the console", text);
   return tally;
