@@ -60,6 +60,9 @@ export function wasmCore() {
 /** Links by transport: a client and a server on one transport share a link. */
 const links = new WeakMap();
 
+/** In the place of the core of a link that is closed: what user code was called by may still be under way. */
+const CLOSED_CORE = { run: () => 0 };
+
 // One executor for all promises; it leaves the two functions here.
 let resolver;
 let rejecter;
@@ -195,7 +198,7 @@ export class Link {
       outcomes.push(new Promise(executor));
       this.#calls.keep(slot, id, owner, method, resolver, rejecter);
       if (signal !== undefined) this.#watch(slot, signal);
-      entries.push({ message: callMessage(method, params, id), slot });
+      entries.push({ message: callMessage(method, params, id), slot, reject: rejecter });
     }
     this.#sendBatch(entries);
     if (arm) this.#setTimer();
@@ -236,6 +239,7 @@ export class Link {
     clearTimeout(this.#timer);
     this.#perform(this.#core.run(CLOSE));
     this.#core.free();
+    this.#core = CLOSED_CORE;
     this.#transport.destroy?.();
     this.#service.stop();
   }
@@ -272,9 +276,10 @@ export class Link {
   }
 
   #receiveBatch(batch) {
-    const core = this.#core;
     const wanted = batch.filter((message) => this.#wants(message));
     if (wanted.length === 0) return;
+    // Progress may have been heard by then, and have closed the link.
+    const core = this.#core;
     // One more than allowed is enough for wasm to refuse it.
     for (const message of wanted.slice(0, this.#limits.batchItems + 1)) {
       core.run(PUSH, shapeOf(message), idNumber(message.id, wanted));
@@ -378,8 +383,8 @@ export class Link {
   #sendBatch(entries) {
     if (entries.length === 0) return;
     this.guard(() =>
-      sendBatch(this.#transport, entries, ({ slot }, problem) => {
-        if (slot !== undefined) this.#calls.drop(slot, problem);
+      sendBatch(this.#transport, entries, ({ slot, reject }, problem) => {
+        if (slot !== undefined && this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
       }),
     );
   }
