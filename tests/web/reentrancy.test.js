@@ -1,0 +1,194 @@
+// User code that runs within the library, and takes down what it runs in.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { rawChannel, recorder } from "./rig/ends.js";
+import { deferred, pause, rejection } from "./rig/outcomes.js";
+
+const gone = "JSON-RPC client destroyed";
+
+/** Fails the test with whatever the library has to report. */
+function peerOn(transport, options) {
+  const errors = [];
+  const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...options });
+  return { peer, errors };
+}
+
+describe("a peer that is destroyed", () => {
+  it("by the first handler of a batch runs no other, and answers nothing", async () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    const ran = [];
+    peer.method("stop", () => (ran.push("stop"), peer.destroy())).method("work", () => ran.push("work"));
+    peer.onNotify("note", () => void ran.push("note"));
+    transport.deliver([
+      { jsonrpc: "2.0", method: "stop", id: 1 },
+      { jsonrpc: "2.0", method: "work", id: 2 },
+      { jsonrpc: "2.0", method: "note" },
+      { jsonrpc: "2.0", method: "missing", id: 3 },
+    ]);
+    await pause(10);
+    assert.deepEqual([ran, transport.sent, errors], [["stop"], [], []]);
+  });
+
+  it("by a notification in a batch runs no other handler", () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    let ran = 0;
+    peer.onNotify("stop", () => (ran++, peer.destroy()));
+    transport.deliver([{ jsonrpc: "2.0", method: "stop" }, { jsonrpc: "2.0", method: "stop" }]);
+    assert.deepEqual([ran, errors], [1, []]);
+  });
+
+  it("by the progress of a call, alone or in a batch, ends the call", async () => {
+    for (const wrap of [(message) => message, (message) => [message, { jsonrpc: "2.0", id: 1, result: "late" }]]) {
+      const transport = recorder();
+      const { peer, errors } = peerOn(transport);
+      const call = peer.request("work", undefined, { onProgress: () => peer.destroy() });
+      transport.deliver(wrap({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 1 } }));
+      assert.equal((await rejection(call)).message, gone);
+      assert.deepEqual(errors, []);
+    }
+  });
+
+  it("by the abort of a request's signal stays silent", async () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    peer.method("work", (_, { signal }) => {
+      signal.addEventListener("abort", () => peer.destroy());
+      return new Promise(() => {});
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    transport.deliver([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }, { jsonrpc: "2.0", method: "work", id: 2 }]);
+    assert.deepEqual([transport.sent, errors], [[], []]);
+  });
+
+  for (const [name, start] of [
+    ["a call", (peer) => peer.request("a")],
+    ["a batch", (peer) => peer.batch([{ method: "a" }, { method: "b" }]).then(([{ reason }]) => Promise.reject(reason))],
+  ]) {
+    it(`while ${name} is being sent rejects it, and throws nothing`, async () => {
+      const transport = recorder();
+      let { peer, errors } = peerOn(transport);
+      transport.send = () => peer.destroy();
+      const call = start(peer);
+      assert.equal((await rejection(call)).message, gone);
+      assert.deepEqual([errors, peer.pending], [[], 0]);
+    });
+
+    it(`while ${name} is being sent, by a send that then throws, rejects it once`, async () => {
+      const transport = recorder();
+      let { peer } = peerOn(transport);
+      transport.send = () => {
+        peer.destroy();
+        throw new Error("the wire is cut");
+      };
+      const error = await rejection(start(peer));
+      assert.oneOf(error.message, [gone, "the wire is cut"]);
+      assert.equal(peer.pending, 0);
+    });
+  }
+
+  it("while a reply is being sent throws nothing", () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    peer.method("a", () => 1);
+    transport.send = () => peer.destroy();
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 2 });
+    assert.deepEqual(errors, []);
+  });
+
+  it("while a notification is being sent throws nothing", () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    transport.send = () => peer.destroy();
+    peer.notify("a");
+    assert.deepEqual(errors, []);
+  });
+
+  it("by the transport's own destroy ends once", () => {
+    const transport = recorder();
+    const { peer } = peerOn(transport);
+    transport.destroy = () => {
+      transport.destroyed++;
+      peer.destroy();
+    };
+    peer.destroy();
+    assert.equal(transport.destroyed, 1);
+  });
+
+  it("lets its context be used on, to no effect", async () => {
+    const transport = recorder();
+    const { peer, errors } = peerOn(transport);
+    let context;
+    const end = deferred();
+    peer.method("work", (_, given) => {
+      context = given;
+      return end.promise;
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    peer.destroy();
+    context.progress(1);
+    context.transfer([]);
+    context.notify("note");
+    end.resolve();
+    await pause(5);
+    assert.deepEqual([transport.sent, context.signal.aborted], [[], true]);
+    assert.isTrue(errors.every(({ message }) => message === gone));
+  });
+});
+
+describe("a transport that delivers while it sends", () => {
+  it("may answer a call before send returns, and then throw: the answer counts", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    transport.send = ({ id }) => {
+      transport.deliver({ jsonrpc: "2.0", id, result: "answer" });
+      throw new Error("after all");
+    };
+    assert.equal(await client.request("a"), "answer");
+    assert.equal(client.pending, 0);
+  });
+
+  it("may bring in a call while another is sent", async () => {
+    const transport = recorder();
+    const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
+    const { send } = transport;
+    transport.send = (message) => {
+      send.call(transport, message);
+      if (message.method === "a") transport.deliver({ jsonrpc: "2.0", method: "echo", params: [1], id: 1 });
+    };
+    const call = peer.request("a");
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "done" });
+    assert.equal(await call, "done");
+    assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", result: [1], id: 1 });
+  });
+
+  it("may bring in the same batch again while its reply is sent", () => {
+    const transport = recorder();
+    new JSONRPCServer(transport).method("echo", ([n]) => n);
+    const batch = (n) => [1, 2].map((id) => ({ jsonrpc: "2.0", method: "echo", params: [n + id], id }));
+    const sent = [];
+    transport.send = (message) => {
+      sent.push(message);
+      if (sent.length === 1) transport.deliver(batch(10));
+    };
+    transport.deliver(batch(0));
+    const results = sent.map((replies) => replies.map(({ result }) => result).sort((a, b) => a - b));
+    assert.deepEqual(results, [[1, 2], [11, 12]]);
+  });
+});
+
+describe("two requests with one id", () => {
+  it("that run at the same time get a response each", async () => {
+    const { transport, raw } = rawChannel();
+    const ends = [];
+    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    assert.deepEqual(await raw.before(), []);
+    ends.forEach((end, n) => end(n));
+    assert.deepEqual([await raw.next(), await raw.next()].map(({ id, result }) => [id, result]), [[1, 0], [1, 1]]);
+  });
+});
