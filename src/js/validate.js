@@ -23,14 +23,23 @@ export function validateMessage(message, options) {
   };
   if (!Array.isArray(message)) tell("", () => check(core, message, expect));
   else if (message.length === 0) tell("", () => core.validate(0, 0, 0, 0, ELEMENTS));
-  else message.forEach((item, index) => tell(`[Item ${index}] `, () => check(core, item, expect)));
+  else for (const [index, item] of message.entries()) tell(`[Item ${index}] `, () => check(core, item, expect));
   return { isValid: errors.length === 0, errors, warnings };
 }
 
 function check(core, item, expect) {
+  core.validate(...facts(item), expect);
+}
+
+function facts(item) {
   const kind = kindOf(item);
-  if (kind !== kindOf({})) return core.validate(kind, 0, 0, 0, expect);
-  const { code, message } = Object(item.error);
-  const number = typeof code === "number" ? code : NaN;
-  core.validate(kind, shapeOf(item), number, message === undefined ? 0 : kindOf(message), expect);
+  if (kind !== kindOf({})) return [kind, 0, 0, 0];
+  try {
+    const { code, message } = Object(item.error);
+    const number = typeof code === "number" ? code : NaN;
+    return [kind, shapeOf(item), number, message === undefined ? 0 : kindOf(message)];
+  } catch {
+    // What cannot be read cannot be sent: it is as good as no object.
+    return [kindOf(undefined), 0, 0, 0];
+  }
 }

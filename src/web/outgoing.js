@@ -32,27 +32,35 @@ export function sendReply(transport, { message, transfer, method }) {
  * If nothing can be sent at all, every one is dropped, and the problem is thrown.
  */
 export function sendBatch(transport, entries, drop) {
-  const send = (entries) => {
-    const transfer = entries.flatMap((entry) => entry.transfer ?? []);
-    const messages = entries.map((entry) => entry.message);
-    transport.send(messages, transfer.length > 0 ? transfer : undefined);
-  };
+  const without = (entries, blame) =>
+    entries.flatMap((entry) => {
+      const problem = blame(entry);
+      if (problem === undefined) return [entry];
+      if ("method" in entry.message) return drop(entry, problem), [];
+      return [{ message: unsendable(entry.message, problem, entry.method) }];
+    });
+  let rest = entries;
+  let problem = sendingProblem(transport, rest);
+  if (problem === undefined) return;
+  rest = without(rest, ({ message, transfer }) => (transfer === undefined ? cloneProblem(message) : undefined));
+  if (sendingProblem(transport, rest) === undefined) return;
+  // A transfer cannot be tried out. If the others are not to blame, it is.
+  rest = without(rest, ({ transfer }) => (transfer === undefined ? undefined : problem));
+  problem = sendingProblem(transport, rest);
+  if (problem === undefined) return;
+  for (const entry of rest) drop(entry, problem);
+  throw problem;
+}
+
+/** Sends entries; what was thrown at that, if anything. */
+function sendingProblem(transport, entries) {
+  if (entries.length === 0) return undefined;
+  const transfer = entries.flatMap((entry) => entry.transfer ?? []);
+  const messages = entries.map((entry) => entry.message);
   try {
-    return send(entries);
-  } catch (problem) {
-    const rest = [];
-    for (const entry of entries) {
-      const blame = entry.transfer === undefined ? cloneProblem(entry.message) : undefined;
-      if (blame === undefined) rest.push(entry);
-      else if ("method" in entry.message) drop(entry, blame);
-      else rest.push({ message: unsendable(entry.message, blame, entry.method) });
-    }
-    try {
-      if (rest.length > 0) send(rest);
-    } catch {
-      for (const entry of rest) drop(entry, problem);
-      throw problem;
-    }
+    transport.send(messages, transfer.length > 0 ? transfer : undefined);
+  } catch (error) {
+    return error ?? new Error("the transport cannot send");
   }
 }
 
