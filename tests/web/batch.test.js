@@ -191,6 +191,36 @@ describe("a batch that comes in", () => {
     assert.equal(replies[2].result, "good");
   });
 
+  it("gives each reply what is to be transferred with it", async () => {
+    const { transport, raw } = rawChannel();
+    const buffers = [];
+    new JSONRPCServer(transport).method("read", ([byte], context) => {
+      const { buffer } = new Uint8Array([byte]);
+      buffers.push(buffer);
+      context.transfer([buffer]);
+      return buffer;
+    });
+    raw.post([{ jsonrpc: "2.0", method: "read", params: [1], id: 1 }, { jsonrpc: "2.0", method: "read", params: [2], id: 2 }]);
+    const replies = await raw.next();
+    assert.deepEqual(replies.map(({ id, result }) => [id, ...new Uint8Array(result)]).sort(), [[1, 1], [2, 2]]);
+    assert.deepEqual(buffers.map(({ byteLength }) => byteLength), [0, 0]);
+  });
+
+  for (const [name, list] of [["twice", (buffer) => [buffer, buffer]], ["and is none", () => [{}]]]) {
+    it(`answers all of its requests, though one has something to transfer ${name}`, async () => {
+      const { transport, raw } = rawChannel();
+      new JSONRPCServer(transport).method("good", () => "good").method("bad", (_, context) => {
+        const { buffer } = new Uint8Array(1);
+        context.transfer(list(buffer));
+        return buffer;
+      });
+      raw.post([{ jsonrpc: "2.0", method: "good", id: 1 }, { jsonrpc: "2.0", method: "bad", id: 2 }]);
+      const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
+      assert.equal(replies[1].result, "good");
+      assert.equal(replies[2].error.code, -32603);
+    });
+  }
+
   it("with an element that is not ours is left to others", async () => {
     const { transport, raw } = rawChannel();
     new JSONRPCServer(transport).method("a", () => "ran");
