@@ -29,10 +29,10 @@ extern "C" {
         timeout: f64,
         transfer: &JsValue,
         wants_progress: bool,
-    ) -> Result<u32, JsValue>;
+    ) -> Result<i32, JsValue>;
 
     #[wasm_bindgen(method)]
-    pub(super) fn cancel(this: &ClientRole, slot: u32);
+    pub(super) fn cancel(this: &ClientRole, slot: i32);
 
     #[wasm_bindgen(method, catch)]
     pub(super) fn notify(this: &ClientRole, method: &str, params: &JsValue, transfer: &JsValue) -> Result<(), JsValue>;

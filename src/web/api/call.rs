@@ -54,7 +54,7 @@ enum Stage {
 struct Sent {
     link: Rc<ClientLink>,
     token: u32,
-    slot: u32,
+    slot: i32,
 }
 
 impl Drop for Sent {

@@ -187,7 +187,7 @@ pub(super) struct Request {
 
 impl ClientLink {
     /// Sends a request. Gives the token of the call, and the slot to cancel it by.
-    pub(super) fn begin(&self, request: Request) -> Result<(u32, u32), CallError> {
+    pub(super) fn begin(&self, request: Request) -> Result<(u32, i32), CallError> {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
         }
@@ -217,7 +217,7 @@ impl ClientLink {
     }
 
     /// The call is no longer wanted; if it waits, the other side is told.
-    pub(super) fn give_up(&self, token: u32, slot: u32) {
+    pub(super) fn give_up(&self, token: u32, slot: i32) {
         let before = self.replace(token, |_| Some(Stage::Over));
         if matches!(before, Some(Stage::Waiting(_))) {
             self.role.cancel(slot);

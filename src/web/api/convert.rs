@@ -13,11 +13,16 @@ use super::error::CallError;
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
-    value.serialize(&SERIALIZER).map_err(|problem| problem.to_string())
+    value.serialize(&SERIALIZER).map_err(text)
 }
 
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, String> {
-    serde_wasm_bindgen::from_value(value).map_err(|problem| problem.to_string())
+    serde_wasm_bindgen::from_value(value).map_err(text)
+}
+
+/// Without the word "Error" in front, which JavaScript would put there.
+fn text(problem: serde_wasm_bindgen::Error) -> String {
+    js_sys::Error::from(JsValue::from(problem)).message().into()
 }
 
 /// The params of a call: an object, an array, or nothing (JSON-RPC 2.0 §4.2).
