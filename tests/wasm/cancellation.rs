@@ -1,0 +1,140 @@
+//! Calls that are given up.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use portway::{CallError, Context, ErrorCode, RpcError};
+use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{client_and_server, client_and_wire, next, server_and_wire, sleep};
+
+/// Sets a flag when it is dropped.
+struct Flag(Rc<Cell<bool>>);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[wasm_bindgen_test]
+async fn dropping_a_call_cancels_it() {
+    let (client, wire) = client_and_wire();
+    let call = client.call::<()>("wait", &()).start();
+    assert_eq!(client.pending(), 1);
+    drop(call);
+    assert_eq!(client.pending(), 0);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"wait","id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#);
+}
+
+#[wasm_bindgen_test]
+async fn an_answered_call_is_not_cancelled() {
+    let (client, wire) = client_and_wire();
+    let call = client.call::<u8>("ask", &()).start();
+    wire.send(r#"{"jsonrpc":"2.0","result":1,"id":1}"#);
+    sleep(20.0).await;
+    drop(call);
+    client.notify("end", &()).unwrap();
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"ask","id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"end"}"#);
+}
+
+#[wasm_bindgen_test]
+async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
+    let (client, server) = client_and_server();
+    let dropped = Rc::new(Cell::new(false));
+    let flag = dropped.clone();
+    server.method("wait", move |(), _| {
+        let flag = Flag(flag.clone());
+        async move {
+            sleep(60_000.0).await;
+            drop(flag);
+            Ok::<_, RpcError>(())
+        }
+    });
+    let call = client.call::<()>("wait", &()).start();
+    sleep(20.0).await;
+    assert!(!dropped.get());
+    drop(call);
+    sleep(20.0).await;
+    assert!(dropped.get());
+}
+
+#[wasm_bindgen_test]
+async fn a_cancelled_request_is_answered() {
+    let (server, wire) = server_and_wire();
+    server.method("wait", |(), _| async {
+        sleep(60_000.0).await;
+        Ok::<_, RpcError>(())
+    });
+    wire.send(r#"{"jsonrpc":"2.0","method":"wait","id":"a"}"#);
+    wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
+    let answer = r#"{"jsonrpc":"2.0","error":{"code":-32800,"message":"Request cancelled"},"id":"a"}"#;
+    assert_eq!(next(&wire).await, answer);
+    // A second wish, and one for an id that is not known, mean nothing.
+    wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
+    wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#);
+    sleep(20.0).await;
+    assert_eq!(wire.unread(), 0);
+}
+
+#[wasm_bindgen_test]
+async fn work_elsewhere_can_wait_for_the_cancellation() {
+    let (client, server) = client_and_server();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let log = seen.clone();
+    server.method("wait", move |(), context: Context| {
+        let log = log.clone();
+        log.borrow_mut().push(context.is_cancelled());
+        let elsewhere = context.clone();
+        spawn_local(async move {
+            elsewhere.cancelled().await;
+            log.borrow_mut().push(elsewhere.is_cancelled());
+        });
+        async move {
+            sleep(60_000.0).await;
+            Ok::<_, RpcError>(())
+        }
+    });
+    let call = client.call::<()>("wait", &()).start();
+    sleep(20.0).await;
+    assert_eq!(*seen.borrow(), [false]);
+    drop(call);
+    sleep(20.0).await;
+    assert_eq!(*seen.borrow(), [false, true]);
+}
+
+#[wasm_bindgen_test]
+async fn destroying_the_client_ends_its_calls() {
+    let (client, _wire) = client_and_wire();
+    let first = client.call::<()>("wait", &()).start();
+    let second = client.clone().call::<()>("wait", &()).start();
+    let unsent = client.call::<()>("wait", &());
+    drop(client);
+    assert_eq!(first.await, Err(CallError::Destroyed));
+    assert_eq!(second.await, Err(CallError::Destroyed));
+    assert_eq!(unsent.await, Err(CallError::Destroyed));
+}
+
+#[wasm_bindgen_test]
+async fn dropping_the_server_ends_its_work_and_answers() {
+    let (client, server) = client_and_server();
+    let dropped = Rc::new(Cell::new(false));
+    let flag = dropped.clone();
+    server.method("wait", move |(), _| {
+        let flag = Flag(flag.clone());
+        async move {
+            sleep(60_000.0).await;
+            drop(flag);
+            Ok::<_, RpcError>(())
+        }
+    });
+    let call = client.call::<()>("wait", &()).start();
+    sleep(20.0).await;
+    drop(server);
+    assert!(dropped.get());
+    let Err(CallError::Remote(error)) = call.await else { panic!("no error") };
+    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+}

@@ -1,0 +1,108 @@
+//! What is left when clients and servers are gone: nothing.
+
+use std::rc::Rc;
+
+use portway::{CallError, Client, Peer, RpcError, Server, Transport};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{add, channel, loopback, sleep, transports};
+
+fn is_heard(transport: &JsValue) -> bool {
+    js_sys::Reflect::get(transport, &"isHeard".into()).unwrap().is_truthy()
+}
+
+#[wasm_bindgen_test]
+async fn a_thousand_peers_leave_nothing() {
+    let witness = Rc::new(());
+    let round = async || {
+        let transports = loopback();
+        let here = Peer::new(Transport::from_js(transports[0].clone()).unwrap());
+        let there = Peer::new(Transport::from_js(transports[1].clone()).unwrap());
+        let held = witness.clone();
+        there
+            .method("wait", move |(), _| {
+                let held = held.clone();
+                async move {
+                    std::future::pending::<()>().await;
+                    drop(held);
+                    Ok::<_, RpcError>(())
+                }
+            })
+            .on_notify("tick", |(_n,): (u32,), _| {});
+        let waiting = here.call::<()>("wait", &()).start();
+        here.notify("tick", &[1]).unwrap();
+        drop((here, there));
+        assert_eq!(waiting.await, Err(CallError::Destroyed));
+        assert!(!is_heard(&transports[0]) && !is_heard(&transports[1]));
+    };
+    let table = || -> u32 {
+        // The table of references to values of JavaScript, of which those that are free are used again.
+        let table = js_sys::Reflect::get(&wasm_bindgen::exports(), &"__wbindgen_externrefs".into()).unwrap();
+        js_sys::WebAssembly::Table::from(table).length()
+    };
+    // What is allocated once, and what room the allocator wants.
+    for _ in 0..1000 {
+        round().await;
+    }
+    sleep(0.0).await;
+    let (memory, references) = (core::arch::wasm32::memory_size(0), table());
+    for _ in 0..1000 {
+        round().await;
+    }
+    sleep(0.0).await;
+    assert_eq!(Rc::strong_count(&witness), 1);
+    assert_eq!(core::arch::wasm32::memory_size(0), memory);
+    assert_eq!(table(), references);
+}
+
+#[wasm_bindgen_test]
+fn an_unused_transport_is_closed() {
+    let transports = loopback();
+    drop(Transport::from_js(transports[0].clone()).unwrap());
+    let used = Transport::from_js(transports[1].clone()).unwrap();
+    let client = Client::new(used.clone());
+    drop(used);
+    assert!(is_heard(&transports[1]));
+    drop(client);
+    assert!(!is_heard(&transports[1]));
+}
+
+#[wasm_bindgen_test]
+async fn a_client_and_a_server_share_a_transport_until_the_last_goes() {
+    let (here, there) = transports();
+    let client = Client::new(here.clone());
+    let server = Server::new(here);
+    server.method("add", add);
+    let other = Client::new(there);
+    drop(client);
+    assert_eq!(other.call("add", &crate::wire::Add { a: 1, b: 2 }).await, Ok(3));
+}
+
+#[wasm_bindgen_test]
+async fn a_transport_can_be_used_again() {
+    let ports = channel();
+    let there = Server::new(Transport::port(&ports[1]).unwrap());
+    there.method("add", add);
+    let transports = loopback();
+    let (one, two) = (transports[0].clone(), transports[1].clone());
+    let server = Server::new(Transport::from_js(two).unwrap());
+    server.method("add", add);
+    for _ in 0..2 {
+        let client = Client::new(Transport::from_js(one.clone()).unwrap());
+        assert_eq!(client.call("add", &crate::wire::Add { a: 1, b: 2 }).await, Ok(3));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_peer_ends_with_clones_of_its_client_inside_its_own_handlers() {
+    let transports = loopback();
+    let peer = Peer::new(Transport::from_js(transports[0].clone()).unwrap());
+    let client = peer.client().clone();
+    peer.method("again", move |(), _| {
+        let client = client.clone();
+        async move { client.call::<u8>("again", &()).await.map_err(RpcError::from) }
+    });
+    drop(peer);
+    assert!(!is_heard(&transports[0]));
+}

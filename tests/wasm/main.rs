@@ -1,0 +1,18 @@
+//! The Rust API in a browser, against itself, against the JavaScript API, and against messages written by hand.
+#![cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail")]
+
+mod calls;
+mod cancellation;
+mod errors;
+mod javascript;
+mod lifetimes;
+mod notifications;
+mod reentrance;
+mod serving;
+mod transports;
+mod wire;
+
+use wasm_bindgen_test::wasm_bindgen_test_configure;
+
+wasm_bindgen_test_configure!(run_in_browser);

@@ -1,0 +1,67 @@
+//! What a server answers to messages written by hand.
+
+use portway::{Context, RpcError};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{Add, add, next, server_and_wire, sleep};
+
+#[wasm_bindgen_test]
+async fn ids_come_back_as_they_were() {
+    let (server, wire) = server_and_wire();
+    server.method("add", add);
+    for id in ["1", "\"1\"", "-7", "0", "1.5", "\"\""] {
+        wire.send(&format!(r#"{{"jsonrpc":"2.0","method":"add","params":{{"a":1,"b":2}},"id":{id}}}"#));
+        assert_eq!(next(&wire).await, format!(r#"{{"jsonrpc":"2.0","result":3,"id":{id}}}"#));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_batch_is_answered_in_one_array() {
+    let (server, wire) = server_and_wire();
+    server.method("later", |(ms,): (f64,), _| async move {
+        sleep(ms).await;
+        Ok::<_, RpcError>(ms)
+    });
+    server.method_sync("now", |(), _| Ok::<_, RpcError>(0));
+    wire.send(
+        r#"[{"jsonrpc":"2.0","method":"later","params":[20],"id":1},{"jsonrpc":"2.0","method":"now"},
+            {"jsonrpc":"2.0","method":"now","id":2}]"#,
+    );
+    let answer = r#"[{"jsonrpc":"2.0","result":0,"id":2},{"jsonrpc":"2.0","result":20,"id":1}]"#;
+    let came = next(&wire).await;
+    let turned = r#"[{"jsonrpc":"2.0","result":20,"id":1},{"jsonrpc":"2.0","result":0,"id":2}]"#;
+    assert!(came == answer || came == turned, "{came}");
+}
+
+#[wasm_bindgen_test]
+async fn null_params_are_no_params() {
+    let (server, wire) = server_and_wire();
+    server.method("ping", |(), _| async { Ok::<_, RpcError>("pong".to_owned()) });
+    wire.send(r#"{"jsonrpc":"2.0","method":"ping","params":null,"id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","result":"pong","id":1}"#);
+}
+
+#[wasm_bindgen_test]
+async fn reserved_names_are_not_registered() {
+    let (server, wire) = server_and_wire();
+    server.method("rpc.add", add);
+    wire.send(r#"{"jsonrpc":"2.0","method":"rpc.add","params":{"a":1,"b":2},"id":1}"#);
+    let answer = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: rpc.add"},"id":1}"#;
+    assert_eq!(next(&wire).await, answer);
+}
+
+#[wasm_bindgen_test]
+async fn the_context_knows_the_method() {
+    let (server, wire) = server_and_wire();
+    server.method("which", |(), context: Context| async move { Ok::<_, RpcError>(context.method()) });
+    wire.send(r#"{"jsonrpc":"2.0","method":"which","id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","result":"which","id":1}"#);
+}
+
+#[wasm_bindgen_test]
+async fn a_handler_of_a_struct_takes_any_order_and_ignores_the_rest() {
+    let (server, wire) = server_and_wire();
+    server.method_sync("add", |Add { a, b }, _| Ok::<_, RpcError>(a + b));
+    wire.send(r#"{"jsonrpc":"2.0","method":"add","params":{"b":2,"c":9,"a":1},"id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","result":3,"id":1}"#);
+}

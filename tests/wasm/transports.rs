@@ -1,0 +1,45 @@
+//! Each transport carries a call.
+
+use portway::{Client, Origin, Server, Transport};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{Add, add};
+
+async fn carries(client: Transport, server: Transport) {
+    let (client, server) = (Client::new(client), Server::new(server));
+    server.method("add", add);
+    assert_eq!(client.call("add", &Add { a: 1, b: 2 }).await, Ok(3));
+}
+
+#[wasm_bindgen_test]
+async fn a_broadcast_channel() {
+    let channel = || Transport::broadcast("portway-rust-test").unwrap();
+    carries(channel(), channel()).await;
+}
+
+/// A window that talks to itself hears its own requests, and answers them.
+#[wasm_bindgen_test]
+async fn a_window() {
+    let window: JsValue = js_sys::global().into();
+    let location = js_sys::Reflect::get(&window, &"origin".into()).unwrap().as_string().unwrap();
+    for origin in [Origin::Own, Origin::Only(&location), Origin::OneOf(&[&location, "https://portway.example"])] {
+        let transport = Transport::window(&window, origin).unwrap();
+        carries(transport.clone(), transport).await;
+    }
+}
+
+#[wasm_bindgen_test]
+fn what_is_no_boundary_is_refused() {
+    let nothing = JsValue::from(js_sys::Object::new());
+    assert!(Transport::port(&nothing).is_err());
+    assert!(Transport::worker(&nothing).is_err());
+    assert!(Transport::window(&nothing, Origin::Any).is_err());
+    assert!(Transport::from_js(nothing).is_err());
+    assert!(Transport::from_js(JsValue::NULL).is_err());
+    let window: JsValue = js_sys::global().into();
+    let error = Transport::window(&window, Origin::Only("portway.example")).unwrap_err();
+    assert!(error.to_string().contains("is no origin"), "{error}");
+    let error = Transport::current_worker().unwrap_err();
+    assert!(error.to_string().contains("dedicated workers"), "{error}");
+}

@@ -1,0 +1,73 @@
+//! Channels between two peers, and the other side by hand.
+
+use portway::{Client, Context, RpcError, Server, Transport};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Add {
+    pub a: i32,
+    pub b: i32,
+}
+
+#[wasm_bindgen(module = "/tests/wasm/wire.js")]
+extern "C" {
+    pub fn channel() -> Vec<JsValue>;
+    pub fn loopback() -> Vec<JsValue>;
+    pub fn broken() -> JsValue;
+    pub async fn sleep(ms: f64);
+
+    pub type Wire;
+    #[wasm_bindgen(constructor)]
+    pub fn new(port: &JsValue) -> Wire;
+    #[wasm_bindgen(method)]
+    async fn next(this: &Wire) -> JsValue;
+    #[wasm_bindgen(method)]
+    pub fn send(this: &Wire, json: &str);
+    #[wasm_bindgen(method, getter)]
+    pub fn unread(this: &Wire) -> u32;
+
+    #[wasm_bindgen(js_name = connect)]
+    pub fn js_client(port: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = serve)]
+    pub fn js_server(port: &JsValue) -> JsValue;
+    #[wasm_bindgen(js_name = outcome)]
+    pub async fn js_outcome(client: &JsValue, method: &str, json: Option<&str>) -> JsValue;
+    #[wasm_bindgen(js_name = cancelledOutcome)]
+    pub async fn js_cancelled_outcome(client: &JsValue, method: &str, ms: f64) -> JsValue;
+    #[wasm_bindgen(js_name = progressOf)]
+    pub async fn js_progress(client: &JsValue, method: &str) -> JsValue;
+}
+
+/// The two ends of a channel.
+pub(crate) fn transports() -> (Transport, Transport) {
+    let ports = channel();
+    (Transport::port(&ports[0]).unwrap(), Transport::port(&ports[1]).unwrap())
+}
+
+/// A client and a server on the two ends of a channel.
+pub(crate) fn client_and_server() -> (Client, Server) {
+    let (client, server) = transports();
+    (Client::new(client), Server::new(server))
+}
+
+/// A client, and the raw messages at the other end.
+pub(crate) fn client_and_wire() -> (Client, Wire) {
+    let ports = channel();
+    (Client::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
+}
+
+/// A server, and the raw messages at the other end.
+pub(crate) fn server_and_wire() -> (Server, Wire) {
+    let ports = channel();
+    (Server::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
+}
+
+/// The next raw message, as JSON.
+pub(crate) async fn next(wire: &Wire) -> String {
+    wire.next().await.as_string().unwrap()
+}
+
+pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
+    Ok(params.a + params.b)
+}
