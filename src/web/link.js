@@ -20,7 +20,7 @@ import {
 } from "./commands.js";
 import { idNumber, idOf, isOurs, shapeOf } from "./envelope.js";
 import { CallError, fromWire } from "./errors.js";
-import { callMessage, callProblem, sendBatch, sendReply } from "./outgoing.js";
+import { callMessage, callProblem, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
 import {
@@ -135,9 +135,9 @@ export class Link {
    * it can be cancelled while it waits.
    */
   begin(owner, method, params, timeout, options, resolve, reject) {
-    const problem = callProblem(method, params);
+    const signal = options?.signal ?? undefined;
+    const problem = callProblem(method, params) ?? signalProblem(signal);
     if (problem !== undefined) return reject(problem);
-    const signal = options?.signal;
     if (signal?.aborted) return reject(signal.reason);
     const word = this.closed ? 0 : this.#core.run(CALL, timeout);
     if (word === 0) return reject(this.#refusal(method));
@@ -145,7 +145,8 @@ export class Link {
     const id = this.#core.run(ID, slot);
     this.#calls.keep(slot, id, owner, method, resolve, reject);
     if (signal !== undefined) this.#watch(slot, signal);
-    if (options?.onProgress !== undefined) this.#calls.listen(slot, id, options.onProgress);
+    const onProgress = options?.onProgress ?? undefined;
+    if (onProgress !== undefined) this.#calls.listen(slot, id, onProgress);
     try {
       this.#transport.send(callMessage(method, params, id), options?.transfer);
     } catch (error) {
@@ -177,7 +178,9 @@ export class Link {
       const problem = callProblem(method, params);
       if (problem !== undefined) return Promise.reject(problem);
     }
-    const signal = options?.signal;
+    const signal = options?.signal ?? undefined;
+    const problem = signalProblem(signal);
+    if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (calls.length === 0) return Promise.resolve([]);
     if (this.closed) return Promise.reject(destroyed("batch"));

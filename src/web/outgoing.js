@@ -17,6 +17,13 @@ export function callProblem(method, params) {
   }
 }
 
+/** What is wrong with the signal of a call, or undefined. */
+export function signalProblem(signal) {
+  if (signal !== undefined && typeof signal.addEventListener !== "function") {
+    return new TypeError(`the signal of a call is an AbortSignal, not ${typeof signal}`);
+  }
+}
+
 /** Sends a reply; one that cannot be sent becomes an error. */
 export function sendReply(transport, { message, transfer, method }) {
   try {
