@@ -36,6 +36,25 @@ describe("the signal of a call", () => {
     assert.equal((await rejection(call)).name, "TimeoutError");
   });
 
+  for (const signal of [{}, 5, "text"]) {
+    it(`is a TypeError if it is ${JSON.stringify(signal)}, and nothing is sent or left`, async () => {
+      const transport = recorder();
+      const client = new JSONRPCClient(transport);
+      assert.instanceOf(await rejection(client.request("a", undefined, { signal })), TypeError);
+      assert.instanceOf(await rejection(client.batch([{ method: "a" }], { signal })), TypeError);
+      assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
+    });
+  }
+
+  it("is none if it is null, as with fetch, and so is a handler of progress", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("work", (_, { progress }) => progress(1));
+    const errors = [];
+    const client = new JSONRPCClient(near, { onError: (error) => errors.push(error) });
+    assert.isNull(await client.request("work", undefined, { signal: null, onProgress: null }));
+    assert.deepEqual(errors, []);
+  });
+
   it("makes a late answer harmless", async () => {
     const { transport, raw } = rawChannel();
     const client = new JSONRPCClient(transport);
