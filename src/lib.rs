@@ -1,4 +1,40 @@
 //! JSON-RPC 2.0 for every message boundary that an application controls.
+//!
+//! In a browser, for the target `wasm32-unknown-unknown`, there are a typed client, server and peer over windows, workers
+//! and ports: `Client`, `Server`, `Peer` and `Transport` (feature `typed`); and the classes of the npm package (feature
+//! `js`). On every target there is what they are made of:
+//!
+//! - [`message`]: requests, notifications, responses and batches, generic over their payload;
+//! - [`connection`]: the state machine of a link, without IO, clock or threads;
+//! - [`validate`]: all that is wrong with a message;
+//! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
+//! - `codec` (not in a browser): JSON text to messages and back.
+//!
+//! # Example
+//!
+//! The state machine, driven by hand: text comes in, an event comes out, and the answer goes out as text.
+//!
+#![cfg_attr(not(all(target_family = "wasm", target_os = "unknown")), doc = "```")]
+#![cfg_attr(all(target_family = "wasm", target_os = "unknown"), doc = "```ignore")]
+//! use portway::codec::json;
+//! use portway::connection::{Config, Connection, Event};
+//! use portway::limits::Limits;
+//! use portway::profile::Profile;
+//!
+//! let mut connection = Connection::new(Config::new(Profile::GENERIC));
+//! let text = br#"{"jsonrpc":"2.0","method":"double","params":[21],"id":"a"}"#;
+//! connection.handle(json::decode(text, &Profile::GENERIC, &Limits::DEFAULT));
+//!
+//! while let Some(event) = connection.poll_event() {
+//!     if let Event::Request { key, params, .. } = event {
+//!         let [number]: [i64; 1] = serde_json::from_str(params.expect("there are params").get())?;
+//!         connection.respond(key, Ok(serde_json::value::to_raw_value(&(number * 2))?));
+//!     }
+//! }
+//! let answer = connection.poll_transmit().expect("each request is answered");
+//! assert_eq!(json::encode(&answer), r#"{"jsonrpc":"2.0","id":"a","result":42}"#);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 #![no_std]
 
 extern crate alloc;
