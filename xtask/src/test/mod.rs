@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every suite in every engine, a table of counts, and one last line `N passed, N failed`.
 
+mod held_connections;
 mod native;
 mod node_suites;
 mod report;

@@ -9,6 +9,7 @@ use crate::browsers::Browser;
 use crate::environment::Environment;
 use crate::process::{self, Outcome, clear, run_ok, step};
 use crate::setup::Setup;
+use crate::test::held_connections::HeldConnections;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::WASM;
@@ -50,6 +51,8 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
         .with("WASM_BINDGEN_TEST_TIMEOUT", "300");
     let attempt = || -> Result<Outcome> {
         clear(&log)?;
+        let connections = HeldConnections::new()?;
+        let environment = environment.clone().with("WASM_BINDGEN_TEST_ADDRESS", connections.address());
         let mut command = cargo_test(setup, &environment, browser.screen())?;
         process::run(&mut command, &log, LIMIT)
     };
