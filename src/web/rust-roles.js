@@ -152,7 +152,10 @@ class RustRequest {
     this.#params = undefined;
     const token = this.#tell(REQUEST, this.#index, params, this);
     // In place of a signal, which most handlers in Rust would have no use for.
-    if (token >= 0) this.#context.abort = () => this.#tell(CANCEL, token);
+    if (token < 0) return;
+    this.#context.abort = () => this.#tell(CANCEL, token);
+    // It may be cancelled already, over a transport that delivers at once.
+    if (this.#context.startedSignal?.aborted) this.#context.abort();
   }
 
   answer(result) {

@@ -7,7 +7,7 @@ use portway::{CallError, Context, ErrorCode, RpcError};
 use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{client_and_server, client_and_wire, next, server_and_wire, sleep};
+use crate::wire::{client_and_server, client_and_wire, next, nothing_more, server_and_wire, sleep, until};
 
 /// Sets a flag when it is dropped.
 struct Flag(Rc<Cell<bool>>);
@@ -34,7 +34,7 @@ async fn an_answered_call_is_not_cancelled() {
     let (client, wire) = client_and_wire();
     let call = client.call::<u8>("ask", &()).start();
     wire.send(r#"{"jsonrpc":"2.0","result":1,"id":1}"#);
-    sleep(20.0).await;
+    until(|| client.pending() == 0).await;
     drop(call);
     client.notify("end", &()).unwrap();
     assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"ask","id":1}"#);
@@ -55,11 +55,11 @@ async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
         }
     });
     let call = client.call::<()>("wait", &()).start();
-    sleep(20.0).await;
+    // Here, in the handler, and in its future.
+    until(|| Rc::strong_count(&dropped) == 3).await;
     assert!(!dropped.get());
     drop(call);
-    sleep(20.0).await;
-    assert!(dropped.get());
+    until(|| dropped.get()).await;
 }
 
 #[wasm_bindgen_test]
@@ -76,8 +76,7 @@ async fn a_cancelled_request_is_answered() {
     // A second wish, and one for an id that is not known, mean nothing.
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#);
-    sleep(20.0).await;
-    assert_eq!(wire.unread(), 0);
+    nothing_more(&wire).await;
 }
 
 #[wasm_bindgen_test]
@@ -99,11 +98,9 @@ async fn work_elsewhere_can_wait_for_the_cancellation() {
         }
     });
     let call = client.call::<()>("wait", &()).start();
-    sleep(20.0).await;
-    assert_eq!(*seen.borrow(), [false]);
+    until(|| *seen.borrow() == [false]).await;
     drop(call);
-    sleep(20.0).await;
-    assert_eq!(*seen.borrow(), [false, true]);
+    until(|| *seen.borrow() == [false, true]).await;
 }
 
 #[wasm_bindgen_test]
@@ -132,7 +129,7 @@ async fn dropping_the_server_ends_its_work_and_answers() {
         }
     });
     let call = client.call::<()>("wait", &()).start();
-    sleep(20.0).await;
+    until(|| Rc::strong_count(&dropped) == 3).await;
     drop(server);
     assert!(dropped.get());
     let Err(CallError::Remote(error)) = call.await else { panic!("no error") };

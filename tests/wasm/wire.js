@@ -34,11 +34,6 @@ export class Wire {
   send(json) {
     this.#port.postMessage(JSON.parse(json));
   }
-
-  /** How many messages came and were not read. */
-  get unread() {
-    return this.#came.length;
-  }
 }
 
 /** Two transports that deliver at once, on the stack of the sender. */

@@ -24,8 +24,6 @@ extern "C" {
     async fn next(this: &Wire) -> JsValue;
     #[wasm_bindgen(method)]
     pub fn send(this: &Wire, json: &str);
-    #[wasm_bindgen(method, getter)]
-    pub fn unread(this: &Wire) -> u32;
 
     #[wasm_bindgen(js_name = connect)]
     pub fn js_client(port: &JsValue) -> JsValue;
@@ -70,4 +68,22 @@ pub(crate) async fn next(wire: &Wire) -> String {
 
 pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
     Ok(params.a + params.b)
+}
+
+/// Waits for something that is about to happen, and gives up after a while.
+pub(crate) async fn until(happened: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if happened() {
+            return;
+        }
+        sleep(10.0).await;
+    }
+    panic!("it did not happen");
+}
+
+/// Checks that a server has sent nothing until now: the next message is the answer to a request that is made here.
+pub(crate) async fn nothing_more(wire: &Wire) {
+    wire.send(r#"{"jsonrpc":"2.0","method":"?","id":"last"}"#);
+    let answer = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: ?"},"id":"last"}"#;
+    assert_eq!(next(wire).await, answer);
 }

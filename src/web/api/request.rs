@@ -23,14 +23,7 @@ pub(super) enum Answer {
 /// A handler at work.
 pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
 
-pub(super) fn answer(request: &JsRequest, outcome: Result<JsValue, RpcError>) {
-    match outcome {
-        Ok(result) => request.answer(&result),
-        Err(RpcError { code, message, js_data }) => request.fail(code.value() as f64, &message, &js_data),
-    }
-}
-
-/// A request with a handler at work.
+/// A request, from the moment in which its handler is called.
 pub(super) struct RunningRequest {
     request: JsRequest,
     lifetime: Rc<Lifetime>,
@@ -41,15 +34,34 @@ pub(super) struct RunningRequest {
 }
 
 impl RunningRequest {
-    pub(super) const fn new(request: JsRequest, lifetime: Rc<Lifetime>, work: Work) -> Self {
-        Self { request, lifetime, work: Cell::new(Some(work)), waker: Cell::new(None) }
+    pub(super) fn new(request: JsRequest) -> Self {
+        Self { request, lifetime: Rc::default(), work: Cell::new(None), waker: Cell::new(None) }
+    }
+
+    pub(super) const fn lifetime(&self) -> &Rc<Lifetime> {
+        &self.lifetime
+    }
+
+    /// Has work to do, unless it was aborted already.
+    pub(super) fn start(&self, work: Work) {
+        if !self.lifetime.is_over() {
+            self.work.set(Some(work));
+        }
+    }
+
+    /// Answers. Only the first answer counts.
+    pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
+        match outcome {
+            Ok(result) => self.request.answer(&result),
+            Err(RpcError { code, message, js_data }) => self.request.fail(code.value() as f64, &message, &js_data),
+        }
     }
 
     /// Drops the work, and answers with this error.
     pub(super) fn abort(&self, error: RpcError) {
         self.lifetime.end();
         drop(self.work.take());
-        answer(&self.request, Err(error));
+        self.answer(Err(error));
         // The task has nothing left to do, and ends.
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -62,7 +74,7 @@ impl RunningRequest {
         match work.as_mut().poll(context) {
             Poll::Ready(outcome) => {
                 drop(work);
-                answer(&self.request, outcome);
+                self.answer(outcome);
                 Poll::Ready(())
             }
             // It was aborted while it ran.

@@ -20,7 +20,7 @@ use super::bridge::{JsRequest, ServerRole};
 use super::context::{Context, Lifetime};
 use super::convert::{from_js, to_js};
 use super::error::RpcError;
-use super::request::{Answer, RunningRequest, answer};
+use super::request::{Answer, RunningRequest};
 use super::transport::Transport;
 use crate::message::ErrorCode;
 
@@ -204,28 +204,25 @@ impl Service {
     /// Runs the handler of a request. Gives the token by which it can be cancelled.
     fn serve(self: &Rc<Self>, index: u32, params: JsValue, request: JsRequest) -> i32 {
         let Some(handler) = self.methods.at(index) else { return ANSWERED };
-        let lifetime = Rc::new(Lifetime::default());
-        let context = Context::new(request.clone(), Rc::clone(&lifetime));
-        let work = match handler(params, context) {
-            Answer::Now(outcome) => {
-                answer(&request, outcome);
-                return ANSWERED;
-            }
-            Answer::Later(work) => work,
-        };
-        let running = Rc::new(RunningRequest::new(request, lifetime, work));
-        if self.lifetime.is_over() {
-            // The handler has dropped the server.
-            running.abort(server_gone());
-            return ANSWERED;
-        }
+        // It counts as running from here on, since the handler itself may drop the server.
+        let running = Rc::new(RunningRequest::new(request.clone()));
         let token = self.running.borrow_mut().insert(Rc::clone(&running));
-        let service = Rc::clone(self);
-        spawn_local(async move {
-            poll_fn(|context| running.poll(context)).await;
-            service.forget(token, &running);
-        });
-        token as i32
+        match handler(params, Context::new(request, Rc::clone(running.lifetime()))) {
+            Answer::Now(outcome) => {
+                self.forget(token, &running);
+                running.answer(outcome);
+                ANSWERED
+            }
+            Answer::Later(work) => {
+                running.start(work);
+                let service = Rc::clone(self);
+                spawn_local(async move {
+                    poll_fn(|context| running.poll(context)).await;
+                    service.forget(token, &running);
+                });
+                token as i32
+            }
+        }
     }
 
     /// Runs the handler of a notification.
