@@ -95,7 +95,12 @@ describe("the signal of a call", () => {
     count("removeEventListener", -1);
     const { transport, raw } = rawChannel();
     const client = new JSONRPCClient(transport);
-    const calls = [client.request("a", {}, { signal }), client.request("b", {}, { signal }), client.request("c", {}, { signal, timeout: 5 }), client.request("d", {}, { signal })];
+    const calls = [
+      client.request("a", {}, { signal }),
+      client.request("b", {}, { signal }),
+      client.request("c", {}, { signal, timeout: 5 }),
+      client.request("d", {}, { signal }),
+    ];
     assert.equal(listeners, 4);
     raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
     raw.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });

@@ -85,6 +85,13 @@ describe("a client", () => {
     assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "console", params: { level: "error" } });
   });
 
+  it("leaves out the params of a notification that has none", () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    for (const params of [undefined, null]) client.notify("refresh", params);
+    assert.deepEqual(transport.sent.map(Object.keys), [["jsonrpc", "method"], ["jsonrpc", "method"]]);
+  });
+
   it("throws at a notification that cannot be sent", () => {
     const { transport } = rawChannel();
     const client = new JSONRPCClient(transport);

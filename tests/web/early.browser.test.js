@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./rig/portway.js";
-import { frame, origins } from "./rig/frames.js";
+import { frame, origins, puppet } from "./rig/frames.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { rejection } from "./rig/outcomes.js";
 
@@ -22,6 +22,21 @@ for (const [kind, options, transportOptions] of [
     assert.deepEqual(await peer.request("echo", [3]), [3]);
   });
 }
+
+it("a frame keeps what comes from another window for a transport that is made later", async () => {
+  const sibling = await puppet();
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
+  const numberOf = (window) => Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
+  const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, numberOf(contentWindow));
+  const client = new JSONRPCClient(windowTransport(contentWindow));
+  afterThisTest(() => client.destroy());
+  post(1);
+  await client.request("echo");
+  post(2);
+  await sibling.settled();
+  await client.request("echo");
+  assert.deepEqual(await client.request("listenTo", [numberOf(sibling.window)]), [1, 2]);
+});
 
 it("a frame does not serve what came from an origin that it does not allow", async () => {
   const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow, origin: origins.other } });

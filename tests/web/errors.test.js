@@ -15,6 +15,10 @@ async function thrown(value) {
   return reply.error;
 }
 
+function gotcha() {
+  throw new Error("gotcha");
+}
+
 const internal = { code: -32603, message: "Internal error" };
 
 describe("an error that a handler throws", () => {
@@ -88,8 +92,8 @@ describe("an error that a handler throws", () => {
     ["an array", []],
     ["an object without prototype", Object.create(null)],
     ["a frozen error", Object.freeze(new Error("x"))],
-    ["an object whose getters throw", { get message() { throw new Error("gotcha"); }, get code() { throw new Error("gotcha"); } }],
-    ["a proxy that throws at everything", new Proxy({}, { get() { throw new Error("gotcha"); }, getPrototypeOf() { throw new Error("gotcha"); } })],
+    ["an object whose getters throw", { get message() { return gotcha(); }, get code() { return gotcha(); } }],
+    ["a proxy that throws at everything", new Proxy({}, { get: gotcha, has: gotcha, getPrototypeOf: gotcha })],
     ["an error with data that cannot be cloned", new RPCError(-32603, "x", () => {})],
     ["an error whose data has a getter that throws", new RPCError(-32603, "x", { get a() { throw new Error("gotcha"); } })],
     ["an error that is its own cause", (() => { const error = new Error("x"); error.cause = error; return error; })()],

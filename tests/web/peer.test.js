@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
 import { isOpen, until } from "./rig/outcomes.js";
 
@@ -134,7 +134,6 @@ describe("one transport", () => {
   });
 
   it("lets a client and a server on one port, each with a transport of its own, work side by side", async () => {
-    const { portTransport } = await import("./rig/portway.js");
     const { port1, far } = channel();
     new JSONRPCPeer(far).method("there", () => "there");
     const client = new JSONRPCClient(portTransport(port1));

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 import { rawChannel, recorder } from "./rig/ends.js";
-import { deferred, pause, rejection } from "./rig/outcomes.js";
+import { deferred, isOpen, pause, rejection } from "./rig/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
 
@@ -69,7 +69,7 @@ describe("a peer that is destroyed", () => {
   ]) {
     it(`while ${name} is being sent rejects it, and throws nothing`, async () => {
       const transport = recorder();
-      let { peer, errors } = peerOn(transport);
+      const { peer, errors } = peerOn(transport);
       transport.send = () => peer.destroy();
       const call = start(peer);
       assert.equal((await rejection(call)).message, gone);
@@ -78,13 +78,14 @@ describe("a peer that is destroyed", () => {
 
     it(`while ${name} is being sent, by a send that then throws, rejects it once`, async () => {
       const transport = recorder();
-      let { peer } = peerOn(transport);
+      const { peer, errors } = peerOn(transport);
       transport.send = () => {
         peer.destroy();
         throw new Error("the wire is cut");
       };
       const error = await rejection(start(peer));
       assert.oneOf(error.message, [gone, "the wire is cut"]);
+      assert.isTrue(errors.every(({ message }) => message === "the wire is cut"));
       assert.equal(peer.pending, 0);
     });
   }
@@ -180,7 +181,35 @@ describe("a transport that delivers while it sends", () => {
   });
 });
 
+describe("a handler that makes a call", () => {
+  it("does not get the answer of another call that came with its request", async () => {
+    const transport = recorder();
+    const peer = new JSONRPCPeer(transport);
+    let own;
+    peer.method("work", () => void (own = peer.request("b")));
+    const other = peer.request("a");
+    transport.deliver([{ jsonrpc: "2.0", method: "work", id: 9 }, { jsonrpc: "2.0", id: 1, result: "of a" }]);
+    assert.equal(await other, "of a");
+    assert.isTrue(await isOpen(own));
+    transport.deliver({ jsonrpc: "2.0", id: 2, result: "of b" });
+    assert.equal(await own, "of b");
+  });
+});
+
 describe("two requests with one id", () => {
+  it("are cancelled one by one, the newest first", async () => {
+    const { transport, raw } = rawChannel();
+    const signals = [];
+    new JSONRPCServer(transport).method("work", (_, { signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    });
+    for (let n = 0; n < 2; n++) raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    await raw.before();
+    assert.deepEqual(signals.map(({ aborted }) => aborted), [false, true]);
+  });
+
   it("that run at the same time get a response each", async () => {
     const { transport, raw } = rawChannel();
     const ends = [];

@@ -164,9 +164,8 @@ describe("the handler of a transport", () => {
     const seen = [];
     transport.onMessage((message) => seen.push(message));
     const ours = [{ jsonrpc: "2.0", method: "a" }, [{ jsonrpc: "2.0", method: "b" }], { jsonrpc: "2.0" }];
-    for (const message of [ours[0], null, "text", { type: "build" }, { jsonrpc: 2 }, { jsonrpc: "1.0", method: "a" }, [1], new Map(), ours[1], ours[2]]) {
-      raw.post(message);
-    }
+    const foreign = [null, "text", { type: "build" }, { jsonrpc: 2 }, { jsonrpc: "1.0", method: "a" }, [1], new Map()];
+    for (const message of [ours[0], ...foreign, ours[1], ours[2]]) raw.post(message);
     await until(() => seen.length >= 3);
     assert.deepEqual(seen, ours);
   });

@@ -1,5 +1,6 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, inNode } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
 import { channel, rawChannel } from "./rig/ends.js";
 import { rejection } from "./rig/outcomes.js";
 
@@ -110,13 +111,12 @@ describe("params and results", () => {
     const { client, server } = echo();
     server.method("connect", (_, context) => {
       const { port1, port2 } = new MessageChannel();
-      new JSONRPCServer({ send: (message) => port1.postMessage(message), onMessage: (handler) => (port1.onmessage = ({ data }) => handler(data)), destroy: () => port1.close() })
-        .method("hi", () => "from the port");
+      const direct = new JSONRPCServer(portTransport(port1)).method("hi", () => "from the port");
+      afterThisTest(() => direct.destroy());
       context.transfer([port2]);
       return port2;
     });
     const port = await client.request("connect");
-    const { portTransport } = await import("./rig/portway.js");
     const direct = new JSONRPCClient(portTransport(port));
     assert.equal(await direct.request("hi"), "from the port");
     direct.destroy();
@@ -181,7 +181,12 @@ describe("a transfer", () => {
 });
 
 describe("what cannot be cloned", () => {
-  for (const [name, value] of [["a function", () => {}], ["a symbol", Symbol("a")], ["a WeakMap", new WeakMap()], ["a getter that throws", { get a() { throw new TypeError("gotcha"); } }]]) {
+  for (const [name, value] of [
+    ["a function", () => {}],
+    ["a symbol", Symbol("a")],
+    ["a WeakMap", new WeakMap()],
+    ["a getter that throws", { get a() { throw new TypeError("gotcha"); } }],
+  ]) {
     it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
       const { transport, raw } = rawChannel();
       const client = new JSONRPCClient(transport);
