@@ -16,6 +16,7 @@ macro_rules! ship {
 }
 
 ship! {
+    "/src/js/early.js" as early,
     "/src/web/calls.js" as calls,
     "/src/web/commands.js" as commands,
     "/src/web/context.js" as context,

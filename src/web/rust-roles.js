@@ -2,6 +2,8 @@
 // happens through one function of its own, so that nothing of wasm is made for a single call. The npm package has none of
 // this file.
 
+// A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
+import "../js/early.js";
 import { CallError, RPCError } from "./errors.js";
 import { Link } from "./link.js";
 

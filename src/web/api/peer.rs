@@ -1,6 +1,7 @@
 //! A client and a server on one transport.
 
 use std::future::Future;
+use std::mem;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -90,6 +91,11 @@ impl Peer {
     {
         self.server.on_notify(name, handler);
         self
+    }
+
+    /// Keeps the peer, and its methods, for the rest of the program.
+    pub fn forget(self) {
+        mem::forget(self);
     }
 }
 

@@ -5,6 +5,7 @@ use std::boxed::Box;
 use std::cell::RefCell;
 use std::format;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::rc::Rc;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -51,6 +52,7 @@ const ANSWERED: i32 = -1;
 ///         params.a.checked_add(params.b).ok_or_else(|| RpcError::invalid_params("too large"))
 ///     })
 ///     .on_notify("log", |(line,): (String,), _: Context| { /* show it */ });
+/// server.forget();
 /// # Ok(())
 /// # }
 /// ```
@@ -144,6 +146,11 @@ impl Server {
             handler(params, context);
             Ok(())
         })
+    }
+
+    /// Keeps the server, and its methods, for the rest of the program; so does a worker that does nothing else.
+    pub fn forget(self) {
+        mem::forget(self);
     }
 
     fn add_method(&self, name: &str, handler: impl Fn(JsValue, Context) -> Answer + 'static) -> &Self {
@@ -286,7 +293,7 @@ impl<H: ?Sized> Handlers<H> {
         let mut handlers = self.0.borrow_mut();
         let index = handlers.iter().position(|(other, _)| other == name);
         let replaced = match index.and_then(|index| handlers.get_mut(index)) {
-            Some((_, place)) => Some(core::mem::replace(place, handler)),
+            Some((_, place)) => Some(mem::replace(place, handler)),
             None => {
                 handlers.push((name.to_string(), handler));
                 None

@@ -1,0 +1,34 @@
+//! The worker: serves `countPrimes`.
+
+use gloo_timers::future::TimeoutFuture;
+use portway::{Context, RpcError, Server, Transport};
+use wasm_bindgen::JsValue;
+
+use crate::CountPrimes;
+
+const MOST: u32 = 10_000_000;
+
+pub(crate) fn run() -> Result<(), JsValue> {
+    let server = Server::new(Transport::current_worker()?);
+    server.method("countPrimes", count_primes);
+    server.forget();
+    Ok(())
+}
+
+async fn count_primes(CountPrimes { below }: CountPrimes, context: Context) -> Result<usize, RpcError> {
+    if below > MOST {
+        return Err(RpcError::invalid_params(format!("{below} is more than {MOST}")));
+    }
+    let mut count = 0;
+    for start in (0..below).step_by(10_000) {
+        count += (start..below.min(start + 10_000)).filter(|&n| is_prime(n)).count();
+        context.progress(&(f64::from(start) / f64::from(below)))?;
+        // So that the worker hears of a cancellation, which drops this future here.
+        TimeoutFuture::new(0).await;
+    }
+    Ok(count)
+}
+
+fn is_prime(n: u32) -> bool {
+    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+}
