@@ -41,8 +41,9 @@ if (globalThis[EARLY] === undefined && typeof globalThis.addEventListener === "f
       if (typeof document === "undefined") globalThis.removeEventListener("message", listener);
       return mine;
     },
-    fail(error) {
-      failure = `portway could not start: ${error?.message ?? error}`;
+    settle(error) {
+      failure = error === undefined ? undefined : `portway could not start: ${error?.message ?? error}`;
+      if (failure === undefined) return;
       for (const event of kept) refuse(event, failure);
       kept = [];
     },

@@ -1,7 +1,7 @@
 // Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
 
 import { initSync as start } from "portway-glue";
-import { failEarly } from "../web/early-messages.js";
+import { settleEarly } from "../web/early-messages.js";
 
 let running = false;
 
@@ -20,11 +20,14 @@ export function makeInit(defaultInput) {
   let started;
   return function init(input) {
     started ??= running ? Promise.resolve() : compile(input, defaultInput).then(initSync).catch(explain);
-    // A failure is told to each who asked; the next call tries again.
-    started.catch((error) => {
-      started = undefined;
-      failEarly(error);
-    });
+    started.then(
+      () => settleEarly(),
+      (error) => {
+        // A failure is told to each who asked; the next call tries again.
+        started = undefined;
+        settleEarly(error);
+      },
+    );
     return started;
   };
 }

@@ -7,7 +7,7 @@ export function takeEarly(isMine) {
   return globalThis[EARLY]?.take(isMine) ?? [];
 }
 
-/** Tells those who have called meanwhile that this side will not start. */
-export function failEarly(error) {
-  globalThis[EARLY]?.fail(error);
+/** Tells those who call meanwhile that this side will not start; or without an error, that it has started after all. */
+export function settleEarly(error) {
+  globalThis[EARLY]?.settle(error);
 }

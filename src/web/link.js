@@ -104,7 +104,11 @@ export class Link {
     this.#core = wasmCore().create();
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
-    transport.onMessage((message) => this.#receive(message));
+    // What a transport hands over at once waits until whoever makes this link has said what to do with it.
+    let ready = false;
+    const receive = (message) => this.#receive(message);
+    transport.onMessage((message) => (ready ? receive(message) : Promise.resolve().then(() => receive(message))));
+    ready = true;
   }
 
   /** Takes over the options that are given: those of a client and of a server on one transport add up. */
@@ -174,8 +178,9 @@ export class Link {
 
   /** Sends calls and notifications in one array; resolves to the outcome of each. */
   batch(owner, calls, timeout, options) {
-    for (const { method, params } of calls) {
-      const problem = callProblem(method, params);
+    if (!Array.isArray(calls)) return Promise.reject(new TypeError("a batch is an array of calls"));
+    for (const call of calls) {
+      const problem = callProblem(call?.method, call?.params);
       if (problem !== undefined) return Promise.reject(problem);
     }
     const signal = options?.signal ?? undefined;

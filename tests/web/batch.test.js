@@ -20,6 +20,14 @@ describe("a batch of calls", () => {
     ]);
   });
 
+  it("is refused if it is no array of calls", async () => {
+    const client = new JSONRPCClient(rawChannel().transport);
+    for (const calls of [undefined, null, {}, "a", [null], [undefined], ["a"], [{}]]) {
+      assert.instanceOf(await rejection(client.batch(calls)), TypeError);
+    }
+    assert.equal(client.pending, 0);
+  });
+
   it("resolves to the outcome of each, in the order of the calls", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far)

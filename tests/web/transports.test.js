@@ -118,6 +118,15 @@ describe("any object with send and onMessage", () => {
     assert.lengthOf(lines, 1);
     assert.include(lines[0], "oh no");
   });
+
+  it("may hand over messages while its handler is being attached", async () => {
+    const sent = [];
+    const early = { jsonrpc: "2.0", method: "echo", params: [1], id: 1 };
+    const transport = { send: (message) => void sent.push(message), onMessage: (handler) => handler(early) };
+    new JSONRPCServer(transport).method("echo", (params) => params);
+    await until(() => sent.length > 0);
+    assert.deepEqual(sent, [{ jsonrpc: "2.0", result: [1], id: 1 }]);
+  });
 });
 
 describe("a transport that is made before there is a handler", () => {

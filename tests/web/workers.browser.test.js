@@ -181,4 +181,15 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     const [{ reason }, note] = await client.batch([{ method: "echo" }, { method: "note", notify: true }]);
     assert.deepEqual([reason.code, note.status], [-32603, "fulfilled"]);
   });
+
+  it("are kept again once another try has loaded the wasm", async () => {
+    const started = worker("early-retry-worker.js");
+    const client = new JSONRPCClient(workerTransport(started));
+    afterThisTest(() => client.destroy());
+    await said(started, "failed");
+    assert.equal((await rejection(client.request("echo", [1]))).code, -32603);
+    started.postMessage({ type: "retry" });
+    await said(started, "loaded");
+    assert.deepEqual(await client.request("echo", [2]), [2]);
+  });
 });
