@@ -4,7 +4,9 @@ use portway::{CallError, Client, Context, ErrorCode, RpcError, Server, Transport
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{Add, add, channel, js_cancelled_outcome, js_client, js_outcome, js_progress, js_server, sleep, until};
+use crate::wire::{
+    Add, add, channel, js_cancelled_outcome, js_client, js_outcome, js_progress, js_server, sleep, until,
+};
 
 /// A client here; the server is of JavaScript, and is to be kept.
 fn client_of_js() -> (Client, JsValue) {

@@ -46,6 +46,11 @@ impl Setup {
         Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
     }
 
+    /// Both, for scripts that call wasm-pack.
+    pub(crate) fn wasm_and_node(&self) -> Result<Environment> {
+        Ok(self.wasm()?.with_path(npm::ensure(&self.workspace)?))
+    }
+
     pub(crate) fn browser(&self, engine: Engine) -> Found {
         engine.set_up(&self.workspace, &self.cache)
     }
@@ -72,8 +77,7 @@ impl Setup {
 
     /// Shell lines for a person who wants to call cargo or wasm-pack without xtask.
     pub(crate) fn print_environment(&self) -> Result<bool> {
-        let environment = self.wasm()?.with_path(npm::ensure(&self.workspace)?);
-        print!("{}", environment.to_shell()?);
+        print!("{}", self.wasm_and_node()?.to_shell()?);
         Ok(true)
     }
 }

@@ -30,5 +30,5 @@ async fn count_primes(CountPrimes { below }: CountPrimes, context: Context) -> R
 }
 
 fn is_prime(n: u32) -> bool {
-    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }

@@ -46,6 +46,8 @@ enum Suite {
     Types,
     /// Portway beside other libraries, and the table of the README
     Comparison,
+    /// A program that uses the Rust API, built by wasm-pack and driven in Chromium
+    Example,
     /// The budget of the package, and the figure in the README
     Size,
     /// The playground, driven in Chromium
@@ -53,8 +55,17 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 8] =
-        [Self::Native, Self::Wasm, Self::Js, Self::Packaging, Self::Types, Self::Comparison, Self::Size, Self::Page];
+    const ALL: [Self; 9] = [
+        Self::Native,
+        Self::Wasm,
+        Self::Js,
+        Self::Packaging,
+        Self::Types,
+        Self::Comparison,
+        Self::Example,
+        Self::Size,
+        Self::Page,
+    ];
 }
 
 /// What one suite sees of the run.
@@ -118,6 +129,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),
+            Suite::Example => node_suites::example(&mut run),
             Suite::Size => size(&mut run),
             Suite::Page => node_suites::page(&mut run),
         }

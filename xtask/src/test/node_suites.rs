@@ -1,5 +1,5 @@
-//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `page`. Each is a script that writes its counts
-//! to the file named by `PORTWAY_REPORT`.
+//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `example`, `page`. Each is a script that writes its
+//! counts to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
 
@@ -40,6 +40,12 @@ pub(super) fn types(suites: &mut Run<'_>) {
 /// Portway beside other libraries, and the table of the README that is made of it.
 pub(super) fn comparison(suites: &mut Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
+}
+
+/// A program that uses the Rust API, built by wasm-pack as its author would.
+pub(super) fn example(suites: &mut Run<'_>) {
+    let prepared = suites.setup.wasm_and_node();
+    in_browser(suites, "example", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
 }
 
 /// The playground, driven through its whole story.
