@@ -1,0 +1,51 @@
+//! Beside the wasm of a program that uses this crate lie those JavaScript files that the crate's `extern` blocks name, and no
+//! others. One that is only imported by another would be missing there, and the page would not load.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files below a folder of this crate with this extension, and their text.
+fn files(folder: &Path, extension: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|other| other == extension) {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+    found
+}
+
+/// What stands between double quotes and begins with one of these.
+fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    text.split('"').filter(|part| part.ends_with(".js") && beginnings.iter().any(|start| part.starts_with(start)))
+}
+
+#[test]
+fn every_module_that_a_named_one_imports_is_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let rust = files(&root.join("src"), "rs");
+    let named: BTreeSet<PathBuf> = rust
+        .iter()
+        .flat_map(|(_, text)| quoted(text, &["/src/"]))
+        .map(|path| root.join(path.trim_start_matches('/')).canonicalize().unwrap())
+        .collect();
+    assert!(named.len() > 10, "{named:?}");
+    for path in &named {
+        let text = fs::read_to_string(path).unwrap();
+        for import in quoted(&text, &["./", "../"]) {
+            let imported = path.parent().unwrap().join(import).canonicalize().unwrap();
+            assert!(
+                named.contains(&imported),
+                "{} imports {import}, which src/web/modules.rs does not name",
+                path.display()
+            );
+        }
+    }
+}
