@@ -87,9 +87,15 @@ export class Playground {
   async messages(search) {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
     await this.page.getByLabel("Filter the messages").fill(search);
-    await this.page.waitForTimeout(150);
-    const rows = await this.page.locator("pw-messages .rows .row").all();
-    const texts = await Promise.all(rows.map((row) => row.locator("[role=cell]").allInnerTexts()));
+    // The rows in sight come a few frames after the filter; on a busy machine these take their time.
+    await this.page.locator(`pw-messages .rows[data-search=${JSON.stringify(search)} i] :is(.row, .empty)`).first().waitFor();
+    const read = async () => {
+      await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      const rows = await this.page.locator("pw-messages .rows .row").all();
+      return Promise.all(rows.map((row) => row.locator("[role=cell]").allInnerTexts()));
+    };
+    let texts = await read();
+    for (let before; JSON.stringify(texts) !== before; texts = await read()) before = JSON.stringify(texts);
     await this.page.getByLabel("Filter the messages").fill("");
     await this.page.getByRole("tab", { name: /Console/ }).click();
     return texts.map(([, boundary, direction, kind, method, id, summary]) => ({ boundary, direction, kind, method, id, summary }));

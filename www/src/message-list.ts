@@ -143,7 +143,7 @@ class MessageList extends LitElement {
         <div class="row head" role="row">
           ${["Time", "Boundary", "Direction", "Kind", "Method", "Id", "Summary"].map((name) => html`<span role="columnheader">${name}</span>`)}
         </div>
-        <div class="rows" role="rowgroup" tabindex="0" aria-label="Rows" @scroll=${this.#noteScroll}>
+        <div class="rows" data-search=${this.search} role="rowgroup" tabindex="0" aria-label="Rows" @scroll=${this.#noteScroll}>
           ${rows.length ? nothing : html`<div class="empty">No message to show.</div>`}
           <div class="all" style="height: ${virtual.getTotalSize()}px">
             ${repeat(virtual.getVirtualItems(), ({ index }) => rows[index]?.seq, ({ index, start }) => {
