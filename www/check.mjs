@@ -2,9 +2,9 @@
 // Prints one line a step and exits with 1 if one fails. Screenshots go to target/demo-check/.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { Playground } from "./check/playground.mjs";
 import { steps } from "./check/steps.mjs";
+import { launch } from "../tests/chromium.mjs";
 import { serve } from "./serve.mjs";
 
 const shots = fileURLToPath(new URL("../target/demo-check/", import.meta.url));
@@ -12,20 +12,7 @@ mkdirSync(shots, { recursive: true });
 
 const failures = [];
 const { server, url } = await serve();
-const browser = await chromium.launch({
-  executablePath: process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium",
-  args: [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-  ],
-});
+const browser = await launch();
 
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });

@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { launch } from "../../tests/chromium.mjs";
 
 const folder = new URL("./", import.meta.url);
 const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
@@ -27,10 +27,7 @@ async function check() {
   const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
   assert.equal(build.status, 0, `wasm-pack: ${build.error?.message ?? `exit status ${build.status}`}`);
   const server = createServer(serve).listen(0, "127.0.0.1");
-  const browser = await chromium.launch({
-    executablePath: process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
-  });
+  const browser = await launch();
   try {
     const page = await browser.newPage();
     const trouble = [];

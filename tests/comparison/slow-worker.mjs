@@ -2,7 +2,7 @@
 // before it listens. In Node a worker's port waits for that; in a browser it does not, so this runs in Chromium.
 
 import { createServer } from "node:http";
-import { chromium } from "playwright-core";
+import { launch } from "../chromium.mjs";
 import { bundle } from "./bundles.mjs";
 import { outcome } from "./probes/channel.mjs";
 
@@ -23,8 +23,7 @@ export async function slowWorker(catalogue) {
     response.writeHead(files.has(request.url) ? 200 : 404, { "content-type": type }).end(body);
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-  const executablePath = process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium";
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await launch();
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${server.address().port}/`);

@@ -1,23 +1,8 @@
 // Opens pages in headless Chromium and collects what they did, and everything that went wrong on the way.
 
-import { chromium } from "playwright-core";
+export { launch } from "../chromium.mjs";
 
-const args = [
-  "--headless=new",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--disable-dev-shm-usage",
-];
 const PATIENCE = 20_000;
-
-export function launch() {
-  return chromium.launch({ executablePath: process.env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium", args });
-}
 
 /**
  * Opens a page and waits until it has set `globalThis.outcome`.

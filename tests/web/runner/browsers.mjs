@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Builder, Capabilities } from "selenium-webdriver";
+import { args, executablePath } from "../../chromium.mjs";
 
 const env = process.env;
 
@@ -17,18 +18,8 @@ const engines = {
     capabilities: {
       browserName: "chrome",
       "goog:chromeOptions": {
-        binary: env.PORTWAY_CHROMIUM ?? "/usr/bin/chromium",
-        args: [
-          "--headless=new",
-          "--no-sandbox",
-          "--disable-gpu",
-          "--disable-quic",
-          "--no-first-run",
-          "--disable-background-networking",
-          "--disable-component-update",
-          "--disable-sync",
-          "--disable-dev-shm-usage",
-        ],
+        binary: executablePath,
+        args,
       },
     },
   }),
