@@ -8,7 +8,7 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Deepest nesting of a message that is read from text. Default 128, inclusive.
     pub depth: usize,
-    /// Most items in a batch that comes in. Default 1 000.
+    /// Most items in a batch that comes in, not counting responses. Default 1 000.
     pub batch_items: usize,
     /// Most requests of the peer that are being worked on at once. Default 1 024.
     pub in_flight: usize,

@@ -190,6 +190,22 @@ fn no_more_of_a_batch_is_read_than_it_takes_to_refuse_it() {
 }
 
 #[test]
+fn responses_in_a_batch_are_all_read() {
+    let mut limits = Limits::DEFAULT;
+    limits.batch_items = 3;
+    let response = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
+    let call = r#"{"jsonrpc":"2.0","method":"a"}"#;
+    for (calls, kept) in [(0, 9), (3, 12), (4, 13), (5, 13)] {
+        let elements = [vec![response; 9], vec![call; calls]].concat();
+        let text = format!("[{}]", elements.join(","));
+        let Incoming::Batch(entries) = json::decode(text.as_bytes(), &Profile::GENERIC, &limits) else {
+            panic!("not a batch")
+        };
+        assert_eq!(entries.len(), kept, "{calls} calls");
+    }
+}
+
+#[test]
 fn on_a_shared_boundary_what_is_not_ours_is_passed_over() {
     for text in ["hello", "null", "42", "{}", r#"{"id":1,"method":"echo"}"#, r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#]
     {

@@ -71,8 +71,18 @@ impl<P: Payload> InboundRequests<P> {
         self.waiting.push_back((key, request));
     }
 
-    pub(super) fn next_waiting(&mut self) -> Option<(RequestKey, Request<P>)> {
-        self.waiting.pop_front()
+    /// The request to run now that this one is answered.
+    pub(super) fn next_waiting(&mut self, answered: RequestKey) -> Option<(RequestKey, Request<P>)> {
+        // One that is cancelled may be answered before its turn. The one that runs is older than all that wait.
+        if self.waiting.front()?.0.serial <= answered.serial {
+            return None;
+        }
+        loop {
+            let (key, request) = self.waiting.pop_front()?;
+            if self.contains(key) {
+                return Some((key, request));
+            }
+        }
     }
 
     pub(super) fn clear(&mut self) {

@@ -140,7 +140,7 @@ impl<P: Payload> Connection<P> {
     /// # Errors
     /// If the connection is closed, or too many calls wait. Nothing is sent then.
     pub fn call_batch(&mut self, items: Vec<BatchItem<P>>, timeout: Option<u64>) -> Result<Vec<CallKey>, Refused> {
-        self.check_room(items.len())?;
+        self.check_room(items.iter().filter(|item| matches!(item, BatchItem::Call(..))).count())?;
         self.call_batches = self.call_batches.wrapping_add(1);
         let batch = self.call_batches;
         let mut keys = Vec::new();
@@ -190,7 +190,7 @@ impl<P: Payload> Connection<P> {
         let reply = Message::Response(Response { id, outcome });
         self.send_reply(reply, batch);
         self.finish_batch_item(batch);
-        if let Some((key, request)) = self.inbound.next_waiting() {
+        if let Some((key, request)) = self.inbound.next_waiting(key) {
             self.events.push_back(request_event(key, request));
         }
         true
@@ -248,9 +248,11 @@ impl<P: Payload> Connection<P> {
         self.inbound.clear();
         self.reply_batches.clear();
         self.transmits.clear();
-        while let Some(call) = self.calls.first() {
-            self.end_call(call.id);
-            self.events.push_back(Event::Ended { call, end: End::Closed });
+        for slot in self.calls.slots() {
+            if let Some(call) = self.calls.in_slot(slot) {
+                self.end_call(call.id);
+                self.events.push_back(Event::Ended { call, end: End::Closed });
+            }
         }
         self.deadlines.settle();
     }
@@ -316,9 +318,11 @@ impl<P: Payload> Connection<P> {
     }
 
     fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
+        // Responses alone are never too many, since they are never answered.
+        let is_call = |entry: &&Entry<P>| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore));
         let reason = if self.config.profile.batch == BatchPolicy::Reject {
             Some(Reason::BatchNotSupported)
-        } else if entries.len() > self.config.limits.batch_items {
+        } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {
             Some(Reason::BatchTooLarge)
         } else {
             None

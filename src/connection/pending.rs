@@ -67,16 +67,16 @@ impl PendingCalls {
         in_batch.map(|(slot, call)| CallKey { slot: slot as u32, id: call.id }).collect()
     }
 
-    /// Any one call.
-    pub(super) fn first(&self) -> Option<CallKey> {
-        self.calls.iter().next().map(|(slot, call)| CallKey { slot: slot as u32, id: call.id })
+    /// All slots that a call may be in.
+    pub(super) fn slots(&self) -> core::ops::Range<u32> {
+        0..self.calls.capacity() as u32
     }
 }
 
-/// Slots by id: open addressing with linear probing, where the hash of an id is the id itself.
+/// Slots by id: open addressing with linear probing.
 ///
-/// Ids count up, so that calls that wait at the same time rarely share a place; a general map would hash each id with
-/// care that it does not need.
+/// Ids count up. As places of their own they would stand in one row, all of which the removal of any would have to look
+/// over; multiplied by the golden ratio they keep apart. A general map would hash each id with care that it does not need.
 #[derive(Debug)]
 struct Index {
     /// A slot plus one, or zero. The length is a power of two, at least twice the number of entries.
@@ -107,7 +107,7 @@ impl Index {
     }
 
     fn remove(&mut self, id: u64, calls: &Slab<PendingCall>) -> Option<u32> {
-        let mut place = (id as usize) & self.mask();
+        let mut place = self.home_of(id);
         let slot = loop {
             let slot = self.table.get(place)?.checked_sub(1)?;
             if calls.get(slot as usize).is_some_and(|call| call.id == id) {
@@ -133,7 +133,11 @@ impl Index {
     }
 
     fn home(&self, slot: u32, calls: &Slab<PendingCall>) -> Option<usize> {
-        calls.get(slot as usize).map(|call| (call.id as usize) & self.mask())
+        calls.get(slot as usize).map(|call| self.home_of(call.id))
+    }
+
+    fn home_of(&self, id: u64) -> usize {
+        (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask()
     }
 
     fn after(&self, place: usize) -> usize {
@@ -194,6 +198,17 @@ mod tests {
         }
         assert_eq!(calls.len(), 0);
         assert!(calls.index.table.iter().all(|&entry| entry == 0));
+    }
+
+    /// Ids that count up must not end up in one row of the table: the removal of each would look over all of it.
+    #[test]
+    fn calls_that_wait_keep_apart() {
+        let mut calls = PendingCalls::new();
+        for _ in 0..100_000 {
+            calls.insert(None);
+        }
+        let longest_row = calls.index.table.split(|&entry| entry == 0).map(<[u32]>::len).max();
+        assert!(longest_row < Some(64), "{longest_row:?}");
     }
 
     #[test]

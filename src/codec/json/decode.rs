@@ -19,8 +19,8 @@ use crate::validate::Code;
 
 /// Reads what one frame of the wire held. Every text gives something: what is no message tells what to do about it.
 ///
-/// Of a batch that is longer than the limit, or that the profile does not take, only the head is read: what the
-/// connection needs to see to refuse it.
+/// Of a batch with more calls than the limit, or that the profile does not take, only the head is read: what the
+/// connection needs to see to refuse it. Responses in it are all read.
 ///
 /// # Examples
 ///
@@ -75,9 +75,22 @@ impl Reader<'_> {
             BatchPolicy::Reject => 0,
         };
         let mut entries = Vec::new();
+        let mut calls = 0;
         let is_json = read_elements(text, |element| {
-            if entries.len() < room {
-                entries.push(self.entry(element, self.limits.depth.saturating_sub(1)));
+            if room == 0 {
+                return;
+            }
+            let entry = self.entry(element, self.limits.depth.saturating_sub(1));
+            let is_kept = match &entry {
+                Ok(Message::Response(_)) => true,
+                Err(Unusable::Ignore) => entries.len() < room,
+                _ => {
+                    calls += 1;
+                    calls <= room
+                }
+            };
+            if is_kept {
+                entries.push(entry);
             }
         });
         is_json.then_some(Incoming::Batch(entries))

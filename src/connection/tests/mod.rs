@@ -3,5 +3,6 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test that panics has failed")]
 
 mod calls;
+mod invariants;
 mod pair;
 mod requests;

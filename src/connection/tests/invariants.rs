@@ -1,0 +1,208 @@
+//! Whatever comes in whatever order: each call ends once, each request is answered once, nothing else is answered.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::pair::{Text, text};
+use crate::Limits;
+use crate::connection::{BatchItem, CallKey, Config, Connection, Event, RequestKey};
+use crate::message::{Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Request, Response, Unusable};
+use crate::profile::{Ordering, Profile};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// One end of a link, the hostile peer at the other, and what is owed to whom.
+struct World {
+    end: Connection<Text>,
+    random: Random,
+    now: u64,
+    /// Our calls by id: how often they have ended.
+    calls: BTreeMap<u64, (CallKey, u32)>,
+    /// Answers that the peer is owed, by the id of its request: each request has an id of its own.
+    owed: BTreeMap<Id, i64>,
+    /// Answers to what has no id, or one that is used before.
+    owed_to_null: i64,
+    running: Vec<RequestKey>,
+    /// Requests that the peer cancelled, told to us as such.
+    cancelled: Vec<RequestKey>,
+    last_request: i64,
+}
+
+impl World {
+    fn new(seed: u64, profile: Profile) -> Self {
+        let limits = Limits { pending_calls: 20, in_flight: 12, batch_items: 6, ..Limits::DEFAULT };
+        let grain = seed % 3 * 8;
+        Self {
+            end: Connection::new(Config::new(profile).with_limits(limits).with_time_grain(grain)),
+            random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            now: 0,
+            calls: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            owed_to_null: 0,
+            running: Vec::new(),
+            cancelled: Vec::new(),
+            last_request: 0,
+        }
+    }
+
+    fn began(&mut self, key: CallKey) {
+        assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "an id is used once");
+    }
+
+    /// Something that the peer sends, and whether it counts as a call in a batch.
+    fn entry(&mut self) -> (Entry<Text>, bool) {
+        let id = Id::Integer(self.random.below(40) as i64);
+        let response = |outcome| (Ok(Message::Response(Response { id: id.clone(), outcome })), false);
+        match self.random.below(9) {
+            0 | 1 => response(Ok(text("result"))),
+            2 => response(Err(Fault::InvalidRequest.into())),
+            3 => {
+                let outcome = Err(Fault::InvalidRequest.into());
+                (Ok(Message::Response(Response { id: Id::Null, outcome })), false)
+            }
+            4 => (Ok(Message::Notification(Notification { method: "n".into(), params: None })), true),
+            5 => (Err(Unusable::Ignore), false),
+            6 => {
+                self.owed_to_null += 1;
+                (Err(Unusable::from(Fault::ParseError)), true)
+            }
+            _ => {
+                self.last_request += 1;
+                let id = Id::Integer(1_000 + self.last_request);
+                self.owed.insert(id.clone(), 1);
+                (Ok(Message::Request(Request { id, method: "m".into(), params: None })), true)
+            }
+        }
+    }
+
+    fn batch(&mut self) {
+        let (owed, owed_to_null) = (self.owed.clone(), self.owed_to_null);
+        let entries: Vec<_> = (0..self.random.below(14)).map(|_| self.entry()).collect();
+        let too_many = entries.iter().filter(|(_, counts)| *counts).count() > 6;
+        if too_many || entries.is_empty() {
+            (self.owed, self.owed_to_null) = (owed, owed_to_null + 1);
+        }
+        self.end.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
+    }
+
+    fn step(&mut self) {
+        match self.random.below(10) {
+            0 => {
+                let timeout = [None, Some(0), Some(7), Some(100)][self.random.below(4) as usize];
+                if let Ok(key) = self.end.call("c".into(), None, timeout) {
+                    self.began(key);
+                }
+            }
+            1 => {
+                let items = (0..self.random.below(4)).map(|_| match self.random.below(3) {
+                    0 => BatchItem::Notify("n".into(), None),
+                    _ => BatchItem::Call("c".into(), None),
+                });
+                let items = items.collect();
+                for key in self.end.call_batch(items, Some(50)).unwrap_or_default() {
+                    self.began(key);
+                }
+            }
+            2 | 3 => {
+                let (entry, _) = self.entry();
+                self.end.handle(Incoming::Single(entry));
+            }
+            4 => self.batch(),
+            5 | 6 if !self.running.is_empty() => {
+                let place = self.random.below(self.running.len() as u64) as usize;
+                let key = self.running.swap_remove(place);
+                assert!(self.end.respond(key, Ok(text("done"))) || self.cancelled.contains(&key));
+                assert!(!self.end.respond(key, Ok(text("twice"))));
+            }
+            7 => {
+                self.end.handle_cancel(&Id::Integer(1_000 + self.last_request));
+                self.drain();
+                // A driver may answer what is cancelled at once.
+                if let Some(&key) = self.cancelled.last()
+                    && self.random.below(2) == 0
+                {
+                    self.end.respond(key, Err(Fault::InvalidRequest.into()));
+                    self.running.retain(|running| *running != key);
+                }
+            }
+            8 => {
+                if let Some((_, &(key, ends))) = self.calls.iter().nth_back(self.random.below(3) as usize) {
+                    let gave_up = if self.random.below(2) == 0 { self.end.cancel(key) } else { self.end.abandon(key) };
+                    assert_eq!(gave_up, ends == 0, "{key:?}");
+                    self.calls.entry(key.id()).and_modify(|(_, ends)| *ends = 1);
+                }
+            }
+            _ => self.now += self.random.below(30),
+        }
+        self.end.handle_timeout(self.now);
+        assert!(self.end.poll_timeout().is_none_or(|next| next > self.now), "the past is not waited for");
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(outgoing) = self.end.poll_transmit() {
+            let messages = match outgoing {
+                Outgoing::Single(message) => alloc::vec![message],
+                Outgoing::Batch(messages) => messages,
+                Outgoing::Cancel(_) => continue,
+            };
+            assert!(!messages.is_empty());
+            for message in messages {
+                match message {
+                    Message::Response(Response { id: Id::Null, .. }) => self.owed_to_null -= 1,
+                    Message::Response(Response { id, .. }) => *self.owed.entry(id).or_default() -= 1,
+                    _ => {}
+                }
+            }
+        }
+        while let Some(event) = self.end.poll_event() {
+            match event {
+                Event::Request { key, .. } => self.running.push(key),
+                Event::Ended { call, .. } => {
+                    self.calls.entry(call.id()).and_modify(|(_, ends)| *ends += 1);
+                }
+                Event::Cancelled(key) => self.cancelled.push(key),
+                _ => {}
+            }
+        }
+        self.check();
+    }
+
+    fn check(&self) {
+        assert!(self.calls.values().all(|(_, ends)| *ends <= 1), "a call has ended twice");
+        assert_eq!(self.end.pending_calls(), self.calls.values().filter(|(_, ends)| *ends == 0).count());
+        assert!(self.owed.values().all(|owed| *owed >= 0) && self.owed_to_null >= 0, "more answers than requests");
+        if self.end.config().profile.ordering == Ordering::Sequential {
+            assert!(self.running.len() <= 1, "one request at a time");
+        }
+    }
+}
+
+#[test]
+fn every_call_ends_once_and_every_request_is_answered_once() {
+    let sequential = Profile { ordering: Ordering::Sequential, ..Profile::GENERIC };
+    for seed in 0..400 {
+        let mut world = World::new(seed, if seed % 2 == 0 { Profile::GENERIC } else { sequential });
+        for _ in 0..200 {
+            world.step();
+        }
+        while let Some(key) = world.running.pop() {
+            world.end.respond(key, Ok(text("done")));
+            world.drain();
+        }
+        assert!(world.owed.values().all(|owed| *owed == 0) && world.owed_to_null == 0, "a request without an answer");
+        world.end.close();
+        world.drain();
+        assert!(world.calls.values().all(|(_, ends)| *ends == 1), "a call without an end");
+        assert!(!world.end.has_output() && world.end.poll_timeout().is_none());
+    }
+}
