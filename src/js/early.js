@@ -2,6 +2,8 @@
 // has loaded and a transport is there to hear them. It imports nothing, so that nothing runs before it.
 
 const EARLY = Symbol.for("portway.early");
+/** Whom a transport hears by now; with the functions below, once this module has run. */
+const heard = (globalThis[EARLY] ??= new WeakSet());
 /** More than this, and nobody is coming for them. */
 const MOST_KEPT = 10_000;
 
@@ -22,21 +24,20 @@ function refuse(event, text) {
   replies.forEach(post);
 }
 
-if (globalThis[EARLY] === undefined && typeof globalThis.addEventListener === "function") {
+if (heard.take === undefined && typeof globalThis.addEventListener === "function") {
   let kept = [];
-  const taken = [];
   let failure;
   const listener = (event) => {
-    if (!isOurs(event.data) || taken.some((isMine) => isMine(event))) return;
+    // What comes from the owner of a worker has no source.
+    if (!isOurs(event.data) || heard.has(event.source ?? globalThis)) return;
     if (failure !== undefined) refuse(event, failure);
     else if (kept.length < MOST_KEPT) kept.push(event);
   };
   globalThis.addEventListener("message", listener);
-  globalThis[EARLY] = {
+  Object.assign(heard, {
     take(isMine) {
       const mine = kept.filter(isMine);
       kept = kept.filter((event) => !mine.includes(event));
-      taken.push(isMine);
       // A worker has one owner, who has been heard now.
       if (typeof document === "undefined") globalThis.removeEventListener("message", listener);
       return mine;
@@ -47,5 +48,5 @@ if (globalThis[EARLY] === undefined && typeof globalThis.addEventListener === "f
       for (const event of kept) refuse(event, failure);
       kept = [];
     },
-  };
+  });
 }

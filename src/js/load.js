@@ -13,6 +13,7 @@ export function initSync(input) {
   if (WebAssembly.Module.imports(module).length === 0) throw new Error("portway: this is the WebAssembly of something else");
   start({ module });
   running = true;
+  settleEarly();
 }
 
 /** `init`, with what it loads if it is told nothing. */
@@ -20,14 +21,11 @@ export function makeInit(defaultInput) {
   let started;
   return function init(input) {
     started ??= running ? Promise.resolve() : compile(input, defaultInput).then(initSync).catch(explain);
-    started.then(
-      () => settleEarly(),
-      (error) => {
-        // A failure is told to each who asked; the next call tries again.
-        started = undefined;
-        settleEarly(error);
-      },
-    );
+    started.catch((error) => {
+      // A failure is told to each who asked; the next call tries again.
+      started = undefined;
+      if (!running) settleEarly(error);
+    });
     return started;
   };
 }

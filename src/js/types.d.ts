@@ -202,7 +202,7 @@ export interface Limits {
   pendingCalls?: number | undefined;
   /** Requests of the other side that may run at the same time; one more is answered with -32600. Default 1 024. */
   inFlight?: number | undefined;
-  /** Messages in one incoming batch; a longer one is answered with -32600. Default 1 000. */
+  /** Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000. */
   batchItems?: number | undefined;
 }
 

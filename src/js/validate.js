@@ -18,23 +18,30 @@ export function validateMessage(message, options) {
   const expect = EXPECTATIONS[type] ?? 0;
   const errors = [];
   const warnings = [];
-  const tell = (prefix, check) => {
-    for (const { text, isError } of takeFindings(check)) (isError ? errors : warnings).push(prefix + text);
+  const tell = (prefix, facts, expect) => {
+    const findings = takeFindings(() => core.validate(...facts, expect));
+    for (const { text, isError } of findings) (isError ? errors : warnings).push(prefix + text);
   };
-  if (!Array.isArray(message)) tell("", () => check(core, message, expect));
-  else if (message.length === 0) tell("", () => core.validate(0, 0, 0, 0, ELEMENTS));
-  else for (const [index, item] of message.entries()) tell(`[Item ${index}] `, () => check(core, item, expect));
+  const items = itemsOf(message);
+  if (items === undefined) tell("", facts(message), expect);
+  else if (items.length === 0) tell("", [0, 0, 0, 0], ELEMENTS);
+  else for (const [index, item] of items.entries()) tell(`[Item ${index}] `, facts(item), expect);
   return { isValid: errors.length === 0, errors, warnings };
 }
 
-function check(core, item, expect) {
-  core.validate(...facts(item), expect);
+/** The items of an array; undefined for anything else. */
+function itemsOf(message) {
+  try {
+    return Array.isArray(message) ? [...message] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function facts(item) {
-  const kind = kindOf(item);
-  if (kind !== kindOf({})) return [kind, 0, 0, 0];
   try {
+    const kind = kindOf(item);
+    if (kind !== kindOf({})) return [kind, 0, 0, 0];
     const { code, message } = Object(item.error);
     const number = typeof code === "number" ? code : NaN;
     return [kind, shapeOf(item), number, message === undefined ? 0 : kindOf(message)];

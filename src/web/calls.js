@@ -14,6 +14,8 @@ export class Calls {
   #extras = new Map();
   /** Progress handlers by id. */
   #progress = new Map();
+  /** The slots of the calls that follow a signal. */
+  #watched = new Map();
 
   constructor(core) {
     this.#core = core;
@@ -32,10 +34,23 @@ export class Calls {
     return this.#rejecters[slot] === reject;
   }
 
-  /** Follows the signal of a call; `onAbort` is run if it is aborted before the call ends. */
-  watch(slot, signal, onAbort) {
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#addExtra(slot, () => signal.removeEventListener("abort", onAbort));
+  /** Follows the signal of a call; `cancel` is run with its slot if it is aborted before the call ends. */
+  watch(slot, signal, cancel) {
+    let slots = this.#watched.get(signal);
+    if (slots === undefined) {
+      slots = new Set();
+      // One listener for all of them: to find one of many, an event target searches them all.
+      slots.onAbort = () => slots.forEach(cancel);
+      signal.addEventListener("abort", slots.onAbort);
+      this.#watched.set(signal, slots);
+    }
+    slots.add(slot);
+    this.#addExtra(slot, () => {
+      slots.delete(slot);
+      if (slots.size > 0) return;
+      signal.removeEventListener("abort", slots.onAbort);
+      this.#watched.delete(signal);
+    });
   }
 
   /** Has a handler for the progress of a call. */

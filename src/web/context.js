@@ -19,9 +19,8 @@ export class Context {
     this.slot = slot;
     /** @internal The batch that it came in; its replies wait for each other. */
     this.batch = batch;
-    /** @internal Whose handler works on it; if that server has gone, nobody is told of the end. */
+    /** @internal Whose handler works on it; if that server has gone, the caller hears no more of it. */
     this.server = undefined;
-    this.isSilent = false;
     /** @internal What to transfer with the result. */
     this.list = undefined;
   }
@@ -35,7 +34,7 @@ export class Context {
   /** Tells the caller how far this is; it arrives at the caller's `onProgress`. */
   get progress() {
     return (value, transfer) => {
-      if (this.#link.isRunning(this)) this.#link.notify("$/progress", { token: this.id, value }, transfer);
+      if (!this.hasLeft && this.#link.isRunning(this)) this.#link.notify("$/progress", { token: this.id, value }, transfer);
     };
   }
 
@@ -48,7 +47,14 @@ export class Context {
 
   /** Sends a notification to the caller. */
   get notify() {
-    return (method, params, options) => this.#link.notify(method, params, options?.transfer);
+    return (method, params, options) => {
+      if (!this.hasLeft) this.#link.notify(method, params, options?.transfer);
+    };
+  }
+
+  /** @internal Whether the server of the handler was destroyed. */
+  get hasLeft() {
+    return this.server?.left;
   }
 
   /** @internal The signal, if anybody has asked for it. */

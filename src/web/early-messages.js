@@ -2,12 +2,15 @@
 
 const EARLY = Symbol.for("portway.early");
 
-/** The message events kept so far that are for the caller. From here on, the caller hears them itself. */
-export function takeEarly(isMine) {
-  return globalThis[EARLY]?.take(isMine) ?? [];
+/** The message events kept so far that are for the caller, which hears `source` itself from here on. */
+export function takeEarly(isMine, source) {
+  // `early.js` may be loaded later, or not at all.
+  const heard = (globalThis[EARLY] ??= new WeakSet());
+  heard.add(source);
+  return heard.take?.(isMine) ?? [];
 }
 
 /** Tells those who call meanwhile that this side will not start; or without an error, that it has started after all. */
 export function settleEarly(error) {
-  globalThis[EARLY]?.settle(error);
+  globalThis[EARLY]?.settle?.(error);
 }

@@ -35,6 +35,11 @@ export function shapeOf(message) {
   );
 }
 
+/** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */
+export function isResponse(shape) {
+  return (shape & 0xf0) === 0 && (shape & 0xff000) !== 0;
+}
+
 /** Whether a value may be one of our messages, or a batch of them. Anything else belongs to somebody else. */
 export function isOurs(value) {
   if (!Array.isArray(value)) return isMessage(value);
@@ -52,9 +57,8 @@ const ELSEWHERE = 2 ** 53;
  * The id of a message as a number for wasm: a safe integer is itself; any other is told by the place of the first message
  * of its batch that has it, so that wasm can tell whether two are the same. Up there, only every other integer is a number.
  */
-export function idNumber(id, batch) {
-  if (Number.isSafeInteger(id)) return id;
-  return batch === undefined ? ELSEWHERE : ELSEWHERE + 2 * batch.findIndex((other) => other.id === id);
+export function idNumber(id, place) {
+  return Number.isSafeInteger(id) ? id : ELSEWHERE + 2 * place;
 }
 
 /** The id that was told as such a number. */

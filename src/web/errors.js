@@ -34,10 +34,15 @@ const REQUEST_CANCELLED = -32800;
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
-  const { code, message, data } = Object(raw);
-  const hasText = typeof message === "string";
-  if (hasText && Number.isInteger(code)) return new RPCError(code, message, data);
-  return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+  // The call ends all the same if a member of it is a getter that throws.
+  try {
+    const { code, message, data } = Object(raw);
+    const hasText = typeof message === "string";
+    if (hasText && Number.isInteger(code)) return new RPCError(code, message, data);
+    return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+  } catch (thrown) {
+    return thrown;
+  }
 }
 
 /** The error object for whatever a handler threw. Never a stack: it is nobody's business on the other side. */

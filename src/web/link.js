@@ -18,7 +18,7 @@ import {
   TICK,
   WAKE,
 } from "./commands.js";
-import { idNumber, idOf, isOurs, shapeOf } from "./envelope.js";
+import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
 import { CallError, fromWire } from "./errors.js";
 import { callMessage, callProblem, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
@@ -254,8 +254,13 @@ export class Link {
 
   /** Tells the application of a fault that no call of its own can tell. */
   report(error) {
-    if (this.#onError !== undefined) this.#onError(error);
-    else console.error("portway:", error);
+    try {
+      if (this.#onError !== undefined) return this.#onError(error);
+    } catch (thrown) {
+      // That must not keep what came with the fault from being done.
+      console.error("portway:", thrown);
+    }
+    console.error("portway:", error);
   }
 
   /** Runs user code that nobody waits for. */
@@ -277,22 +282,31 @@ export class Link {
       if (!isOurs(message)) return;
       if (Array.isArray(message)) return this.#receiveBatch(message);
       if (!this.#wants(message)) return;
-      this.#perform(this.#core.run(RECEIVE, shapeOf(message), idNumber(message.id)), message);
+      this.#perform(this.#core.run(RECEIVE, shapeOf(message), idNumber(message.id, 0)), message);
     } catch (error) {
       this.report(error);
     }
   }
 
   #receiveBatch(batch) {
-    const wanted = batch.filter((message) => this.#wants(message));
-    if (wanted.length === 0) return;
-    // Progress may have been heard by then, and have closed the link.
-    const core = this.#core;
-    // One more than allowed is enough for wasm to refuse it.
-    for (const message of wanted.slice(0, this.#limits.batchItems + 1)) {
-      core.run(PUSH, shapeOf(message), idNumber(message.id, wanted));
+    const elements = [];
+    const facts = [];
+    const places = new Map();
+    let calls = 0;
+    // All is read before wasm is told of any: to read may throw, or lead back here.
+    for (const message of batch) {
+      if (!this.#wants(message)) continue;
+      const shape = shapeOf(message);
+      // One call more than allowed is enough for wasm to refuse them.
+      if (!isResponse(shape) && calls++ > this.#limits.batchItems) continue;
+      const { id } = message;
+      if (!places.has(id)) places.set(id, elements.length);
+      facts.push([shape, idNumber(id, places.get(id))]);
+      elements.push(message);
     }
-    this.#perform(core.run(RECEIVE_BATCH), undefined, wanted);
+    if (elements.length === 0) return;
+    for (const [shape, id] of facts) this.#core.run(PUSH, shape, id);
+    this.#perform(this.#core.run(RECEIVE_BATCH), undefined, elements);
   }
 
   /** Whether a message is for this end; one that serves nobody leaves calls to others on the same channel. */
@@ -385,7 +399,7 @@ export class Link {
   // What goes out.
 
   #watch(slot, signal) {
-    this.#calls.watch(slot, signal, () => this.cancel(slot, signal.reason));
+    this.#calls.watch(slot, signal, (slot) => this.cancel(slot, signal.reason));
   }
 
   #sendBatch(entries) {

@@ -35,9 +35,18 @@ export class Service {
     try {
       const handler = server.methods.get(context.method);
       result = handler(given(message.params), context);
+    } catch (thrown) {
+      return this.#fail(context, thrown);
+    }
+    this.#settle(context, result);
+  }
+
+  /** Answers a request with a result, or with what the result promises: that may be a promise again. */
+  #settle(context, result) {
+    try {
       if (typeof result?.then === "function") {
         result.then(
-          (value) => this.#answer(context, undefined, value),
+          (value) => this.#settle(context, value),
           (thrown) => this.#fail(context, thrown),
         );
         return;
@@ -51,10 +60,12 @@ export class Service {
   /** Runs the handler of a notification. One that was registered as a method does, too. */
   notified(message) {
     const { method, params } = message;
-    const handler =
-      this.#server("notifications", method)?.notifications.get(method) ?? this.#server("methods", method)?.methods.get(method);
-    if (handler === undefined) return;
+    const named = this.#server("notifications", method);
+    const server = named ?? this.#server("methods", method);
+    if (server === undefined) return;
+    const handler = (named?.notifications ?? server.methods).get(method);
     const context = new Context(this.#link, message, -1);
+    context.server = server;
     this.#link.guard(() => handler(given(params), context));
   }
 
@@ -72,12 +83,10 @@ export class Service {
 
   /** A server has gone: what it still works on is not answered, though others use the link on. */
   leave(server) {
+    server.left = true;
     this.servers = this.servers.filter((other) => other !== server);
     const left = this.#running.filter((context) => context?.server === server);
-    for (const context of left) {
-      context.isSilent = true;
-      abandon(context);
-    }
+    for (const context of left) abandon(context);
   }
 
   /** Nothing is answered any more. */
@@ -108,7 +117,8 @@ export class Service {
         ? // JSON has no undefined: without a result the message would be no response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
-    const reply = context.isSilent ? undefined : { message, transfer: list, method };
+    const transfer = error === undefined ? list : undefined;
+    const reply = context.hasLeft ? undefined : { message, transfer, method };
     this.#link.respond(slot, batch === undefined ? 0 : this.#hold(reply), reply, batch);
   }
 

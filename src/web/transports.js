@@ -10,7 +10,7 @@ import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
  * A transport that hears `source`.
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
- * `early` says that messages which `portway/early` has kept may be from it.
+ * `early` is who sends to it, if `portway/early` may have kept messages of theirs.
  */
 function transport({ source, send, accepts = () => true, keeps, early, destroy }) {
   const inbox = new Inbox();
@@ -27,7 +27,7 @@ function transport({ source, send, accepts = () => true, keeps, early, destroy }
     source.start?.();
   };
   if (!keeps) listen();
-  if (early) takeEarly(isMine).forEach(onEvent);
+  if (early !== undefined) takeEarly(isMine, early).forEach(onEvent);
   return {
     send,
     onMessage(handler) {
@@ -74,7 +74,7 @@ export function selfTransport() {
     );
   }
   const send = (message, transfer) => globalThis.postMessage(message, transfer);
-  return transport({ source: globalThis, early: true, send });
+  return transport({ source: globalThis, early: globalThis, send });
 }
 
 /** Everybody of this origin on one channel. */
@@ -104,7 +104,7 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   let known = allowed[0];
   return transport({
     source,
-    early: source === globalThis,
+    early: source === globalThis ? target : undefined,
     accepts(event) {
       if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;
       if (allowed.length > 1) known = event.origin;

@@ -1,0 +1,196 @@
+// Peers, transports and user code that misbehave: what they do must stay their own problem.
+
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./rig/portway.js";
+import { recorder } from "./rig/ends.js";
+import { pause, rejection } from "./rig/outcomes.js";
+
+const throwing = (key, rest) => Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
+
+function boom() {
+  throw new Error("boom");
+}
+
+/** A peer on a transport that goes nowhere, and what it reports. */
+function peer(options) {
+  const transport = recorder();
+  const errors = [];
+  return { transport, errors, peer: new JSONRPCPeer(transport, { onError: (error) => errors.push(error.message), ...options }) };
+}
+
+describe("messages that throw when they are read, over a transport that clones nothing", () => {
+  it("end the call that they answer, if they get so far", async () => {
+    const { transport, peer: client } = peer();
+    const call = client.request("a");
+    transport.deliver({ jsonrpc: "2.0", id: 1, error: throwing("code") });
+    assert.equal((await rejection(call)).message, "boom");
+    assert.equal(client.pending, 0);
+  });
+
+  it("are reported, and leave nothing behind that the next batch could be taken for", async () => {
+    const { transport, errors, peer: client } = peer();
+    const calls = ["a", "b", "c"].map((method) => client.request(method));
+    transport.deliver([{ jsonrpc: "2.0", id: 1, result: "lost" }, throwing("result", { id: 2 })]);
+    assert.deepEqual(errors, ["boom"]);
+    transport.deliver([3, 2, 1].map((id) => ({ jsonrpc: "2.0", id, result: `of ${id}` })));
+    assert.deepEqual(await Promise.all(calls), ["of 1", "of 2", "of 3"]);
+  });
+
+  it("may bring in others while they are read", async () => {
+    const { transport, peer: client } = peer();
+    const calls = ["a", "b", "c", "d"].map((method) => client.request(method));
+    const answer = (id) => ({ jsonrpc: "2.0", id, result: id });
+    const leading = Object.defineProperty({ jsonrpc: "2.0", result: 2 }, "id", {
+      get() {
+        transport.deliver([answer(3), answer(4)]);
+        return 2;
+      },
+    });
+    transport.deliver([answer(1), leading]);
+    assert.deepEqual(await Promise.all(calls), [1, 2, 3, 4]);
+  });
+
+  it("are invalid for validateMessage, which then forgets what it was asked meanwhile", () => {
+    const { proxy, revoke } = Proxy.revocable([], {});
+    revoke();
+    for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
+    const asking = { jsonrpc: "2.0", method: "a", get id() { return validateMessage(5).errors.length; } };
+    assert.deepEqual(validateMessage(asking), { isValid: true, errors: [], warnings: [] });
+  });
+});
+
+describe("an onError that throws", () => {
+  it("keeps no request from its answer, and nothing escapes to the transport", () => {
+    const { transport, peer: server } = peer({ onError: boom });
+    server.method("a", () => 1).onNotify("n", boom);
+    const { error } = console;
+    const told = [];
+    console.error = (...args) => told.push(args);
+    try {
+      transport.deliver([{ jsonrpc: "2.0", method: "n" }, { jsonrpc: "2.0", method: "a", id: 1 }]);
+    } finally {
+      console.error = error;
+    }
+    assert.deepEqual(transport.sent, [[{ jsonrpc: "2.0", result: 1, id: 1 }]]);
+    assert.isAbove(told.length, 0);
+  });
+});
+
+describe("a handler's result", () => {
+  it("may be a promise of a promise, in whatever shape", async () => {
+    const { transport, peer: server } = peer();
+    server.method("a", () => ({ then: (done) => done(Promise.resolve({ then: (last) => last(5) })) }));
+    server.method("b", () => ({ then: (done) => done(throwing("then")) }));
+    for (const [index, method] of ["a", "b"].entries()) transport.deliver({ jsonrpc: "2.0", method, id: index });
+    await pause(5);
+    const replies = transport.sent.sort((a, b) => a.id - b.id).map(({ result, error }) => result ?? error.message);
+    assert.deepEqual(replies, [5, "boom"]);
+  });
+
+  it("is what transfer is for: an error takes nothing along", async () => {
+    const { transport, peer: server } = peer();
+    server.method("a", (_, { transfer }) => {
+      transfer([new ArrayBuffer(8)]);
+      throw new RPCError(1, "no", { why: 1 });
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.isUndefined(transport.transfers);
+    assert.deepEqual(transport.sent[0].error, { code: 1, message: "no", data: { why: 1 } });
+  });
+});
+
+describe("a server that is destroyed while others use its transport", () => {
+  it("sends no progress and no notification any more", () => {
+    const transport = recorder();
+    new JSONRPCClient(transport);
+    const contexts = [];
+    const keep = (_, context) => (contexts.push(context), new Promise(() => {}));
+    const server = new JSONRPCServer(transport).method("a", keep).onNotify("n", (_, context) => void contexts.push(context));
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", method: "n" });
+    server.destroy();
+    for (const context of contexts) {
+      context.progress(1);
+      context.notify("x");
+    }
+    assert.deepEqual([contexts.length, transport.sent], [2, []]);
+  });
+});
+
+describe("a batch of our own that is longer than what we take from others", () => {
+  it("gets its answers, and nothing is sent back", async () => {
+    const { transport, peer: client } = peer();
+    const calls = client.batch(Array.from({ length: 1_500 }, () => ({ method: "a" })));
+    transport.deliver(transport.sent[0].map(({ id }) => ({ jsonrpc: "2.0", id, result: id })));
+    assert.isTrue((await calls).every(({ value }, index) => value === index + 1));
+    assert.equal(transport.sent.length, 1);
+  });
+
+  it("though requests that come along with the answers are bounded", async () => {
+    const { transport, peer: server } = peer({ limits: { batchItems: 2 } });
+    server.method("a", () => 1);
+    const requests = (count) => Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
+    const answers = Array.from({ length: 5 }, (_, id) => ({ jsonrpc: "2.0", id, result: 1 }));
+    transport.deliver([...answers, ...requests(2)]);
+    transport.deliver([...answers, ...requests(3)]);
+    assert.equal(transport.sent[0].length, 2);
+    assert.equal(transport.sent[1].error.data.reason, "batch-too-large");
+  });
+});
+
+describe("many calls at once", () => {
+  // Each of these took minutes while the work for one call grew with the number of the others.
+  const many = 50_000;
+  const quickly = (start) => assert.isBelow(performance.now() - start, 10_000);
+
+  it("are answered in any order without delay", async () => {
+    const { transport, peer: client } = peer();
+    const calls = Array.from({ length: many }, () => client.request("a"));
+    const start = performance.now();
+    for (let id = 1; id <= many; id++) transport.deliver({ jsonrpc: "2.0", id, result: id });
+    quickly(start);
+    assert.equal(await calls[many - 1], many);
+  });
+
+  it("are ended by destroy without delay", async () => {
+    const { peer: client } = peer();
+    const calls = Array.from({ length: many }, () => rejection(client.request("a")));
+    const start = performance.now();
+    client.destroy();
+    quickly(start);
+    await Promise.all(calls);
+  });
+
+  it("may follow one signal, which keeps no listener of theirs", async () => {
+    const { transport, peer: client } = peer();
+    const controller = new AbortController();
+    let listeners = 0;
+    const { signal } = controller;
+    for (const [name, change] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+      const original = signal[name];
+      signal[name] = function (...args) {
+        listeners += change;
+        return original.apply(this, args);
+      };
+    }
+    const start = performance.now();
+    const calls = Array.from({ length: many }, () => client.request("a", undefined, { signal }));
+    for (let id = 1; id <= many - 2; id++) transport.deliver({ jsonrpc: "2.0", id, result: id });
+    quickly(start);
+    assert.isAbove(listeners, 0);
+    controller.abort("enough");
+    assert.deepEqual([await rejection(calls[many - 1]), await rejection(calls[many - 2])], ["enough", "enough"]);
+    assert.deepEqual([listeners, client.pending], [0, 0]);
+  });
+});
+
+describe("a timeout", () => {
+  it("never comes early, by any fraction of a millisecond", async () => {
+    const { peer: client } = peer();
+    for (const timeout of [0.5, 1, 2, 3, 5.9, 7, 0.5, 1, 2, 3, 5.9, 7]) {
+      const start = performance.now();
+      assert.instanceOf(await rejection(client.request("a", undefined, { timeout })), CallError);
+      assert.isAtLeast(performance.now() - start, timeout);
+    }
+  });
+});
