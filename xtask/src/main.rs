@@ -29,7 +29,12 @@ use clap::{Parser, Subcommand};
 use crate::setup::Setup;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Builds, checks, tests and demonstrates Portway", version)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Builds, checks, tests and demonstrates Portway",
+    version
+)]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -68,7 +73,11 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<bool> {
     let setup = Setup::new()?;
     match task {
-        Task::Build => build::run(&setup).map(|()| true),
+        Task::Build => {
+            build::run(&setup)?;
+            println!("the npm package is in pkg/");
+            Ok(true)
+        }
         Task::Demo(arguments) => demo::run(&setup, &arguments),
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
