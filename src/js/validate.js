@@ -1,5 +1,6 @@
 // Says all that is wrong with a message by the letter of JSON-RPC 2.0. The rules are in wasm (`validate/`).
 
+import { VALIDATE } from "../web/commands.js";
 import { kindOf, shapeOf } from "../web/envelope.js";
 import { wasmCore } from "../web/link.js";
 import { takeFindings } from "../web/told.js";
@@ -18,13 +19,13 @@ export function validateMessage(message, options) {
   const expect = EXPECTATIONS[type] ?? 0;
   const errors = [];
   const warnings = [];
-  const tell = (prefix, facts, expect) => {
-    const findings = takeFindings(() => core.validate(...facts, expect));
+  const tell = (prefix, [facts, code], expect) => {
+    const findings = takeFindings(() => core.run(VALIDATE, expect, facts, code));
     for (const { text, isError } of findings) (isError ? errors : warnings).push(prefix + text);
   };
   const items = itemsOf(message);
   if (items === undefined) tell("", facts(message), expect);
-  else if (items.length === 0) tell("", [0, 0, 0, 0], ELEMENTS);
+  else if (items.length === 0) tell("", [], ELEMENTS);
   else for (const [index, item] of items.entries()) tell(`[Item ${index}] `, facts(item), expect);
   return { isValid: errors.length === 0, errors, warnings };
 }
@@ -38,15 +39,16 @@ function itemsOf(message) {
   }
 }
 
+/** What wasm has to know of an item: kinds, in the bits that `validator.rs` says, and the code of its error. */
 function facts(item) {
   try {
     const kind = kindOf(item);
-    if (kind !== kindOf({})) return [kind, 0, 0, 0];
+    if (kind !== kindOf({})) return [kind << 24];
     const { code, message } = Object(item.error);
-    const number = typeof code === "number" ? code : NaN;
-    return [kind, shapeOf(item), number, message === undefined ? 0 : kindOf(message)];
+    const text = message === undefined ? 0 : kindOf(message);
+    return [(shapeOf(item) | (kind << 24) | (text << 28)) >>> 0, typeof code === "number" ? code : NaN];
   } catch {
     // What cannot be read cannot be sent: it is as good as no object.
-    return [kindOf(undefined), 0, 0, 0];
+    return [kindOf(undefined) << 24];
   }
 }

@@ -15,3 +15,4 @@ export const CLOSE = 11;
 export const ELEMENT = 12;
 export const NEXT_REPLY = 13;
 export const TELL_FAULT = 14;
+export const VALIDATE = 15;

@@ -31,3 +31,5 @@ pub(super) const ELEMENT: u32 = 12;
 pub(super) const NEXT_REPLY: u32 = 13;
 /// Tell the fault that the last word spoke of, through `told.js`.
 pub(super) const TELL_FAULT: u32 = 14;
+/// Tell what is wrong with an element, through `told.js`; `validator.rs` has the arguments.
+pub(super) const VALIDATE: u32 = 15;

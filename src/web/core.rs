@@ -14,6 +14,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::commands;
 use super::token::{IdNumber, Token, TokenError};
+use super::validator::validate;
 use super::words::{
     ARM, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY,
     REPLY_BATCH, REQUEST, RESOLVE, SEND, TIMED_OUT, UNMATCHED, word,
@@ -267,6 +268,10 @@ impl Core {
             commands::ELEMENT => f64::from(state.subject.element),
             commands::NEXT_REPLY => f64::from(state.subject.next_reply()),
             commands::TELL_FAULT => state.subject.tell_fault(),
+            commands::VALIDATE => {
+                validate(a as u32, b as u32, c);
+                0.0
+            }
             _ => 0.0,
         })
     }
