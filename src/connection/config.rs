@@ -12,8 +12,8 @@ pub struct Config {
     /// What the peer can make us hold.
     pub limits: Limits,
     /// How coarsely time is told. With `0`, the connection asks for a reading of the clock after every call. With `n`,
-    /// it asks for one within a call's timeout / `n`, and the call may end that much later than its timeout, never
-    /// earlier: a driver that makes many calls then reads the clock a few times a second, not once a call.
+    /// it asks for one within a call's timeout / `n`, or a second if that is less, and the call may end that much later
+    /// than its timeout, never earlier: a driver that makes many calls then reads the clock a few times a second, not once a call.
     pub time_grain: u64,
 }
 

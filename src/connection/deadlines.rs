@@ -6,6 +6,10 @@
 
 use alloc::vec::Vec;
 
+/// No call waits longer for its first reading of the clock, in milliseconds. It is also how long a driver's timer may
+/// outlive the last call.
+const LONGEST_WAIT: u64 = 1_000;
+
 /// The end of a queue, and the queue of a call without a timeout.
 const NONE: u32 = u32::MAX;
 
@@ -141,6 +145,7 @@ impl Deadlines {
         match timeout.checked_div(self.grain) {
             None => 0,
             Some(0) => 1,
+            Some(LONGEST_WAIT..) => LONGEST_WAIT,
             Some(wait) => wait,
         }
     }
@@ -213,6 +218,18 @@ mod tests {
         assert_eq!(deadlines.next(), Some(10));
         deadlines.insert(2, 1);
         assert_eq!(deadlines.next(), Some(1));
+    }
+
+    #[test]
+    fn a_long_timeout_is_at_most_a_second_late() {
+        let mut deadlines = Deadlines::new(16);
+        deadlines.insert(0, 3_600_000);
+        assert_eq!(deadlines.next(), Some(1_000));
+        assert_eq!(expired_at(&mut deadlines, 1_000), [0_u32; 0]);
+        assert_eq!(deadlines.next(), Some(2_000));
+        deadlines.remove(0);
+        assert_eq!(expired_at(&mut deadlines, 2_000), [0_u32; 0]);
+        assert_eq!(deadlines.next(), None);
     }
 
     #[test]
