@@ -29,7 +29,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 
     /// Counts one more request in.
-    pub(super) fn expect(&mut self, batch: u32) {
+    pub(super) fn add_request(&mut self, batch: u32) {
         if let Some(batch) = self.batches.get_mut(batch as usize) {
             batch.unanswered += 1;
         }

@@ -354,7 +354,7 @@ impl<P: Payload> Connection<P> {
             return self.reject(Rejected { id: request.id, fault: Fault::Refused(reason) }, batch);
         }
         if let Some(batch) = batch {
-            self.reply_batches.expect(batch);
+            self.reply_batches.add_request(batch);
         }
         let busy = self.inbound.len() > 0;
         let key = self.inbound.insert(request.id.clone(), batch);

@@ -16,8 +16,8 @@ use super::commands;
 use super::token::{IdNumber, Token, TokenError};
 use super::validator::validate;
 use super::words::{
-    ARM, CANCELLED, CLOSED, FAULT, INVALID, MALFORMED, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY,
-    REPLY_BATCH, REQUEST, RESOLVE, SEND, TIMED_OUT, UNMATCHED, word,
+    ARM, CLOSED, FAULT, INVALID, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST, RESOLVE,
+    SEND, TIMED_OUT, word,
 };
 use crate::Limits;
 use crate::connection::{Config, Connection, End, Event, Ignored};
@@ -191,10 +191,9 @@ impl Subject {
                 };
                 word(operation, call.slot())
             }
-            Event::Cancelled(key) => word(CANCELLED, key.slot()),
-            Event::Ignored(Ignored::UnmatchedResponse(_)) => UNMATCHED,
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
-            Event::Ignored(Ignored::Malformed) => MALFORMED,
+            // JavaScript tells its handlers itself of what the peer gives up; and nothing is to be done about the rest.
+            Event::Cancelled(_) | Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Malformed) => NOTHING,
         }
     }
 

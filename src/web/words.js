@@ -1,4 +1,4 @@
-// A word of wasm: five bits of operation, two flags, the rest is the argument. `core.rs` has the same layout.
+// A word of wasm: five bits of operation, two flags, the rest is the argument. `words.rs` has the same layout.
 
 export const OPERATION = 31;
 export const MORE = 1 << 5;
@@ -13,9 +13,9 @@ export const REJECT = 6;
 export const INVALID = 7;
 export const TIMED_OUT = 8;
 export const CLOSED = 9;
-export const REQUEST = 11;
-export const NOTIFICATION = 12;
-export const PEER_ERROR = 15;
+export const REQUEST = 10;
+export const NOTIFICATION = 11;
+export const PEER_ERROR = 12;
 
 /** Whether an operation ends calls. */
 export function isEnd(operation) {

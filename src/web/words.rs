@@ -11,13 +11,13 @@ pub(super) const NOTHING: u32 = 0;
 pub(super) const SEND: u32 = 1;
 /// Post the reply that is kept under this token, or the one at hand.
 pub(super) const REPLY: u32 = 2;
-/// Post that many replies as one batch, see `Core::reply`.
+/// Post that many replies as one batch, which `NEXT_REPLY` gives.
 pub(super) const REPLY_BATCH: u32 = 3;
-/// Post an error of the library's own, see `Core::fault_code`.
+/// Post an error of the library's own, which `TELL_FAULT` tells.
 pub(super) const FAULT: u32 = 4;
-/// The call in this slot has its result; the element is `Core::element`.
+/// The call in this slot has its result; `ELEMENT` says which element that is.
 pub(super) const RESOLVE: u32 = 5;
-/// The call in this slot has its error; the element is `Core::element`.
+/// The call in this slot has its error; `ELEMENT` says which element that is.
 pub(super) const REJECT: u32 = 6;
 /// The call in this slot was answered with neither.
 pub(super) const INVALID: u32 = 7;
@@ -25,18 +25,12 @@ pub(super) const INVALID: u32 = 7;
 pub(super) const TIMED_OUT: u32 = 8;
 /// The call in this slot ends since the connection was closed.
 pub(super) const CLOSED: u32 = 9;
-/// Run a handler for the element `Core::element`, under this request slot.
-pub(super) const REQUEST: u32 = 11;
-/// Run a handler for the element `Core::element`.
-pub(super) const NOTIFICATION: u32 = 12;
-/// The peer gave up the request in this slot.
-pub(super) const CANCELLED: u32 = 13;
-/// A response that nobody waits for.
-pub(super) const UNMATCHED: u32 = 14;
-/// An error that no call can be blamed for; the element is `Core::element`.
-pub(super) const PEER_ERROR: u32 = 15;
-/// Passed over.
-pub(super) const MALFORMED: u32 = 16;
+/// Run a handler for the element that `ELEMENT` gives, under this request slot.
+pub(super) const REQUEST: u32 = 10;
+/// Run a handler for the element that `ELEMENT` gives.
+pub(super) const NOTIFICATION: u32 = 11;
+/// An error that no call can be blamed for; `ELEMENT` says which element that is.
+pub(super) const PEER_ERROR: u32 = 12;
 
 pub(super) const fn word(operation: u32, argument: u32) -> u32 {
     operation | argument << ARGUMENT_SHIFT
