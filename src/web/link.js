@@ -158,7 +158,8 @@ export class Link {
       if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, error);
       return;
     }
-    if (word & ARM) this.#setTimer();
+    // Over such a transport there may be nothing left to wait for, and then no clock is read.
+    if (word & ARM && this.#calls.isWaiting(slot, reject)) this.#setTimer();
     return slot;
   }
 

@@ -1,6 +1,6 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
 import { isOpen, pause, rejection } from "./rig/outcomes.js";
 
 /** How far timers of a busy machine may be behind. */
@@ -221,4 +221,28 @@ describe("the timers of a client", () => {
     client.destroy();
     assert.equal(most, 0);
   });
+});
+
+describe("many calls, one after the other", () => {
+  for (const [kind, ends] of [["a port", channel], ["a transport that delivers at once", loopback]]) {
+    it(`read the clock and set a timer a few times at most, over ${kind}`, async () => {
+      const { near, far } = ends();
+      new JSONRPCServer(far).method("echo", (params) => params);
+      const client = new JSONRPCClient(near);
+      const { now } = performance;
+      const { setTimeout } = globalThis;
+      let reads = 0;
+      let timers = 0;
+      performance.now = () => (reads++, now.call(performance));
+      globalThis.setTimeout = (...args) => (timers++, setTimeout(...args));
+      try {
+        for (let n = 0; n < 500; n++) await client.request("echo", [n]);
+      } finally {
+        delete performance.now;
+        globalThis.setTimeout = setTimeout;
+      }
+      assert.isBelow(reads, 50);
+      assert.isBelow(timers, 50);
+    });
+  }
 });
