@@ -176,7 +176,7 @@ impl<P: Payload> Connection<P> {
         self.calls.contains(call) && self.end_call(call.id).is_some()
     }
 
-    /// The call of ours with this id, if it waits for an answer.
+    /// The call of ours that is kept in this slot, if one is.
     #[must_use]
     pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
         self.calls.in_slot(slot)

@@ -27,7 +27,7 @@ use crate::message::{
 };
 use crate::profile::Profile;
 
-/// Calls may end a sixteenth of their timeout late, and cost no reading of the clock.
+/// Timeouts may come a sixteenth late, a second at most, and a call costs no reading of the clock.
 const TIME_GRAIN: u64 = 16;
 
 /// Without the names of the codes, which JavaScript has itself.

@@ -1,5 +1,6 @@
 // The types suite: `node tests/types/run.mjs`. Compiles every tsconfig.*.json beside it with the newest TypeScript and
-// with an old one, then lets publint and "are the types wrong?" look at the built package.
+// with an old one, then lets publint and "are the types wrong?" look at the built package, and compiles the playground,
+// which Vite builds without a look at its types.
 //
 // A file that is compiled is a test: it passes when there is nothing to report in it, `@ts-expect-error` without an
 // error included. With PORTWAY_REPORT set, the counts are written there as JSON.
@@ -92,6 +93,13 @@ async function askWhetherTypesAreWrong() {
   return code === 0 ? [] : [output];
 }
 
+// The declarations as an application of some size uses them.
+async function compilePlayground() {
+  const [{ tsc }] = compilers();
+  const { code, output } = await run(tsc, ["-p", "www", "--noEmit", "--pretty", "false"], root);
+  return code === 0 ? [] : [output];
+}
+
 for (const compiler of compilers()) {
   for (const project of readdirSync(here).filter((file) => /^tsconfig\.(?!base\.).*json$/.test(file)).sort()) {
     await compile(compiler, project);
@@ -99,7 +107,7 @@ for (const compiler of compilers()) {
 }
 
 console.log("the package in pkg/");
-for (const [name, check] of [["publint", lintPackage], ["are the types wrong?", askWhetherTypesAreWrong]]) {
+for (const [name, check] of [["publint", lintPackage], ["are the types wrong?", askWhetherTypesAreWrong], ["the playground", compilePlayground]]) {
   const missing = ["pkg/ is not there; `cargo xtask build` makes it"];
   test(name, existsSync(join(pkg, "package.json")) ? await check() : missing);
 }
