@@ -1,17 +1,12 @@
 //! `cargo xtask demo`: builds the playground, then serves it or, with `--check`, drives it through its whole story.
 
-#[cfg(unix)]
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::Duration;
 
-#[cfg(unix)]
-use anyhow::Context;
 use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
-use crate::process::{clear, run_ok, step};
+use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
 
 /// The script that drives the playground in Chromium.
@@ -47,17 +42,6 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     }
     // The script speaks for itself: the address, or each step of the story.
     take_over(command)
-}
-
-/// Becomes the script, so that what ends this process ends the script, too.
-#[cfg(unix)]
-fn take_over(mut command: Command) -> Result<bool> {
-    Err(command.exec()).context("node")
-}
-
-#[cfg(not(unix))]
-fn take_over(mut command: Command) -> Result<bool> {
-    Ok(command.status()?.success())
 }
 
 /// Builds the package, then the page around it into www/dist.

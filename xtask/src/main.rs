@@ -15,6 +15,7 @@ mod npm;
 mod process;
 mod setup;
 mod size;
+mod soak;
 mod std_for_wasm;
 mod test;
 mod toolchain;
@@ -50,6 +51,8 @@ enum Task {
     Test(test::Arguments),
     /// Check formatting, lints, docs, types and the layering of the core
     Lint,
+    /// Make a million calls over ten minutes, and see that none is lost and nothing grows
+    Soak(soak::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
     /// Fetch everything that the other commands need
@@ -81,6 +84,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo(arguments) => demo::run(&setup, &arguments),
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
+        Task::Soak(arguments) => soak::run(&setup, &arguments),
         Task::Size => size::run(&setup),
         Task::Setup => setup.everything(),
         Task::Env => setup.print_environment(),

@@ -2,6 +2,8 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -78,6 +80,17 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
         bail!("`{shown}` failed ({})\n{}", output.status, tail(&String::from_utf8_lossy(&output.stderr), 10));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Becomes `command`, so that what ends this process ends it, too.
+#[cfg(unix)]
+pub(crate) fn take_over(mut command: Command) -> Result<bool> {
+    Err(command.exec()).with_context(|| describe(&command))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn take_over(mut command: Command) -> Result<bool> {
+    Ok(command.status()?.success())
 }
 
 /// Starts `log` afresh.

@@ -12,14 +12,14 @@ import { args, executablePath } from "../../chromium.mjs";
 const env = process.env;
 
 const engines = {
-  chromium: () => ({
+  chromium: (more) => ({
     driver: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
     port: (port) => `--port=${port}`,
     capabilities: {
       browserName: "chrome",
       "goog:chromeOptions": {
         binary: executablePath,
-        args,
+        args: [...args, ...more],
       },
     },
   }),
@@ -45,9 +45,9 @@ const engines = {
   }),
 };
 
-/** The running browser: its WebDriver session, and how to end both. */
-export async function startBrowser(engine) {
-  const { driver, port, environment, capabilities } = engines[engine]();
+/** The running browser: its WebDriver session, and how to end both. `more` are further arguments for Chromium. */
+export async function startBrowser(engine, more = []) {
+  const { driver, port, environment, capabilities } = engines[engine](more);
   const number = await freePort();
   const [command, ...args] = [...driver, port(number)];
   // A group of its own, so that what it starts ends with it.

@@ -1,7 +1,7 @@
 // Serves the repository, read-only, from several origins.
 //
 // A request may say how it wants to be treated, in its query: `delay` (ms), `status`, `type` (of the content), `csp` (a
-// Content-Security-Policy).
+// Content-Security-Policy), `isolated` (from other origins).
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -51,6 +51,10 @@ async function answer(request, response) {
   // A sandboxed frame has no origin, and so loads its modules from another one.
   headers["access-control-allow-origin"] = "*";
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
+  if (query.has("isolated")) {
+    headers["cross-origin-opener-policy"] = "same-origin";
+    headers["cross-origin-embedder-policy"] = "require-corp";
+  }
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
   let body;
   try {

@@ -52,10 +52,12 @@ enum Suite {
     Size,
     /// The playground, driven in Chromium
     Page,
+    /// A short soak in Chromium and in Node
+    Soak,
 }
 
 impl Suite {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
@@ -65,6 +67,7 @@ impl Suite {
         Self::Example,
         Self::Size,
         Self::Page,
+        Self::Soak,
     ];
 }
 
@@ -132,6 +135,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Example => node_suites::example(&mut run),
             Suite::Size => size(&mut run),
             Suite::Page => node_suites::page(&mut run),
+            Suite::Soak => node_suites::soak(&mut run),
         }
     }
     eprintln!("  the whole output of each suite is in target/test-logs/");

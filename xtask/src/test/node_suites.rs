@@ -1,5 +1,5 @@
-//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `example`, `page`. Each is a script that writes its
-//! counts to the file named by `PORTWAY_REPORT`.
+//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `example`, `page`, `soak`. Each is a script that
+//! writes its counts to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
 
@@ -10,6 +10,7 @@ use crate::demo;
 use crate::environment::Environment;
 use crate::process::{clear, run};
 use crate::setup::Setup;
+use crate::soak;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 
@@ -52,6 +53,16 @@ pub(super) fn example(suites: &mut Run<'_>) {
 pub(super) fn page(suites: &mut Run<'_>) {
     let prepared = prepare(suites).and_then(|node| demo::build_page(suites.setup).map(|()| node));
     in_browser(suites, "page", Engine::Chromium, prepared, &[demo::CHECK]);
+}
+
+/// What `cargo xtask soak` does, for a short time.
+pub(super) fn soak(suites: &mut Run<'_>) {
+    in_browser(suites, "soak", Engine::Chromium, prepare(suites), &[soak::SCRIPT, "--quick"]);
+    if suites.every_engine {
+        let prepared = prepare(suites);
+        let script = [soak::SCRIPT, "--quick", "--engine", "node"];
+        suites.suite("soak", "node", prepared, |setup, node| script_in(setup, node, &[], "soak-node", &script));
+    }
 }
 
 /// The package and Node, which all of them need.

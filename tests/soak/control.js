@@ -1,0 +1,37 @@
+// How the page steers the other realms, beside the library: plain messages on the same boundary, which it leaves alone.
+
+import { listen } from "./instruments.js";
+
+/** Asks what is behind `target`; `source` is what its answers are heard on. */
+export function asker(target, source, origin) {
+  let last = 0;
+  const waiting = new Map();
+  listen(source, "message", ({ data, source: sender }) => {
+    if (data?.soak !== "answer" || (sender && sender !== target)) return;
+    const { resolve, reject } = waiting.get(data.number) ?? {};
+    waiting.delete(data.number);
+    if (data.error === undefined) resolve?.(data.value);
+    else reject?.(new Error(data.error));
+  });
+  return (name, given, transfer = []) =>
+    new Promise((resolve, reject) => {
+      const number = ++last;
+      waiting.set(number, { resolve, reject });
+      const message = { soak: "question", number, name, given };
+      if (origin === undefined) target.postMessage(message, transfer);
+      else target.postMessage(message, origin, transfer);
+    });
+}
+
+/** Answers what is asked, by functions of that name. `post` sends to who asks. */
+export function answer(source, post, functions) {
+  listen(source, "message", async ({ data }) => {
+    if (data?.soak !== "question") return;
+    const { number, name, given } = data;
+    try {
+      post({ soak: "answer", number, value: await functions[name](given) });
+    } catch (error) {
+      post({ soak: "answer", number, error: `${name}: ${error.message ?? error}` });
+    }
+  });
+}

@@ -1,0 +1,139 @@
+// Links that come and go, with calls on the way when they go and without.
+
+import { after } from "./instruments.js";
+import { PATIENCE } from "./kinds.js";
+import { Service } from "./service.js";
+
+const OPTIONS = { timeout: PATIENCE };
+const REMEMBERED = 20;
+
+export class Cycles {
+  cycles = 0;
+  made = 0;
+  answered = 0;
+  ended = 0;
+  wrong = [];
+  wrongCount = 0;
+  #ways;
+  #service = new Service(1_000_000);
+  #number = 0;
+
+  /** `plain` and `connected` are the realms for the far ends: the latter are reached by `connect`, too. */
+  constructor(portway, plain, connected) {
+    this.portway = portway;
+    this.realms = [...plain, ...connected];
+    this.#ways = [() => this.#here(), ...plain.map(({ ask }) => () => this.#plain(ask))];
+    if (connected.length > 0) this.#ways.push(() => this.#connectedHere());
+    for (const { ask, target } of connected) {
+      this.#ways.push(() => this.#connectedPort(ask), () => this.#connected(ask, target));
+    }
+  }
+
+  async run(count, ms) {
+    const start = performance.now();
+    for (let i = 0; i < count; i++) {
+      const early = start + (ms * i) / count - performance.now();
+      if (early > 4) await after(early);
+      await this.#ways[this.cycles % this.#ways.length]();
+      this.cycles++;
+    }
+  }
+
+  /** Until the far ends have gone, too. */
+  async settled() {
+    for (let tries = 0; ; tries++) {
+      const open = await Promise.all(this.realms.map(({ ask }) => ask("open")));
+      const sum = open.reduce((sum, count) => sum + count, 0);
+      if (sum === 0) return;
+      if (tries === 100) return this.#complain(`${sum} far ends have not gone`);
+      await after(100);
+    }
+  }
+
+  // Both ends here, on a port.
+  async #here() {
+    const { port1, port2 } = new MessageChannel();
+    const { JSONRPCPeer, portTransport } = this.portway;
+    const far = this.#service.serve(new JSONRPCPeer(portTransport(port2), OPTIONS), this.portway);
+    await this.#visit(new JSONRPCPeer(portTransport(port1), OPTIONS));
+    far.destroy();
+  }
+
+  // One end here, the other in another realm, on a port.
+  async #plain(ask) {
+    const { port1, port2 } = new MessageChannel();
+    await ask("servePort", { port: port2 }, [port2]);
+    const { JSONRPCPeer, portTransport } = this.portway;
+    await this.#visit(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
+  }
+
+  async #connectedHere() {
+    const { port1, port2 } = new MessageChannel();
+    const { connect } = this.portway;
+    let far;
+    const methods = this.#service.methods(this.portway, () => far);
+    const [near, other] = await Promise.all([connect(port1, OPTIONS), connect(port2, { ...OPTIONS, methods })]);
+    far = other;
+    await this.#visit(near);
+    far.destroy();
+  }
+
+  async #connectedPort(ask) {
+    const { port1, port2 } = new MessageChannel();
+    const [near] = await Promise.all([
+      this.portway.connect(port1, OPTIONS),
+      ask("serveConnected", { port: port2 }, [port2]),
+    ]);
+    await this.#visit(near);
+  }
+
+  async #connected(ask, target) {
+    const channel = `cycle ${this.cycles}`;
+    const [near] = await Promise.all([
+      this.portway.connect(target, { ...OPTIONS, channel }),
+      ask("serveConnected", { channel }),
+    ]);
+    await this.#visit(near);
+  }
+
+  /** Makes calls, of which some are on the way when this end is destroyed. */
+  async #visit(peer, tells = false) {
+    const calls = [];
+    const call = (method) => {
+      const n = (this.#number = (this.#number + 1) % 1_000_000);
+      calls.push(this.#outcome(peer.request(method, { n }), n));
+    };
+    const count = this.cycles % 2 === 0 ? 0 : this.cycles % 21;
+    for (let i = 0; i < count; i++) call("echo");
+    await Promise.all(calls);
+    for (let i = 0; i < count; i++) call(i % 3 === 0 && i < count - 1 ? "hold" : "echo");
+    if (this.cycles % 3 === 0) await calls.at(-1);
+    if (tells) peer.notify("leave");
+    peer.destroy();
+    if (peer.pending !== 0) this.#complain(`${peer.pending} calls wait on a link that is destroyed`);
+    call("echo");
+    await Promise.all(calls);
+  }
+
+  async #outcome(promise, n) {
+    this.made++;
+    try {
+      const result = await promise;
+      if (result?.n === n) this.answered++;
+      else this.#complain(`the answer to call ${n} is for ${result?.n}`);
+    } catch (error) {
+      if (error?.reason === "destroyed") this.ended++;
+      else this.#complain(`call ${n}: ${error?.reason ?? ""} ${error?.message ?? error}`);
+    }
+  }
+
+  #complain(text) {
+    this.wrongCount++;
+    if (this.wrong.length < REMEMBERED) this.wrong.push(text);
+  }
+
+  ledger() {
+    const { cycles, made, answered, ended, wrong, wrongCount } = this;
+    return { cycles, made, answered, ended, wrong, wrongCount };
+  }
+}

@@ -1,0 +1,44 @@
+// The soak in Node, between this thread and another.
+
+import { once } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Worker } from "node:worker_threads";
+import "./instruments.js";
+import { asker } from "./control.js";
+import { Soak } from "./soak.js";
+
+export async function soakInNode(plan) {
+  setFlagsFromString("--expose-gc");
+  globalThis.gc = runInNewContext("gc");
+  const portway = await import("../../pkg/node.js");
+  await portway.default();
+  const soak = new Soak({
+    portway,
+    plan: { ...plan, reloads: 0 },
+    plain: [await thread(portway, "thread", false)],
+    connected: typeof portway.connect === "function" ? [await thread(portway, "connected thread", true)] : [],
+    memory,
+    onSample: (samples) => console.error(`  ${samples.length * 10} %: ${samples.at(-1).calls} calls`),
+  });
+  let error;
+  await soak.run().catch((thrown) => (error = String(thrown.stack ?? thrown)));
+  const { samples, ledgers } = soak;
+  return { samples, ledgers, error };
+}
+
+async function thread(portway, name, byConnect) {
+  const worker = new Worker(new URL("node-worker.mjs", import.meta.url));
+  await once(worker, "message");
+  // The control wants what browsers have.
+  const events = new EventTarget();
+  worker.on("message", (data) => events.dispatchEvent(new MessageEvent("message", { data })));
+  const ask = asker(worker, events);
+  return { name, ask, target: worker, transport: byConnect ? undefined : () => portway.workerTransport(worker) };
+}
+
+/** The heap of this thread and of the others, and what the process has of the machine's memory. */
+function memory(far) {
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heap: heapUsed, workerHeap: far.reduce((sum, { heap }) => sum + heap, 0), resident: rss };
+}

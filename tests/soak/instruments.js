@@ -1,0 +1,143 @@
+// Counts what the library keeps of this realm: listeners, timers, ports, wasm memory. Has to be loaded before it.
+//
+// It wraps what the platform offers, so the library knows nothing of it. What the soak itself needs of the platform it
+// takes from here, unwrapped, so that the counts are the library's own.
+
+const { addEventListener, removeEventListener } = EventTarget.prototype;
+const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
+
+export const after = (ms) => new Promise((resolve) => setTimeout.call(globalThis, resolve, ms));
+export const later = (run, ms) => setTimeout.call(globalThis, run, ms);
+export const forget = (timer) => clearTimeout.call(globalThis, timer);
+export const listen = (target, type, listener, options) => addEventListener.call(target, type, listener, options);
+export const unlisten = (target, type, listener) => removeEventListener.call(target, type, listener);
+
+// ---------------------------------------------------------------- listeners
+
+let listeners = 0;
+const known = new WeakMap();
+
+/** The listeners of a target for one type and phase: what was added, and what stands in for it. */
+function listenersOf(target, type, options) {
+  let kinds = known.get(target);
+  if (kinds === undefined) known.set(target, (kinds = new Map()));
+  const kind = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
+  let found = kinds.get(kind);
+  if (found === undefined) kinds.set(kind, (found = new Map()));
+  return found;
+}
+
+EventTarget.prototype.addEventListener = function (type, listener, options) {
+  const target = this ?? globalThis;
+  if (listener === null || listener === undefined) return;
+  const mine = listenersOf(target, type, options);
+  if (mine.has(listener) || options?.signal?.aborted) return;
+  const gone = () => {
+    if (mine.delete(listener)) listeners--;
+  };
+  let standIn = listener;
+  if (options?.once) {
+    standIn = function (event) {
+      gone();
+      return typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
+    };
+  }
+  mine.set(listener, standIn);
+  listeners++;
+  if (options?.signal) addEventListener.call(options.signal, "abort", gone, { once: true });
+  return addEventListener.call(target, type, standIn, options);
+};
+
+EventTarget.prototype.removeEventListener = function (type, listener, options) {
+  const target = this ?? globalThis;
+  const mine = listenersOf(target, type, options);
+  const standIn = mine.get(listener);
+  if (mine.delete(listener)) listeners--;
+  return removeEventListener.call(target, type, standIn ?? listener, options);
+};
+
+// ------------------------------------------------------------------- timers
+
+const timers = new Set();
+
+globalThis.setTimeout = (run, ms, ...given) => {
+  const timer = setTimeout.call(
+    globalThis,
+    (...args) => {
+      timers.delete(timer);
+      run(...args);
+    },
+    ms,
+    ...given,
+  );
+  timers.add(timer);
+  return timer;
+};
+globalThis.setInterval = (...given) => {
+  const timer = setInterval.apply(globalThis, given);
+  timers.add(timer);
+  return timer;
+};
+globalThis.clearTimeout = (timer) => {
+  timers.delete(timer);
+  clearTimeout.call(globalThis, timer);
+};
+globalThis.clearInterval = (timer) => {
+  timers.delete(timer);
+  clearInterval.call(globalThis, timer);
+};
+
+// -------------------------------------------------------------------- ports
+
+// A port is in use from its start until it is closed. One that is made and sent away is in use where it arrives.
+let ports = 0;
+const started = new WeakSet();
+const { start, close } = MessagePort.prototype;
+
+MessagePort.prototype.start = function () {
+  if (!started.has(this)) {
+    started.add(this);
+    ports++;
+  }
+  return start.call(this);
+};
+MessagePort.prototype.close = function () {
+  if (started.delete(this)) ports--;
+  return close.call(this);
+};
+
+// --------------------------------------------------------------------- wasm
+
+const memories = [];
+
+function keepMemories(instance) {
+  for (const value of Object.values(instance.exports)) if (value instanceof WebAssembly.Memory) memories.push(value);
+  return instance;
+}
+
+WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
+  construct: (target, given) => keepMemories(Reflect.construct(target, given)),
+});
+for (const name of ["instantiate", "instantiateStreaming"]) {
+  const original = WebAssembly[name];
+  WebAssembly[name] = async (...given) => {
+    const made = await original.apply(WebAssembly, given);
+    keepMemories(made.instance ?? made);
+    return made;
+  };
+}
+
+// ------------------------------------------------------------------- figures
+
+/** What is in use in this realm now, after a collection where the engine can be told to make one. */
+export async function figures() {
+  // What a finalizer lets go of is garbage only for the next collection.
+  for (let round = 0; round < 3 && globalThis.gc; round++) {
+    globalThis.gc();
+    await after(20);
+  }
+  const wasm = memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
+  // Browsers tell the heap to the page alone.
+  const heap = globalThis.process?.memoryUsage?.().heapUsed;
+  return { wasm, listeners, timers: timers.size, ports, heap };
+}

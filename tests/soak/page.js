@@ -1,0 +1,87 @@
+// The soak in a browser, between a page and its workers and frames. `window.soak` says how far it is.
+
+import { listen } from "./instruments.js";
+import * as portway from "/pkg/portway.js";
+import { asker } from "./control.js";
+import { Reloads } from "./reloads.js";
+import { Soak } from "./soak.js";
+
+const connects = typeof portway.connect === "function";
+const query = new URLSearchParams(location.search);
+const plan = Object.fromEntries(["calls", "cycles", "reloads", "minutes", "seed"].map((name) => [name, Number(query.get(name))]));
+// The memory of workers can be measured only in a page that is isolated from other origins, and they with it.
+const isolated = query.has("isolated") ? "?isolated" : "";
+
+/** Until a realm says that it is ready. */
+function ready(source, isMine) {
+  return new Promise((resolve, reject) => {
+    listen(source, "error", ({ message }) => reject(new Error(`a realm has failed: ${message}`)));
+    listen(source, "message", ({ data, source: sender }) => {
+      if (data?.soak === "ready" && isMine(sender)) resolve();
+    });
+  });
+}
+
+async function worker(name, byConnect) {
+  const target = new Worker(`worker.js${isolated}`, { type: "module" });
+  await ready(target, () => true);
+  return { name, target, ask: asker(target, target), transport: byConnect ? undefined : () => portway.workerTransport(target) };
+}
+
+async function frame(name, byConnect) {
+  const target = document.createElement("iframe");
+  target.src = `frame.html${isolated}`;
+  document.body.append(target);
+  await ready(window, (sender) => sender === target.contentWindow);
+  const { contentWindow } = target;
+  const ask = asker(contentWindow, window, location.origin);
+  return { name, target, ask, transport: byConnect ? undefined : () => portway.windowTransport(contentWindow) };
+}
+
+/** The heaps after a collection, where the engine tells them: the frames share the page's, each worker has its own. */
+async function memory() {
+  if (!isolated) return {};
+  const { breakdown } = await performance.measureUserAgentSpecificMemory();
+  const of = (wanted) =>
+    breakdown
+      .filter(({ attribution }) => attribution.some(({ scope }) => scope.endsWith("WorkerGlobalScope") === wanted))
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+  return { heap: of(false), workerHeap: of(true) };
+}
+
+async function run() {
+  await portway.default();
+  const plain = [await worker("worker", false), await frame("frame", false)];
+  const connected = connects ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
+  const soak = new Soak({
+    portway,
+    plan,
+    plain,
+    connected,
+    reloads: connects ? new Reloads(portway, isolated) : undefined,
+    memory,
+    // The driver adds what only it can see, and lets the page go on.
+    onSample: () => new Promise((resolve) => (window.soak.goOn = resolve)),
+  });
+  window.soak.running = soak;
+  await soak.run();
+}
+
+window.soak = {
+  error: undefined,
+  done: false,
+  goOn: undefined,
+  state() {
+    const { now, ends, samples, ledgers } = this.running ?? {};
+    const { error, done } = this;
+    return JSON.stringify({ now, ends, samples, ledgers, error, done, waits: this.goOn !== undefined });
+  },
+  next() {
+    const goOn = this.goOn;
+    this.goOn = undefined;
+    goOn();
+  },
+};
+run()
+  .catch((error) => (window.soak.error = String(error?.stack ?? error)))
+  .then(() => (window.soak.done = true));

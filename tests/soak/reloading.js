@@ -1,0 +1,4 @@
+import init, { connect } from "/pkg/portway.js";
+
+await init();
+await connect(parent, { methods: { echo: (params) => params } });

@@ -1,0 +1,100 @@
+// A frame that is loaded again and again, while calls to it never stop.
+
+import { after, forget, later } from "./instruments.js";
+import { PATIENCE } from "./kinds.js";
+
+const BEFORE = 20;
+const DURING = 5;
+const AFTER = 5;
+const REMEMBERED = 20;
+/** How long a document may take to load. */
+const LOADED = 60_000;
+
+export class Reloads {
+  made = 0;
+  answered = 0;
+  ended = 0;
+  reloads = 0;
+  wrong = [];
+  wrongCount = 0;
+  #element;
+  #peer;
+  #sessions = 0;
+  #wake;
+
+  constructor(portway, query) {
+    this.portway = portway;
+    this.query = query;
+  }
+
+  async start() {
+    this.#element = document.createElement("iframe");
+    this.#element.src = `reloading.html${this.query}`;
+    document.body.append(this.#element);
+    const onSession = () => {
+      this.#sessions++;
+      this.#wake?.();
+    };
+    this.#peer = await this.portway.connect(this.#element, { timeout: PATIENCE, onSession });
+  }
+
+  async run(count, ms) {
+    const start = performance.now();
+    for (let i = 0; i < count; i++) {
+      const early = start + (ms * i) / count - performance.now();
+      if (early > 0) await after(early);
+      await this.#once(i);
+    }
+  }
+
+  async #once(i) {
+    const seen = this.#sessions;
+    const calls = [];
+    for (let n = 0; n < BEFORE; n++) calls.push(this.#call(true));
+    // Some of them are answered, some are not, by how long it takes until the document goes.
+    if (i % 3 === 1) await calls[0];
+    if (i % 2 === 0) this.#element.contentWindow.location.reload();
+    else this.#element.src = `reloading.html${this.query || "?"}&${i}`;
+    while (this.#sessions === seen) {
+      for (let n = 0; n < DURING; n++) calls.push(this.#call(true));
+      await this.#session(10);
+      if (this.#sessions === seen && calls.length > (LOADED / 10) * DURING) throw new Error("the frame does not come back");
+    }
+    for (let n = 0; n < AFTER; n++) calls.push(this.#call(false));
+    await Promise.all(calls);
+    this.reloads++;
+  }
+
+  /** The next session, or so many milliseconds. */
+  async #session(ms) {
+    await new Promise((resolve) => {
+      this.#wake = resolve;
+      later(resolve, ms);
+    });
+    this.#wake = undefined;
+  }
+
+  async #call(mayEnd) {
+    const n = ++this.made;
+    const limit = later(() => this.#complain(`call ${n} has no end`), 2 * PATIENCE);
+    try {
+      const result = await this.#peer.request("echo", { n });
+      if (result.n === n) this.answered++;
+      else this.#complain(`the answer to call ${n} is for ${result.n}`);
+    } catch (error) {
+      if (mayEnd && error?.reason === "session-ended") this.ended++;
+      else this.#complain(`call ${n}: ${error.reason ?? ""} ${error.message ?? error}`);
+    }
+    forget(limit);
+  }
+
+  #complain(text) {
+    this.wrongCount++;
+    if (this.wrong.length < REMEMBERED) this.wrong.push(text);
+  }
+
+  ledger() {
+    const { made, answered, ended, reloads, wrong, wrongCount } = this;
+    return { made, answered, ended, reloads, wrong, wrongCount };
+  }
+}

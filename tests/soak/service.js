@@ -1,0 +1,95 @@
+// One side of a link as the one that is called: serves the kinds of calls, and counts them.
+
+import { listen } from "./instruments.js";
+
+export class Service {
+  /** How many times a handler ran for the call with each number. */
+  served;
+  empty = 0;
+  notes = 0;
+  givenUp = 0;
+  released = 0;
+  #held = new Map();
+
+  constructor(total) {
+    this.served = new Uint8Array(total);
+  }
+
+  get held() {
+    return this.#held.size;
+  }
+
+  /** The handlers, for a peer that is there once `peer()` is asked for. */
+  methods(portway, peer) {
+    const served = (n) => this.served[n]++;
+    return {
+      empty: () => void this.empty++,
+      echo(params) {
+        served(params.n);
+        return params;
+      },
+      bytes(params) {
+        served(params.n);
+        return params;
+      },
+      give(params, { transfer }) {
+        served(params.n);
+        transfer([params.bytes.buffer]);
+        return params;
+      },
+      fail({ n }) {
+        served(n);
+        throw new portway.RPCError(-32005, "it was to fail", { n });
+      },
+      break({ n }) {
+        served(n);
+        throw new TypeError(`broken ${n}`);
+      },
+      report({ n }, { progress }) {
+        served(n);
+        for (let step = 0; step < 3; step++) progress(n + step);
+        return { n };
+      },
+      callBack: async ({ n }) => {
+        served(n);
+        await peer().request("echoBack", { n });
+        return { n };
+      },
+      echoBack: (params) => params,
+      hold: ({ n }, { signal, progress }) => {
+        served(n);
+        progress(n);
+        return new Promise((resolve) => {
+          this.#held.set(n, resolve);
+          listen(signal, "abort", () => {
+            this.givenUp++;
+            this.#held.delete(n);
+            resolve();
+          });
+        });
+      },
+    };
+  }
+
+  notifications() {
+    return {
+      note: () => this.notes++,
+      release: ({ n }) => {
+        this.released++;
+        this.#held.get(n)?.();
+        this.#held.delete(n);
+      },
+    };
+  }
+
+  serve(peer, portway) {
+    for (const [name, handler] of Object.entries(this.methods(portway, () => peer))) peer.method(name, handler);
+    for (const [name, handler] of Object.entries(this.notifications())) peer.onNotify(name, handler);
+    return peer;
+  }
+
+  ledger() {
+    const { served, empty, notes, givenUp, released, held } = this;
+    return { served, empty, notes, givenUp, released, held };
+  }
+}

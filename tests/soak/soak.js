@@ -1,0 +1,114 @@
+// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures after
+// each.
+
+import { figures } from "./instruments.js";
+import { Cycles } from "./cycles.js";
+import { PATIENCE } from "./kinds.js";
+import { Lane } from "./lane.js";
+import { Service } from "./service.js";
+
+const SLICES = 10;
+
+/**
+ * Runs `plan` between this realm and others. `plain` are realms to reach by plain transports, `connected` by `connect`:
+ * each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the heaps, and
+ * `onSample` may wait.
+ */
+export class Soak {
+  now = "starting";
+  samples = [];
+  ledgers = undefined;
+
+  constructor({ portway, plan, plain, connected, reloads, memory, onSample }) {
+    Object.assign(this, { portway, plan, plain, connected, reloads, memory, onSample });
+  }
+
+  async run() {
+    const { plan, plain, connected, reloads } = this;
+    const realms = [...plain, ...connected];
+    this.total = Math.ceil(plan.calls / (2 * realms.length));
+    this.links = [];
+    for (const realm of realms) this.links.push(await this.#link(realm, plan.seed + 2 * this.links.length));
+    this.cycles = new Cycles(this.portway, plain, connected);
+    await reloads?.start();
+    const ms = (plan.minutes * 60_000) / SLICES;
+    for (let slice = 1; slice <= SLICES; slice++) {
+      this.now = `slice ${slice}`;
+      await this.#slice(slice, ms);
+      this.now = "taking figures";
+      this.samples.push(await this.#sample());
+      await this.onSample?.(this.samples);
+    }
+    this.now = "comparing the ledgers";
+    await this.#compare();
+  }
+
+  /** How many calls have come to their ends here. */
+  get ends() {
+    const { links = [], cycles, reloads } = this;
+    return links.reduce((sum, { lane }) => sum + lane.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
+  }
+
+  /** A link with a realm. Both of its sides call, and are called. */
+  async #link({ name, ask, target, transport }, seed) {
+    const { portway, total } = this;
+    const service = new Service(total);
+    const connects = transport === undefined;
+    const started = ask("start", { name: `${name} to page`, total, seed: seed + 1, connects });
+    let peer;
+    if (connects) {
+      const methods = service.methods(portway, () => peer);
+      const options = { timeout: PATIENCE, methods, notifications: service.notifications() };
+      [peer] = await Promise.all([portway.connect(target, options), started]);
+    } else {
+      peer = service.serve(new portway.JSONRPCPeer(transport(), { timeout: PATIENCE }), portway);
+      await started;
+    }
+    return { name, ask, service, lane: new Lane(`page to ${name}`, peer, portway, total, seed) };
+  }
+
+  async #slice(slice, ms) {
+    const { links, cycles, reloads, plan, total } = this;
+    const count = Math.floor((total * slice) / SLICES) - Math.floor((total * (slice - 1)) / SLICES);
+    await Promise.all([
+      ...links.flatMap(({ lane, ask }) => [lane.run(count, ms), ask("run", { count, ms })]),
+      cycles.run(plan.cycles / SLICES, ms),
+      reloads?.run(plan.reloads / SLICES, ms),
+    ]);
+    await cycles.settled();
+  }
+
+  async #sample() {
+    const { links, cycles, reloads } = this;
+    // What was said last is on its way until the other side answers.
+    const far = await Promise.all(links.map(({ ask }) => ask("figures")));
+    const all = [await figures(), ...far];
+    const sum = (name) => all.reduce((sum, each) => sum + each[name], 0);
+    const made = await Promise.all(links.map(({ ask }) => ask("progress")));
+    const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
+    return {
+      calls: [...links.map(({ lane }) => lane.ended), ...made].reduce((sum, count) => sum + count, 0),
+      cycles: cycles.cycles,
+      reloads: reloads?.reloads,
+      ...(await this.memory(far)),
+      wasm: sum("wasm"),
+      listeners: sum("listeners"),
+      timers: sum("timers"),
+      ports: sum("ports"),
+      locks: held.length + pending.length,
+    };
+  }
+
+  async #compare() {
+    const { links, cycles, reloads } = this;
+    const sides = [];
+    const bare = ({ lane, service }) => ({ lane, service: { ...service, served: undefined } });
+    for (const { name, lane, service, ask } of links) {
+      lane.compare((await ask("ledger")).service.served);
+      await ask("compare", { served: service.served });
+      const near = { lane: lane.ledger(), service: service.ledger() };
+      sides.push({ name, near: bare(near), far: bare(await ask("ledger")) });
+    }
+    this.ledgers = { links: sides, cycles: cycles.ledger(), reloads: reloads?.ledger() };
+  }
+}

@@ -1,0 +1,74 @@
+//! `cargo xtask soak`: calls by the million, links that come and go, frames that are loaded again and again; and figures
+//! of what is in use meanwhile, which must not grow.
+
+use anyhow::{Result, bail};
+
+use crate::browsers::Engine;
+use crate::build;
+use crate::process::take_over;
+use crate::setup::Setup;
+
+/// The script that does it.
+pub(crate) const SCRIPT: &str = "tests/soak/run.mjs";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Where
+    #[arg(long, value_enum, default_value = "chromium")]
+    engine: Platform,
+    /// How long, in minutes, at 100 000 calls a minute
+    #[arg(long, default_value_t = 10.0, value_name = "N")]
+    minutes: f64,
+    /// A short one, as in `cargo xtask test`
+    #[arg(long, conflicts_with = "minutes")]
+    quick: bool,
+    /// Makes the same calls again
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Platform {
+    Chromium,
+    Firefox,
+    Webkit,
+    Node,
+}
+
+impl Platform {
+    fn browser(self) -> Option<Engine> {
+        match self {
+            Self::Chromium => Some(Engine::Chromium),
+            Self::Firefox => Some(Engine::Firefox),
+            Self::Webkit => Some(Engine::Webkit),
+            Self::Node => None,
+        }
+    }
+}
+
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    build::run(setup)?;
+    let mut environment = setup.node()?;
+    let (mut name, mut screen) = ("node".to_owned(), &[][..]);
+    if let Some(engine) = arguments.engine.browser() {
+        let browser = match setup.browser(engine) {
+            Ok(browser) => browser,
+            Err(missing) => bail!("{engine} is missing: {missing}"),
+        };
+        environment = browser.for_scripts(environment);
+        (name, screen) = (engine.to_string(), browser.screen());
+    }
+    let mut words = screen.iter().chain(&["node", SCRIPT, "--engine"]);
+    let Some(program) = words.next() else { bail!("nothing to run") };
+    let mut command = environment.command(program, &setup.workspace.root)?;
+    command.args(words).arg(name);
+    if arguments.quick {
+        command.arg("--quick");
+    } else {
+        command.args(["--minutes", &arguments.minutes.to_string()]);
+    }
+    if let Some(seed) = arguments.seed {
+        command.args(["--seed", &seed.to_string()]);
+    }
+    take_over(command)
+}
