@@ -30,6 +30,8 @@ function listenersOf(target, type, options) {
 EventTarget.prototype.addEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
   if (listener === null || listener === undefined) return;
+  // Node gives each port these two of its own.
+  if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
   const mine = listenersOf(target, type, options);
   if (mine.has(listener) || options?.signal?.aborted) return;
   const gone = () => {
