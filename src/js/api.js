@@ -1,6 +1,6 @@
 // The classes that an application sees: thin, over `../web/link.js`.
 
-import { destroyed } from "../web/calls.js";
+import { DESTROYED } from "../web/calls.js";
 import { Link } from "../web/link.js";
 
 const DEFAULT_TIMEOUT = 10_000;
@@ -40,12 +40,12 @@ export class JSONRPCClient {
     const problem = timeoutProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
     // The link may live on, for others.
-    if (this.#destroyed) return Promise.reject(destroyed(method));
+    if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
     return this.#link.request(this, method, params, milliseconds(timeout), options);
   }
 
   notify(method, params, options) {
-    if (this.#destroyed) return this.#link.report(destroyed(method));
+    if (this.#destroyed) return this.#link.report(DESTROYED.of(method));
     this.#link.notify(method, params, options?.transfer);
   }
 
@@ -53,7 +53,7 @@ export class JSONRPCClient {
     const timeout = options?.timeout ?? this.#timeout;
     const problem = timeoutProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
-    if (this.#destroyed) return Promise.reject(destroyed("batch"));
+    if (this.#destroyed) return Promise.reject(DESTROYED.of("batch"));
     return this.#link.batch(this, calls, milliseconds(timeout), options);
   }
 

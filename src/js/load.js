@@ -1,18 +1,16 @@
 // Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
 
 import { initSync as start } from "portway-glue";
+import { install, needsWasm } from "../web/core.js";
 import { settleEarly } from "../web/early-messages.js";
 
-let running = false;
-
-/** Starts from bytes or a compiled module, at once. Once started, it does nothing. */
+/** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */
 export function initSync(input) {
-  if (running) return;
+  if (!needsWasm()) return;
   const module = input instanceof WebAssembly.Module ? input : new WebAssembly.Module(input);
   // The glue would take it, fail, and keep it for good.
   if (WebAssembly.Module.imports(module).length === 0) throw new Error("portway: this is the WebAssembly of something else");
-  start({ module });
-  running = true;
+  install(start({ module }));
   settleEarly();
 }
 
@@ -20,12 +18,16 @@ export function initSync(input) {
 export function makeInit(defaultInput) {
   let started;
   return function init(input) {
-    started ??= running ? Promise.resolve() : compile(input, defaultInput).then(initSync).catch(explain);
-    started.catch((error) => {
+    if (!needsWasm()) return Promise.resolve();
+    started ??= compile(input, defaultInput)
+      .then(initSync)
+      .catch(explain)
+      .catch((error) => {
+        if (needsWasm()) settleEarly(error);
+        throw error;
+      })
       // A failure is told to each who asked; the next call tries again.
-      started = undefined;
-      if (!running) settleEarly(error);
-    });
+      .finally(() => (started = undefined));
     return started;
   };
 }

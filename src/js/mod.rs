@@ -3,9 +3,9 @@
 //! Its classes and functions are written in JavaScript, beside this file and in `../web`. They are passed on from here, so
 //! that the module that wasm-bindgen makes has them under their own names.
 
+#[cfg(not(feature = "__leaf"))]
+use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-
-use crate::web::Core;
 
 #[wasm_bindgen(typescript_custom_section)]
 const DECLARATIONS: &str = include_str!("types.d.ts");
@@ -14,10 +14,12 @@ const CODES: &str = include_str!("codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const BOUNDARIES: &str = include_str!("boundaries.d.ts");
 
-/// Runs once the module is loaded.
+/// Runs once the module is loaded. (In the npm package, `load.js` does this: it can start a second instance after the
+/// first has died.)
+#[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
 fn start() {
-    install(Core::prototype());
+    install(&wasm_bindgen::exports());
 }
 
 /// Declares what is passed on. To wasm-bindgen each is a function without arguments, whatever it really is, since only
@@ -44,7 +46,8 @@ pass_on! {
         selfTransport as self_transport, broadcastTransport as broadcast_transport;
 }
 
-#[wasm_bindgen(module = "/src/web/link.js")]
+#[cfg(not(feature = "__leaf"))]
+#[wasm_bindgen(module = "/src/web/core.js")]
 extern "C" {
-    fn install(core: Core);
+    fn install(exports: &JsValue);
 }

@@ -6,16 +6,20 @@ export function workerTransport(worker) {
   return overEvents(typeof worker?.on === "function" ? asEventTarget(worker) : worker);
 }
 
+// Its errors are not listened to: as long as nobody does, they end the program, and that is for the program to say.
+const EVENTS = { message: "message", messageerror: "messageerror", close: "exit" };
+
 function asEventTarget(worker) {
   const wrappers = new Map();
   return {
     postMessage: (message, transfer) => worker.postMessage(message, transfer),
     addEventListener(type, listener) {
+      if (!Object.hasOwn(EVENTS, type)) return;
       wrappers.set(listener, (data) => listener({ data }));
-      worker.on(type, wrappers.get(listener));
+      worker.on(EVENTS[type], wrappers.get(listener));
     },
     removeEventListener(type, listener) {
-      worker.off(type, wrappers.get(listener));
+      if (Object.hasOwn(EVENTS, type)) worker.off(EVENTS[type], wrappers.get(listener));
     },
   };
 }

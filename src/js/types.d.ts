@@ -55,6 +55,17 @@ export interface RPCTransport {
   send(message: any, transfer?: TransferItem[]): void;
   /** Sets the one receiver of incoming messages, which may be anything; a later call replaces the earlier receiver. */
   onMessage(handler: (message: any) => void): void;
+  /**
+   * Sets the function to call when the other side is gone: every call that waits rejects, and the handlers that work for
+   * it are stopped. A `CallError` is what the calls reject with; anything else becomes the `cause` of one whose `reason` is
+   * `peer-gone`. With `reopens` later calls are sent as ever; otherwise they are refused at once until a message comes in.
+   * `isWaiting` says whether any call waits.
+   */
+  onClose?(handler: (error?: unknown, reopens?: boolean) => void, isWaiting: () => boolean): void;
+  /** Sets the function to call with faults that are no call's own, such as a message that cannot be read. */
+  onError?(handler: (error: Error) => void): void;
+  /** Gets the notifications of the other side whose names begin with `rpc.`; no handler does. */
+  onControl?(method: string, params: any): void;
   /** Lets go of the boundary. Called by `destroy()` of the client, server or peer, and harmless when repeated. */
   destroy?(): void;
 }
@@ -405,7 +416,27 @@ export class RPCError extends Error {
  * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
  * error; `limits.pendingCalls` reached.
  */
-export type CallErrorReason = "timeout" | "destroyed" | "invalid-response" | "too-many-calls";
+export type CallErrorReason =
+  | "timeout"
+  | "destroyed"
+  | "invalid-response"
+  | "too-many-calls"
+  /** The other side has reloaded, navigated or closed this session; calls made later wait for its next one. */
+  | "session-ended"
+  /** The other side is removed, closed, terminated or has not started; later calls are refused at once. */
+  | "peer-gone"
+  /** The other side did not answer the heartbeat. Later calls are sent. */
+  | "unresponsive"
+  /** This side's wasm has died. `init()` starts another, for new clients and servers. */
+  | "wasm-died"
+  /** `connect`: nobody has answered in time. */
+  | "no-answer"
+  /** `connect`: the other side has an origin that is not allowed. */
+  | "wrong-origin"
+  /** `connect`: the worker has not started. */
+  | "worker-failed"
+  /** `connect`: the other side has answered with an error, which is the `cause`. */
+  | "refused";
 
 /**
  * A call that ended without an answer of the other side. Made by the library only. What could not be sent at all rejects
@@ -418,6 +449,8 @@ export class CallError extends Error {
   readonly method?: string;
   /** The id under which it was sent, if it was. */
   readonly id?: number;
+  /** What it came from, where that is known. */
+  readonly cause?: unknown;
 }
 
 // -------------------------------------------------------------- validation

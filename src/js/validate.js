@@ -1,8 +1,8 @@
 // Says all that is wrong with a message by the letter of JSON-RPC 2.0. The rules are in wasm (`validate/`).
 
 import { VALIDATE } from "../web/commands.js";
+import { runAnywhere } from "../web/core.js";
 import { kindOf, shapeOf } from "../web/envelope.js";
-import { wasmCore } from "../web/link.js";
 import { takeFindings } from "../web/told.js";
 
 // What wasm is told to expect.
@@ -11,7 +11,6 @@ const ELEMENTS = 3;
 
 /** `{ isValid, errors, warnings }` for a message or a batch; `options.type` says what it ought to be. */
 export function validateMessage(message, options) {
-  const core = wasmCore();
   const type = options?.type;
   if (type !== undefined && !Object.hasOwn(EXPECTATIONS, type)) {
     throw new TypeError(`the type of a message is "request" or "response", not ${String(type)}`);
@@ -20,7 +19,7 @@ export function validateMessage(message, options) {
   const errors = [];
   const warnings = [];
   const tell = (prefix, [facts, code], expect) => {
-    const findings = takeFindings(() => core.run(VALIDATE, expect, facts, code));
+    const findings = takeFindings(() => runAnywhere(VALIDATE, expect, facts, code));
     for (const { text, isError } of findings) (isError ? errors : warnings).push(prefix + text);
   };
   const items = itemsOf(message);

@@ -67,13 +67,14 @@ export class Calls {
   resolve(slot, value) {
     const resolve = this.#resolvers[slot];
     this.#release(slot);
-    resolve(value);
+    resolve?.(value);
   }
 
   reject(slot, error) {
     const reject = this.#rejecters[slot];
     this.#release(slot);
-    reject(error);
+    // Where a stack ends within `begin`, wasm may know a call that was never made.
+    reject?.(error);
   }
 
   /** Ends a call that the peer never hears of, or no longer. */
@@ -96,7 +97,12 @@ export class Calls {
   }
 
   destroyed(slot) {
-    this.reject(slot, destroyed(this.#methods[slot], this.#ids[slot]));
+    this.reject(slot, DESTROYED.of(this.#methods[slot], this.#ids[slot]));
+  }
+
+  /** Whether any call waits. */
+  isEmpty() {
+    return this.#rejecters.every((reject) => reject === undefined);
   }
 
   /** How many calls of this owner wait. */
@@ -104,10 +110,11 @@ export class Calls {
     return this.#owners.reduce((count, other) => (other === owner ? count + 1 : count), 0);
   }
 
-  /** Ends the calls of an owner that has gone. */
-  dropAll(owner) {
+  /** Ends all calls, or those of one owner. */
+  dropAll(end, owner) {
     for (const [slot, other] of this.#owners.entries()) {
-      if (other === owner) this.drop(slot, destroyed(this.#methods[slot], this.#ids[slot]));
+      if (other === undefined || (owner !== undefined && other !== owner)) continue;
+      this.drop(slot, end.of(this.#methods[slot], this.#ids[slot]));
     }
   }
 
@@ -126,6 +133,4 @@ export class Calls {
 }
 
 /** The end of a call of a client that was destroyed, or of one that was made after that. */
-export function destroyed(method, id) {
-  return new CallError("destroyed", "JSON-RPC client destroyed", method, id);
-}
+export const DESTROYED = new CallError("destroyed", "JSON-RPC client destroyed");

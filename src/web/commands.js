@@ -1,4 +1,4 @@
-// What JavaScript asks of wasm: the commands of `core.run`. `commands.rs` has the same numbers, and says what each does.
+// What JavaScript asks of wasm: the commands of `Core.run`. `commands.rs` has the same numbers, and says what each does.
 
 export const CONFIGURE = 0;
 export const CALL = 1;
@@ -16,3 +16,5 @@ export const ELEMENT = 12;
 export const NEXT_REPLY = 13;
 export const TELL_FAULT = 14;
 export const VALIDATE = 15;
+export const OPEN = 16;
+export const FREE = 17;

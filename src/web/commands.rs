@@ -1,4 +1,4 @@
-//! What JavaScript asks of wasm: the commands of `Core::run`, each with its arguments. `commands.js` has the same numbers.
+//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `commands.js` has the same numbers.
 
 /// Set limits: pending calls, requests in flight, items of a batch; last, whether null params are absent ones.
 pub(super) const CONFIGURE: u32 = 0;
@@ -33,3 +33,7 @@ pub(super) const NEXT_REPLY: u32 = 13;
 pub(super) const TELL_FAULT: u32 = 14;
 /// Tell what is wrong with an element, through `told.js`; `validator.rs` has the arguments.
 pub(super) const VALIDATE: u32 = 15;
+/// Make a link, and give its number.
+pub(super) const OPEN: u32 = 16;
+/// Forget a link.
+pub(super) const FREE: u32 = 17;

@@ -8,8 +8,9 @@
 //! itself, and here it only matters whether two are the same.
 
 use alloc::vec::Vec;
-use core::cell::RefCell;
 
+use slab::Slab;
+use spin::Mutex;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::commands;
@@ -39,14 +40,9 @@ extern "C" {
     fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 
-/// One end of a link, for the JavaScript side of this crate. It is no part of the public interface of the module.
-#[wasm_bindgen(private, skip_typescript)]
-#[derive(Debug)]
-pub struct Core {
-    /// Borrowed while wasm runs, which calls nothing of JavaScript that leads back here; so it is never found borrowed,
-    /// and if it were, nothing would happen.
-    state: RefCell<State>,
-}
+/// All links of this instance. Locked while wasm runs, which calls nothing of JavaScript that leads back here; so it is
+/// never found locked, and if it were, nothing would happen.
+static LINKS: Mutex<Slab<State>> = Mutex::new(Slab::new());
 
 #[derive(Debug)]
 struct State {
@@ -67,23 +63,14 @@ struct Subject {
     fault: Rejected<IdNumber>,
 }
 
-impl Core {
-    /// The one that others are [created](Self::create) from.
-    #[must_use]
-    #[inline(never)]
-    pub fn prototype() -> Self {
+impl State {
+    const fn new() -> Self {
         let connection = Connection::new(Config::new(PROFILE).with_time_grain(TIME_GRAIN));
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
         let subject = Subject { element: 0, replies: Vec::new(), fault };
-        Self { state: RefCell::new(State { connection, armed: None, frame: Vec::new(), subject }) }
+        Self { connection, armed: None, frame: Vec::new(), subject }
     }
 
-    fn with<T: Default>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        self.state.try_borrow_mut().map_or_else(|_| T::default(), |mut state| act(&mut state))
-    }
-}
-
-impl State {
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
         let limits = Limits { pending_calls, in_flight, batch_items, ..Limits::DEFAULT };
@@ -149,6 +136,48 @@ impl State {
             Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
             Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),
             Class::Malformed(Malformed::AnswerWithNull(fault)) => Err(Unusable::from(fault)),
+        }
+    }
+
+    fn run(&mut self, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+        match command {
+            commands::CONFIGURE => self.configure(a as usize, b as usize, c as usize, d != 0.0),
+            commands::CALL => f64::from(self.call(a, b as u32)),
+            commands::ID => self.connection.call_in_slot(a as u32).map_or(0.0, |call| call.id() as f64),
+            commands::ABANDON => self.abandon(a as u32),
+            commands::RECEIVE => {
+                let entry = self.entry(a as u32, b, 0);
+                self.connection.handle(Incoming::Single(entry));
+                self.output()
+            }
+            commands::PUSH => {
+                let entry = self.entry(a as u32, b, self.frame.len() as u32);
+                self.frame.push(entry);
+                0.0
+            }
+            commands::RECEIVE_BATCH => {
+                let entries = core::mem::take(&mut self.frame);
+                self.connection.handle(Incoming::Batch(entries));
+                self.output()
+            }
+            commands::NEXT => self.output(),
+            commands::RESPOND => self.respond(a as u32, Token(b as u32)),
+            commands::TICK => {
+                self.connection.handle_timeout(a as u64);
+                self.output()
+            }
+            commands::WAKE => {
+                self.armed = self.connection.poll_timeout();
+                self.armed.map_or(-1.0, |wanted| wanted as f64)
+            }
+            commands::CLOSE => {
+                self.connection.close();
+                self.output()
+            }
+            commands::ELEMENT => f64::from(self.subject.element),
+            commands::NEXT_REPLY => f64::from(self.subject.next_reply()),
+            commands::TELL_FAULT => self.subject.tell_fault(),
+            _ => 0.0,
         }
     }
 }
@@ -218,60 +247,24 @@ impl Subject {
     }
 }
 
-#[wasm_bindgen]
-impl Core {
-    /// A new end of a link.
-    #[must_use]
-    pub fn create(&self) -> Self {
-        Self::prototype()
-    }
-
-    /// Runs a command (`commands.rs` lists them, with their arguments). The answer is a word, unless it says otherwise.
-    ///
-    /// One export for all of them, and numbers of one type, keep the module and its glue small.
-    pub fn run(&self, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
-        self.with(|state| match command {
-            commands::CONFIGURE => state.configure(a as usize, b as usize, c as usize, d != 0.0),
-            commands::CALL => f64::from(state.call(a, b as u32)),
-            commands::ID => state.connection.call_in_slot(a as u32).map_or(0.0, |call| call.id() as f64),
-            commands::ABANDON => state.abandon(a as u32),
-            commands::RECEIVE => {
-                let entry = state.entry(a as u32, b, 0);
-                state.connection.handle(Incoming::Single(entry));
-                state.output()
-            }
-            commands::PUSH => {
-                let entry = state.entry(a as u32, b, state.frame.len() as u32);
-                state.frame.push(entry);
-                0.0
-            }
-            commands::RECEIVE_BATCH => {
-                let entries = core::mem::take(&mut state.frame);
-                state.connection.handle(Incoming::Batch(entries));
-                state.output()
-            }
-            commands::NEXT => state.output(),
-            commands::RESPOND => state.respond(a as u32, Token(b as u32)),
-            commands::TICK => {
-                state.connection.handle_timeout(a as u64);
-                state.output()
-            }
-            commands::WAKE => {
-                state.armed = state.connection.poll_timeout();
-                state.armed.map_or(-1.0, |wanted| wanted as f64)
-            }
-            commands::CLOSE => {
-                state.connection.close();
-                state.output()
-            }
-            commands::ELEMENT => f64::from(state.subject.element),
-            commands::NEXT_REPLY => f64::from(state.subject.next_reply()),
-            commands::TELL_FAULT => state.subject.tell_fault(),
-            commands::VALIDATE => {
-                validate(a as u32, b as u32, c);
-                0.0
-            }
-            _ => 0.0,
-        })
+/// Runs a command (`commands.rs` lists them, with their arguments) on a link. The answer is a word, unless it says
+/// otherwise. It is for the JavaScript of this crate, and no part of the public interface of the module.
+///
+/// One export for all of them, and numbers of one type, keep the module and its glue small; and JavaScript calls it of
+/// the very instance that it made the link in.
+#[wasm_bindgen(js_name = __portway, skip_typescript)]
+pub fn run(link: u32, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let Some(mut links) = LINKS.try_lock() else { return 0.0 };
+    match command {
+        commands::OPEN => links.insert(State::new()) as f64,
+        commands::FREE => {
+            links.try_remove(link as usize);
+            0.0
+        }
+        commands::VALIDATE => {
+            validate(a as u32, b as u32, c);
+            0.0
+        }
+        _ => links.get_mut(link as usize).map_or(0.0, |state| state.run(command, a, b, c, d)),
     }
 }

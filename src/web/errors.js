@@ -16,11 +16,16 @@ export class RPCError extends Error {
 export class CallError extends Error {
   static name = "CallError";
 
-  constructor(reason, message, method, id) {
-    super(message);
+  constructor(reason, message, method, id, cause) {
+    super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
     this.method = method;
     this.id = id;
+  }
+
+  /** The same end, of another call. */
+  of(method, id) {
+    return new CallError(this.reason, this.message, method, id, this.cause);
   }
 }
 

@@ -2,7 +2,7 @@
 // (`core.rs`), which sees integers only. This is the hot path: no call into wasm takes or gives an object here, and
 // nothing is allocated for a call but its promise and its message.
 
-import { Calls, destroyed } from "./calls.js";
+import { Calls, DESTROYED } from "./calls.js";
 import {
   CALL,
   CLOSE,
@@ -18,8 +18,9 @@ import {
   TICK,
   WAKE,
 } from "./commands.js";
+import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
-import { CallError, fromWire } from "./errors.js";
+import { CallError, INTERNAL_ERROR, fromWire } from "./errors.js";
 import { callMessage, callProblem, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
@@ -44,24 +45,8 @@ import {
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-let prototype;
-
-/** Called by wasm once it runs. */
-export function install(core) {
-  prototype = core;
-}
-
-/** The wasm core that others are made from. */
-export function wasmCore() {
-  if (prototype === undefined) throw new Error("portway is not loaded yet: `await init()` first");
-  return prototype;
-}
-
 /** Links by transport: a client and a server on one transport share a link. */
 const links = new WeakMap();
-
-/** In the place of the core of a link that is closed: what user code was called by may still be under way. */
-const CLOSED_CORE = { run: () => 0 };
 
 // One executor for all promises; it leaves the two functions here.
 let resolver;
@@ -73,6 +58,10 @@ const executor = (resolve, reject) => {
 
 export class Link {
   closed = false;
+  /** Why calls are refused, while they are: a `CallError`. */
+  #gone = undefined;
+  /** While it is true, no replies go out: they would go to somebody else. */
+  #isMuted = false;
   #transport;
   #core;
   #calls;
@@ -101,13 +90,15 @@ export class Link {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("a transport is an object with the functions send and onMessage");
     }
-    this.#core = wasmCore().create();
+    this.#core = new Core(() => this.#die());
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let ready = false;
     const receive = (message) => this.#receive(message);
     transport.onMessage((message) => (ready ? receive(message) : Promise.resolve().then(() => receive(message))));
+    transport.onClose?.((error, reopens) => this.#lose(error, reopens), () => !this.#calls.isEmpty());
+    transport.onError?.((error) => this.report(error));
     ready = true;
   }
 
@@ -143,7 +134,7 @@ export class Link {
     const problem = callProblem(method, params) ?? signalProblem(signal);
     if (problem !== undefined) return reject(problem);
     if (signal?.aborted) return reject(signal.reason);
-    const word = this.closed ? 0 : this.#core.run(CALL, timeout);
+    const word = this.#gone === undefined ? this.#core.run(CALL, timeout) : 0;
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
     const id = this.#core.run(ID, slot);
@@ -173,7 +164,7 @@ export class Link {
   notify(method, params, transfer) {
     const problem = callProblem(method, params);
     if (problem !== undefined) throw problem;
-    if (this.closed) return this.report(destroyed(method));
+    if (this.#gone !== undefined) return this.report(this.#gone.of(method));
     this.#transport.send(callMessage(method, params), transfer);
   }
 
@@ -189,7 +180,7 @@ export class Link {
     if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (calls.length === 0) return Promise.resolve([]);
-    if (this.closed) return Promise.reject(destroyed("batch"));
+    if (this.#gone !== undefined) return Promise.reject(this.#gone.of("batch"));
     const batch = ++this.#lastBatch;
     let arm = 0;
     const outcomes = [];
@@ -240,17 +231,48 @@ export class Link {
   leave(owner) {
     this.#service.leave(owner);
     if (--this.#users === 0) this.#close();
-    else this.#calls.dropAll(owner);
+    else this.#calls.dropAll(DESTROYED, owner);
   }
 
   #close() {
     this.closed = true;
+    this.#gone = DESTROYED;
     clearTimeout(this.#timer);
     this.#perform(this.#core.run(CLOSE));
     this.#core.free();
-    this.#core = CLOSED_CORE;
     this.#transport.destroy?.();
     this.#service.stop();
+  }
+
+  /** The other side has gone. If it may be back (`reopens`), calls are sent as ever; else they are refused until then. */
+  #lose(error, reopens) {
+    if (this.closed) return;
+    const end = error instanceof CallError ? error : new CallError("peer-gone", "the other side is gone", undefined, undefined, error);
+    if (!reopens) this.#gone = end;
+    this.#calls.dropAll(end);
+    this.#isMuted = true;
+    this.#service.drop();
+    this.#isMuted = false;
+    this.#service.stop(end);
+  }
+
+  /** The wasm has died, and all that it knew: every call ends, and every request is answered. */
+  #die() {
+    if (this.closed) return;
+    const end = this.#core.death;
+    clearTimeout(this.#timer);
+    for (const reply of this.#service.surrender({ code: INTERNAL_ERROR, message: end.message })) {
+      this.guard(() => sendReply(this.#transport, reply));
+    }
+    this.#lose(end);
+  }
+
+  /** Refuses requests, without wasm: this side will never serve them. */
+  #refuse(message) {
+    const error = { code: INTERNAL_ERROR, message: this.#gone.message };
+    for (const { method, id } of [message].flat()) {
+      if (method !== undefined && id !== undefined) sendReply(this.#transport, { message: { jsonrpc: "2.0", error, id } });
+    }
   }
 
   /** Tells the application of a fault that no call of its own can tell. */
@@ -281,6 +303,9 @@ export class Link {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (!isOurs(message)) return;
+      if (this.#core.death !== undefined) return this.#refuse(message);
+      // Whoever speaks is there.
+      this.#gone = undefined;
       if (Array.isArray(message)) return this.#receiveBatch(message);
       if (!this.#wants(message)) return;
       this.#perform(this.#core.run(RECEIVE, shapeOf(message), idNumber(message.id, 0)), message);
@@ -319,6 +344,8 @@ export class Link {
         if (handler !== undefined) return this.guard(() => handler(params.value)), false;
       } else if (method === "$/cancelRequest") {
         return this.#service.giveUp(params?.id), false;
+      } else if (typeof method === "string" && method.startsWith("rpc.")) {
+        return this.guard(() => this.#transport.onControl?.(method, params)), false;
       }
     }
     return this.#service.servers.length > 0;
@@ -380,11 +407,12 @@ export class Link {
       case NOTIFICATION:
         return this.#service.notified(subject);
       case REPLY:
-        if (subject === undefined) return;
+        if (subject === undefined || this.#isMuted) return;
       // falls through
       case FAULT:
         return this.guard(() => sendReply(this.#transport, subject));
       case REPLY_BATCH:
+        if (this.#isMuted) return;
         return this.#sendBatch(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         return calls.timedOut(argument);
@@ -413,7 +441,8 @@ export class Link {
   }
 
   #refusal(method) {
-    if (this.closed) return destroyed(method);
+    const gone = this.#gone ?? this.#core.death;
+    if (gone !== undefined) return gone.of(method);
     return new CallError("too-many-calls", `JSON-RPC call refused, too many are pending: ${method}`, method);
   }
 
@@ -422,6 +451,6 @@ export class Link {
     this.#perform(this.#core.run(TICK, now));
     const wake = this.closed ? -1 : this.#core.run(WAKE);
     clearTimeout(this.#timer);
-    this.#timer = wake < 0 ? undefined : setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER));
+    this.#timer = wake > 0 ? setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;
   }
 }

@@ -14,4 +14,4 @@ mod token;
 mod validator;
 mod words;
 
-pub use self::core::Core;
+pub use self::core::run;

@@ -20,6 +20,7 @@ ship! {
     "/src/web/calls.js" as calls,
     "/src/web/commands.js" as commands,
     "/src/web/context.js" as context,
+    "/src/web/core.js" as core,
     "/src/web/early-messages.js" as early_messages,
     "/src/web/envelope.js" as envelope,
     "/src/web/errors.js" as errors,

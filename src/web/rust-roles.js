@@ -12,7 +12,16 @@ const RESULT = 0;
 const ERROR = 1;
 const PROGRESS = 2;
 const FAILED = 3;
-const REASONS = { timeout: 4, destroyed: 5, "invalid-response": 6, "too-many-calls": 7 };
+const REASONS = {
+  timeout: 4,
+  destroyed: 5,
+  "invalid-response": 6,
+  "too-many-calls": 7,
+  "session-ended": 8,
+  "peer-gone": 9,
+  unresponsive: 10,
+  "wasm-died": 11,
+};
 
 // What a server is told; `api/server.rs` has the same numbers.
 const REQUEST = 0;

@@ -86,15 +86,31 @@ export class Service {
     server.left = true;
     this.servers = this.servers.filter((other) => other !== server);
     const left = this.#running.filter((context) => context?.server === server);
-    for (const context of left) abandon(context);
+    for (const context of left) context.abort(STOPPED);
   }
 
-  /** Nothing is answered any more. */
-  stop() {
+  /** Tells wasm that no request that is being worked on gets an answer any more. */
+  drop() {
+    for (const context of this.#running) {
+      if (context !== undefined) this.#respond(context, undefined);
+    }
+  }
+
+  /** Nothing that is being worked on is answered any more. */
+  stop(end = STOPPED) {
     const running = this.#running;
     this.#running = [];
     this.#held.clear();
-    for (const context of running) if (context !== undefined) abandon(context);
+    for (const context of running) context?.abort(end);
+  }
+
+  /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
+  surrender(error) {
+    const open = this.#running.filter((context) => context !== undefined && !context.hasLeft);
+    const replies = open.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
+    replies.unshift(...[...this.#held.values()].filter((reply) => reply !== undefined));
+    this.stop();
+    return replies;
   }
 
   /** The server that has a handler for this name. */
@@ -110,8 +126,7 @@ export class Service {
   #answer(context, error, result) {
     // The other side, or this one, may have gone meanwhile.
     if (!this.isRunning(context)) return;
-    const { slot, id, batch, list, method } = context;
-    this.#running[slot] = undefined;
+    const { id, list, method } = context;
     const message =
       error === undefined
         ? // JSON has no undefined: without a result the message would be no response.
@@ -119,6 +134,11 @@ export class Service {
         : { jsonrpc: "2.0", error, id };
     const transfer = error === undefined ? list : undefined;
     const reply = context.hasLeft ? undefined : { message, transfer, method };
+    this.#running[context.slot] = undefined;
+    this.#respond(context, reply);
+  }
+
+  #respond({ slot, batch }, reply) {
     this.#link.respond(slot, batch === undefined ? 0 : this.#hold(reply), reply, batch);
   }
 
@@ -129,9 +149,8 @@ export class Service {
   }
 }
 
-function abandon(context) {
-  context.abort(new CallError("destroyed", "JSON-RPC server destroyed"));
-}
+/** Why a handler is told to stop. */
+const STOPPED = new CallError("destroyed", "JSON-RPC server destroyed");
 
 /** Peers in the field send null for no params. */
 function given(params) {

@@ -3,44 +3,89 @@
 
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
+import { CallError } from "./errors.js";
 import { Inbox } from "./inbox.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
+
+/** How often a window is looked at while calls wait, in milliseconds: there is no event for its end. */
+const LOOK_EVERY = 500;
 
 /**
  * A transport that hears `source`.
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
- * `early` is who sends to it, if `portway/early` may have kept messages of theirs.
+ * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
+ * source tells that the other side is gone; `isGone` is asked where it has none.
  */
-function transport({ source, send, accepts = () => true, keeps, early, destroy }) {
+function transport({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
   const inbox = new Inbox();
   const isMine = (event) => isOurs(event.data) && accepts(event);
-  const onEvent = (event) => {
-    if (isMine(event)) inbox.receive(event.data);
+  let report = (error) => console.error("portway:", error);
+  let lose = () => {};
+  let isWaiting = () => false;
+  let hasHeard = false;
+  let looking;
+  const look = () => {
+    if (isGone()) lose(gone());
+    else if (isWaiting()) return;
+    looking = clearInterval(looking);
   };
+  const listeners = {
+    message(event) {
+      if (!isMine(event)) return;
+      hasHeard = true;
+      inbox.receive(event.data);
+    },
+    messageerror(event) {
+      if (accepts(event)) report(new Error("a message of the other side cannot be read here"));
+    },
+    close: () => lose(gone()),
+    // What runs may throw, too, and go on. What throws before it has said a word has not started.
+    error(event) {
+      if (!hasHeard) lose(gone(event.error ?? event.message, "the worker has not started"));
+    },
+  };
+  const events = ["message", "messageerror", ...signs];
   let listening = false;
   let destroyed = false;
   const listen = () => {
     if (listening || destroyed) return;
     listening = true;
-    source.addEventListener("message", onEvent);
+    for (const event of events) source.addEventListener(event, listeners[event]);
     source.start?.();
   };
   if (!keeps) listen();
-  if (early !== undefined) takeEarly(isMine, early).forEach(onEvent);
+  if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
   return {
-    send,
+    send(message, transfer) {
+      if (isGone?.()) throw gone();
+      send(message, transfer);
+      if (isGone !== undefined) looking ??= setInterval(look, LOOK_EVERY);
+    },
     onMessage(handler) {
       inbox.attach(handler);
       listen();
     },
+    onClose(handler, isAnyWaiting) {
+      lose = handler;
+      isWaiting = isAnyWaiting ?? isWaiting;
+    },
+    onError(handler) {
+      report = handler;
+    },
     destroy() {
       if (destroyed) return;
       destroyed = true;
-      source.removeEventListener("message", onEvent);
+      clearInterval(looking);
+      for (const event of events) source.removeEventListener(event, listeners[event]);
       destroy?.();
     },
   };
+}
+
+/** The error of calls whose other side is gone for good. */
+function gone(cause, text = "the other side is gone") {
+  return new CallError("peer-gone", text, undefined, undefined, cause);
 }
 
 function need(object, name, ...methods) {
@@ -55,6 +100,8 @@ export function portTransport(port) {
   return transport({
     source: port,
     keeps: true,
+    // Not every engine has it.
+    signs: ["close"],
     send: (message, transfer) => port.postMessage(message, transfer),
     destroy: () => port.close(),
   });
@@ -63,7 +110,11 @@ export function portTransport(port) {
 /** A worker, as its owner sees it. Its termination is left to the owner. */
 export function workerTransport(worker) {
   need(worker, "the worker", "postMessage", "addEventListener");
-  return transport({ source: worker, send: (message, transfer) => worker.postMessage(message, transfer) });
+  return transport({
+    source: worker,
+    signs: ["close", "error"],
+    send: (message, transfer) => worker.postMessage(message, transfer),
+  });
 }
 
 /** The owner of this dedicated worker. */
@@ -104,6 +155,7 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   let known = allowed[0];
   return transport({
     source,
+    isGone: () => target.closed,
     early: source === globalThis ? target : undefined,
     accepts(event) {
       if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -112,12 +112,13 @@ describe("destroying a client", () => {
     assert.equal((await raw.next()).result, "served");
   });
 
-  it("lets the other side time out by itself", async () => {
+  it("ends the calls of the other side: at once where ports tell of their end, or by the timeout", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     new JSONRPCClient(near).destroy();
     const other = new JSONRPCClient(far);
-    assert.equal((await rejection(other.request("b", undefined, { timeout: 30 }))).reason, "timeout");
+    const { reason } = await rejection(other.request("b", undefined, { timeout: 30 }));
+    assert.equal(reason, inNode ? "peer-gone" : "timeout");
   });
 });
 
@@ -254,7 +255,7 @@ describe("destroying a peer", () => {
 });
 
 describe("destroying a transport", () => {
-  it("removes the listener of a port and closes it", async () => {
+  it("removes the listeners of a port and closes it", async () => {
     const { port1, port2 } = new MessageChannel();
     const counts = { added: 0, removed: 0, closed: 0 };
     const count = (name, key) => {
@@ -272,7 +273,9 @@ describe("destroying a transport", () => {
     transport.destroy();
     transport.destroy();
     port2.close();
-    assert.deepEqual(counts, { added: 1, removed: 1, closed: 1 });
+    assert.isAtLeast(counts.added, 1);
+    assert.equal(counts.removed, counts.added);
+    assert.equal(counts.closed, 1);
   });
 
   it("is harmless before anybody listens", () => {
@@ -285,7 +288,8 @@ describe("destroying a transport", () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 20 });
-    assert.equal((await rejection(client.request("a"))).reason, "timeout");
+    const { reason } = await rejection(client.request("a"));
+    assert.equal(reason, inNode ? "peer-gone" : "timeout");
     client.destroy();
     port2.close();
   });

@@ -152,12 +152,38 @@ describe("a window transport", () => {
     assert.equal(listeners.size, 0);
   });
 
-  it("lets calls of a frame that has been removed time out, and throws nothing", async () => {
+  it("ends the calls that wait, within a second, when its frame is removed, and refuses later ones at once", async () => {
     const element = await frame("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
+    const call = peer.request("never", [], { timeout: 0 });
     element.remove();
-    assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
+    const start = performance.now();
+    assert.equal((await rejection(call)).reason, "peer-gone");
+    assert.isBelow(performance.now() - start, 1_000);
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
+  });
+
+  it("looks after its window only while calls wait", async () => {
+    const element = await frame("frame.html");
+    const peer = peerOf(element);
+    const timers = new Set();
+    const { setInterval, clearInterval } = globalThis;
+    globalThis.setInterval = (...args) => {
+      const timer = setInterval(...args);
+      timers.add(timer);
+      return timer;
+    };
+    globalThis.clearInterval = (timer) => (timers.delete(timer), clearInterval(timer));
+    afterThisTest(() => Object.assign(globalThis, { setInterval, clearInterval }));
+    await peer.request("echo");
+    await peer.request("echo");
+    assert.equal(timers.size, 1);
+    await until(() => timers.size === 0);
+    peer.request("never", [], { timeout: 0 }).catch(() => {});
+    assert.equal(timers.size, 1);
+    peer.destroy();
+    assert.equal(timers.size, 0);
   });
 
   it("needs a window, which a frame has once it is in the document", () => {

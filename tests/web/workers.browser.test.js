@@ -92,6 +92,43 @@ describe("a worker", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
   });
 
+  it("ends the calls that wait, and refuses later ones, if its script is not there", async () => {
+    const gone = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
+    const client = new JSONRPCClient(workerTransport(gone), { timeout: 0 });
+    assert.equal((await rejection(client.request("a"))).reason, "peer-gone");
+    assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
+    client.destroy();
+  });
+
+  it("ends the calls that wait, with the cause, if its script throws at the start", async () => {
+    const script = URL.createObjectURL(new Blob(["throw new Error('no luck')"]));
+    const broken = new Worker(script);
+    const client = new JSONRPCClient(workerTransport(broken), { timeout: 0 });
+    broken.addEventListener("error", (event) => event.preventDefault());
+    const error = await rejection(client.request("a"));
+    assert.equal(error.reason, "peer-gone");
+    assert.include(String(error.cause), "no luck");
+    client.destroy();
+  });
+
+  it("may throw once it has spoken, and its calls go on", async () => {
+    const script = `
+      onmessage = ({ data }) => {
+        if (data.method === "throw") throw new Error("not the end");
+        postMessage({ jsonrpc: "2.0", result: "here", id: data.id });
+      };`;
+    const careless = new Worker(URL.createObjectURL(new Blob([script])));
+    careless.addEventListener("error", (event) => event.preventDefault());
+    const client = new JSONRPCClient(workerTransport(careless), { timeout: 0 });
+    assert.equal(await client.request("a"), "here");
+    const failed = new Promise((resolve) => careless.addEventListener("error", resolve, { once: true }));
+    client.notify("throw");
+    await failed;
+    assert.equal(await client.request("b"), "here");
+    client.destroy();
+    careless.terminate();
+  });
+
   it("does not mix with another worker", async () => {
     const [a, b] = [await connected(), await connected()];
     a.peer.method("name", () => "a");

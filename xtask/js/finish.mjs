@@ -5,11 +5,12 @@ import { minify } from "terser";
 import { execFileSync } from "node:child_process";
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const { root, raw, out, entries, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
+const core = join(root, "src/web/core.js");
 // The package is made here and moved to its place when it is whole: tests may be using the one that is there.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
@@ -21,18 +22,25 @@ const shortNames = new Map(
   ).exports,
 );
 
+// The glue starts wasm once. `load.js` sees to that itself, and starts another instance if the first has died.
+function startsAgain(source) {
+  const once = /(function initSync\(module\) \{)\s+if \(wasm !== undefined\) return wasm;/;
+  if (!once.test(source)) throw new Error("the glue keeps a second start off in a new way");
+  return source.replace(once, "$1");
+}
+
 const withShortNames = {
   name: "with-short-names",
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]portway\.js$/ }, async ({ path }) => {
-      if (path !== glue) return;
-      const source = await readFile(glue, "utf8");
+    onLoad({ filter: /[\\/](portway|core)\.js$/ }, async ({ path }) => {
+      if (path !== glue && path !== core) return;
+      const source = path === glue ? startsAgain(await readFile(glue, "utf8")) : await readFile(core, "utf8");
       if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
       const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
         const short = shortNames.get(name);
         return short === undefined ? whole : `wasm.${short}`;
       });
-      return { contents, resolveDir: raw };
+      return { contents, resolveDir: dirname(path) };
     });
   },
 };

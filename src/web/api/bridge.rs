@@ -5,8 +5,6 @@ use std::string::String;
 
 use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
-use crate::web::Core;
-
 #[wasm_bindgen(module = "/src/web/rust-roles.js")]
 extern "C" {
     /// The client's part in a link.
@@ -115,9 +113,9 @@ extern "C" {
     pub(super) fn broadcast_transport(channel: &JsValue) -> Result<JsValue, JsValue>;
 }
 
-#[wasm_bindgen(module = "/src/web/link.js")]
+#[wasm_bindgen(module = "/src/web/core.js")]
 extern "C" {
-    fn install(core: Core);
+    fn install(exports: &JsValue);
 }
 
 #[wasm_bindgen]
@@ -130,12 +128,12 @@ extern "C" {
     pub(super) fn destroy(this: &JsTransport) -> Result<(), JsValue>;
 }
 
-/// Gives JavaScript the core, once a thread. A start function would come too late for the program's own.
+/// Gives JavaScript the wasm, once a thread. A start function would come too late for the program's own.
 pub(super) fn install_core() {
     std::thread_local! {
         static INSTALLED: Cell<bool> = const { Cell::new(false) };
     }
     if !INSTALLED.replace(true) {
-        install(Core::prototype());
+        install(&wasm_bindgen::exports());
     }
 }

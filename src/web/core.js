@@ -1,0 +1,99 @@
+// The wasm that runs, and its end of a link. A module of wasm can die (of exhausted memory, or of an exhausted stack): what
+// it was doing is half done then, and nothing in it can be trusted. So it is never called again, and all that use it are
+// told.
+
+import { FREE, OPEN } from "./commands.js";
+import { CallError } from "./errors.js";
+
+/** The instance that new links are made in. */
+let current;
+
+/** Called with the exports of the wasm once it runs, and again if another instance takes its place. */
+export function install(wasm) {
+  current = { run: wasm.__portway, users: new Set(), trap: undefined };
+}
+
+/** Whether there is no wasm that new links could be made in. */
+export function needsWasm() {
+  return current === undefined || current.trap !== undefined;
+}
+
+/** The instance to use. */
+function running() {
+  if (current === undefined) throw new Error("portway is not loaded yet: `await init()` first");
+  if (current.trap !== undefined) throw deathOf(current);
+  return current;
+}
+
+/** Calls the wasm of an instance; 0 if it has died. */
+function call(instance, link, command, a, b, c, d) {
+  if (instance.trap === undefined) {
+    try {
+      return instance.run(link, command, a, b, c, d);
+    } catch (error) {
+      // There may be no stack left to do more with.
+      instance.trap = error;
+    }
+  }
+  mourn(instance);
+  return 0;
+}
+
+function deathOf({ trap }) {
+  const text = `portway's wasm has died (${trap.message}); \`await init()\` starts another, for new clients and servers`;
+  return new CallError("wasm-died", text, undefined, undefined, trap);
+}
+
+/** Tells the users of an instance that it has died, once this task is done. */
+function mourn(instance) {
+  if (instance.users.size === 0) return;
+  const users = instance.users;
+  Promise.resolve().then(() => users.forEach((user) => user.deref()?.onDeath()));
+  instance.users = new Set();
+}
+
+// A link may be dropped without `destroy()`, together with what it listens to.
+const dropped = new FinalizationRegistry(({ instance, link, user }) => free(instance, link, user));
+
+function free(instance, link, user) {
+  call(instance, link, FREE);
+  instance.users.delete(user);
+}
+
+/** What a link has in wasm. */
+export class Core {
+  #instance = running();
+  #link;
+  #user;
+  /** Called if the wasm dies. */
+  onDeath;
+
+  constructor(onDeath) {
+    this.onDeath = onDeath;
+    this.#user = new WeakRef(this);
+    this.#link = call(this.#instance, 0, OPEN);
+    this.#instance.users.add(this.#user);
+    dropped.register(this, { instance: this.#instance, link: this.#link, user: this.#user }, this);
+  }
+
+  /** Why nothing is run any more, if the wasm has died: a `CallError`. */
+  get death() {
+    return this.#instance.trap && deathOf(this.#instance);
+  }
+
+  /** Runs a command; the answer is a word, unless `commands.rs` says otherwise. */
+  run(command, a, b, c, d) {
+    return call(this.#instance, this.#link, command, a, b, c, d);
+  }
+
+  /** Nothing is run any more. */
+  free() {
+    dropped.unregister(this);
+    free(this.#instance, this.#link, this.#user);
+  }
+}
+
+/** Runs a command that belongs to no link. */
+export function runAnywhere(command, a, b, c) {
+  call(running(), 0, command, a, b, c);
+}
