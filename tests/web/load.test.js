@@ -1,6 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
+import { watched } from "./rig/memory.js";
 import { rejection, until } from "./rig/outcomes.js";
 
 /** The same order in every run, and yet none. */
@@ -57,25 +58,6 @@ describe("ten thousand calls at once", () => {
 });
 
 describe("memory", () => {
-  /** A copy of the library, and the memory of its wasm. */
-  async function watched() {
-    const library = await freshCopy();
-    const { Instance } = WebAssembly;
-    let memory;
-    WebAssembly.Instance = function (...args) {
-      const instance = new Instance(...args);
-      memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
-      return instance;
-    };
-    try {
-      await library.default();
-    } finally {
-      WebAssembly.Instance = Instance;
-    }
-    assert.instanceOf(memory, WebAssembly.Memory);
-    return { library, memory };
-  }
-
   it("of wasm does not grow with peers that come and go", async () => {
     const { library, memory } = await watched();
     const cycle = async (n) => {
@@ -122,6 +104,26 @@ describe("memory", () => {
     const before = memory.buffer.byteLength;
     await client.request("echo", { bytes: new Uint8Array(8 << 20), text: "x".repeat(1 << 20) });
     assert.equal(memory.buffer.byteLength, before);
+  });
+
+  it("of wasm may grow while texts are read from it", async () => {
+    const { library, memory } = await watched();
+    const invalid = { jsonrpc: "1.0", method: 1 };
+    const { errors } = library.validateMessage(invalid);
+    assert.isAbove(errors.length, 0);
+    const client = new library.JSONRPCClient({ send() {}, onMessage() {} });
+    const before = memory.buffer.byteLength;
+    for (let n = 0; memory.buffer.byteLength === before; n++) {
+      assert.isBelow(n, 1_000_000, "the memory does not grow");
+      client.request("a").catch(() => {});
+    }
+    assert.deepEqual(library.validateMessage(invalid).errors, errors);
+    const sent = [];
+    const server = new library.JSONRPCServer({ send: (message) => sent.push(message), onMessage: (handler) => handler({ jsonrpc: "2.0", method: 1, id: 5 }) });
+    await Promise.resolve();
+    assert.deepEqual(sent, [{ jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request" }, id: 5 }]);
+    server.destroy();
+    client.destroy();
   });
 
   it("never crosses: no message has a buffer of wasm in it", async () => {

@@ -1,10 +1,13 @@
 import { assert } from "chai";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./rig/portway.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { watched } from "./rig/memory.js";
+import { pause, rejection } from "./rig/outcomes.js";
 
 function worker(options) {
   const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url), options);
@@ -49,6 +52,24 @@ describe("a worker thread of Node", () => {
     afterThisTest(() => again.destroy());
     assert.deepEqual(await again.request("echo", [2]), [2]);
   });
+});
+
+describe("objects that are dropped without destroy", () => {
+  it("are freed by the garbage collector, in wasm, too", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc");
+    const { library, memory } = await watched();
+    const drop = async (count) => {
+      for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
+      collect();
+      // What was collected is told in a task of its own.
+      await pause(1);
+    };
+    for (let n = 0; n < 10; n++) await drop(200);
+    const before = memory.buffer.byteLength;
+    for (let n = 0; n < 50; n++) await drop(200);
+    assert.equal(memory.buffer.byteLength, before);
+  }).timeout(30_000);
 });
 
 describe("a process of Node", () => {

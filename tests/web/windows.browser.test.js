@@ -164,6 +164,25 @@ describe("a window transport", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
   });
 
+  it("tells onError of a message that cannot be read here, and the calls go on", async () => {
+    // Where an engine does not hand a module of wasm to another origin, this is such a message; others deliver it.
+    const errors = [];
+    const child = await puppet({ origin: origins.other });
+    const peer = new JSONRPCPeer(windowTransport(child.window, { origin: origins.other }), {
+      onError: (error) => errors.push(error.message),
+    });
+    afterThisTest(() => peer.destroy());
+    const handled = new Promise((resolve) => peer.onNotify("module", ({ module }) => resolve(module)));
+    const broken = new Promise((resolve) => addEventListener("messageerror", resolve, { once: true }));
+    child.element.contentWindow.postMessage({ type: "postModule" }, "*");
+    const [kind] = await Promise.race([handled.then(() => ["handled"]), broken.then(() => ["broken"])]);
+    assert.deepEqual(errors, kind === "broken" ? ["a message of the other side cannot be read here"] : []);
+    const call = peer.request("a", [], { timeout: 0 });
+    await child.settled();
+    child.post({ jsonrpc: "2.0", result: "lives", id: 1 });
+    assert.equal(await call, "lives");
+  });
+
   it("looks after its window only while calls wait", async () => {
     const element = await frame("frame.html");
     const peer = peerOf(element);
