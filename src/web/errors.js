@@ -5,8 +5,8 @@ export class RPCError extends Error {
   // Minifiers rename classes, and consoles show this.
   static name = "RPCError";
 
-  constructor(code, message, data) {
-    super(message);
+  constructor(code, message, data, options) {
+    super(message, options);
     this.code = code;
     this.data = data;
   }
@@ -37,17 +37,33 @@ export const METHOD_NOT_FOUND = -32601;
 export const INTERNAL_ERROR = -32603;
 const REQUEST_CANCELLED = -32800;
 
+/** How deep what an error holds is followed, and how many objects of it cross. */
+const DEEPEST = 8;
+const MOST_OBJECTS = 1_000;
+
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
   // The call ends all the same if a member of it is a getter that throws.
   try {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
-    if (hasText && Number.isInteger(code)) return new RPCError(code, message, data);
-    return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+    if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+    const cause = data?.cause;
+    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, DEEPEST) });
   } catch (thrown) {
     return thrown;
   }
+}
+
+/** An error again, of what was one on the other side. Of the members none can take the place of what every error has. */
+function revived(value, depth) {
+  if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
+  const error = new Error(value.message);
+  error.name = value.name;
+  for (const key of Object.keys(value)) {
+    if (!(key in error)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];
+  }
+  return error;
 }
 
 /** The error object for whatever a handler threw. Never a stack: it is nobody's business on the other side. */
@@ -57,25 +73,63 @@ export function toWire(thrown, signal) {
     if (signal?.aborted && (thrown === signal.reason || thrown?.name === "AbortError")) {
       return { code: REQUEST_CANCELLED, message: "Request cancelled" };
     }
-    const isObject = typeof thrown === "object" && thrown !== null;
-    const { code, message, data = kept(thrown, code) } = isObject ? thrown : { data: thrown ?? undefined };
+    const { code, message, data } = Object(thrown);
+    const tag = tagOf(thrown);
+    // The code of a DOMException is a relic, and no protocol's; neither is that of what is no error.
+    const sendsCode = tag === "[object Error]" && Number.isInteger(code);
     const error = {
-      code: sendsCode(thrown) && Number.isInteger(code) ? code : INTERNAL_ERROR,
+      code: sendsCode ? code : INTERNAL_ERROR,
       message: typeof message === "string" ? message : "Internal error",
     };
-    if (data !== undefined) error.data = data;
+    // In Firefox, a DOMException has a member of this name.
+    const added = data === undefined || tag === "[object DOMException]" ? details(thrown, sendsCode) : data;
+    if (added !== undefined) error.data = added;
     return error;
   } catch {
     return { code: INTERNAL_ERROR, message: "Internal error" };
   }
 }
 
-/** Whether the code of what was thrown is meant for the wire: that of a DOMException is a relic, and no protocol's. */
-function sendsCode(thrown) {
-  return Object.prototype.toString.call(thrown) === "[object Error]";
+/** The `data` of what was thrown without any: what it holds that the error object does not say already. */
+function details(thrown, sendsCode) {
+  const found = copied(thrown, 0, new Set());
+  if (found === null || typeof found !== "object" || Array.isArray(found)) return found ?? undefined;
+  delete found.message;
+  if (sendsCode) delete found.code;
+  if (found.name === "Error" || found.name === "RPCError") delete found.name;
+  return Object.keys(found).length > 0 ? found : undefined;
 }
 
-/** The `data` of an error that has none: a code that is no number, such as `ENOENT`, is worth keeping. */
-function kept(thrown, code) {
-  return typeof code === "string" && sendsCode(thrown) ? { code } : undefined;
+/**
+ * A copy of a value that is fit to cross: errors and other objects as plain ones, without stacks. What cannot be cloned,
+ * what throws when it is read, what is too deep and what was there before is left out.
+ */
+function copied(value, depth, seen) {
+  if (typeof value === "function" || typeof value === "symbol") return undefined;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > DEEPEST || seen.size === MOST_OBJECTS || seen.has(value)) return undefined;
+  seen.add(value);
+  const copy = {};
+  const take = (key) => {
+    try {
+      const member = copied(value[key], depth + 1, seen);
+      if (member !== undefined) copy[key] = member;
+    } catch {
+      // A getter of the application's.
+    }
+  };
+  try {
+    if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, seen));
+    // No `instanceof` alone: it may be an error of another frame.
+    if (value instanceof Error || /(Error|Exception)\]$/.test(tagOf(value))) ["name", "message", "cause", "errors"].forEach(take);
+    else if (tagOf(value) !== "[object Object]") return structuredClone(value);
+    for (const key of Object.keys(value)) if (key !== "stack" && key !== "__proto__") take(key);
+    return copy;
+  } catch {
+    return undefined;
+  }
+}
+
+function tagOf(value) {
+  return Object.prototype.toString.call(value);
 }

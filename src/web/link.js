@@ -21,7 +21,7 @@ import {
 import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, fromWire } from "./errors.js";
-import { callMessage, callProblem, sendBatch, sendReply, signalProblem } from "./outgoing.js";
+import { callMessage, callProblem, post, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
 import {
@@ -143,7 +143,7 @@ export class Link {
     const onProgress = options?.onProgress ?? undefined;
     if (onProgress !== undefined) this.#calls.listen(slot, id, onProgress);
     try {
-      this.#transport.send(callMessage(method, params, id), options?.transfer);
+      post(this.#transport, callMessage(method, params, id), options?.transfer);
     } catch (error) {
       // Over a transport that delivers at once, the call may have ended before its sending failed.
       if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, error);
@@ -165,7 +165,7 @@ export class Link {
     const problem = callProblem(method, params);
     if (problem !== undefined) throw problem;
     if (this.#gone !== undefined) return this.report(this.#gone.of(method));
-    this.#transport.send(callMessage(method, params), transfer);
+    post(this.#transport, callMessage(method, params), transfer);
   }
 
   /** Sends calls and notifications in one array; resolves to the outcome of each. */

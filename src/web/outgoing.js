@@ -24,10 +24,52 @@ export function signalProblem(signal) {
   }
 }
 
+/** Sends a message. What cannot be transferred fails here, before anything is gone. */
+export function post(transport, message, transfer) {
+  transport.send(message, transfer && transferable(transfer));
+}
+
+/**
+ * The items of a transfer list, in the order in which a browser that fails half-way has taken nothing away: engines check
+ * some kinds only when their turn comes, when buffers may be detached already, and the caller's data with them.
+ */
+function transferable(list) {
+  for (const item of list) {
+    // Throws if the buffer is detached.
+    if (item?.byteLength === 0) new Uint8Array(item);
+    if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw refused("a locked stream");
+    if (item instanceof MessagePort && isClosed(item)) throw refused("a port that is closed or was transferred");
+  }
+  return [...list].sort((a, b) => turn(a) - turn(b));
+}
+
+/** Nothing goes through itself: a port that is alive refuses, and some engines are silent if it is not. */
+function isClosed(port) {
+  try {
+    port.postMessage(undefined, [port]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * When an item has its turn: first what is no buffer; then buffers of whole pages, the smaller ones first, since they may
+ * be the memory of some wasm, which nothing tells before it refuses; then all others, which never do.
+ */
+function turn(item) {
+  const bytes = item?.byteLength;
+  return bytes === undefined ? -1 : bytes % 65_536 === 0 ? bytes : Infinity;
+}
+
+function refused(what) {
+  return new DOMException(`${what} cannot be transferred`, "DataCloneError");
+}
+
 /** Sends a reply; one that cannot be sent becomes an error. */
 export function sendReply(transport, { message, transfer, method }) {
   try {
-    transport.send(message, transfer);
+    post(transport, message, transfer);
   } catch (problem) {
     transport.send(unsendable(message, problem, method));
   }
@@ -39,24 +81,25 @@ export function sendReply(transport, { message, transfer, method }) {
  * If nothing can be sent at all, every one is dropped, and the problem is thrown.
  */
 export function sendBatch(transport, entries, drop) {
-  const without = (entries, blame) =>
-    entries.flatMap((entry) => {
-      const problem = blame(entry);
-      if (problem === undefined) return [entry];
-      if ("method" in entry.message) return drop(entry, problem), [];
-      return [{ message: unsendable(entry.message, problem, entry.method) }];
-    });
-  let rest = entries;
-  let problem = sendingProblem(transport, rest);
-  if (problem === undefined) return;
-  rest = without(rest, ({ message, transfer }) => (transfer === undefined ? cloneProblem(message) : undefined));
-  if (sendingProblem(transport, rest) === undefined) return;
-  // A transfer cannot be tried out. If the others are not to blame, it is.
-  rest = without(rest, ({ transfer }) => (transfer === undefined ? undefined : problem));
-  problem = sendingProblem(transport, rest);
+  if (sendingProblem(transport, entries) === undefined) return;
+  const rest = entries.flatMap((entry) => {
+    const problem = thrownBy(() => tryOut(entry));
+    if (problem === undefined) return [entry];
+    if ("method" in entry.message) return drop(entry, problem), [];
+    return [{ message: unsendable(entry.message, problem, entry.method) }];
+  });
+  const problem = sendingProblem(transport, rest);
   if (problem === undefined) return;
   for (const entry of rest) drop(entry, problem);
   throw problem;
+}
+
+/** Fails if this entry cannot be sent. What it transfers can be moved more than once, and is not copied by that. */
+function tryOut(entry) {
+  const { message } = entry;
+  const transfer = entry.transfer && transferable(entry.transfer);
+  if (transfer === undefined) structuredClone(message);
+  else Object.assign(entry, structuredClone({ message, transfer }, { transfer }));
 }
 
 /** Sends entries; what was thrown at that, if anything. */
@@ -64,18 +107,14 @@ function sendingProblem(transport, entries) {
   if (entries.length === 0) return undefined;
   const transfer = entries.flatMap((entry) => entry.transfer ?? []);
   const messages = entries.map((entry) => entry.message);
-  try {
-    transport.send(messages, transfer.length > 0 ? transfer : undefined);
-  } catch (error) {
-    return error ?? new Error("the transport cannot send");
-  }
+  return thrownBy(() => post(transport, messages, transfer.length > 0 ? transfer : undefined));
 }
 
-function cloneProblem(message) {
+function thrownBy(run) {
   try {
-    structuredClone(message);
+    run();
   } catch (error) {
-    return error;
+    return error ?? new Error("the transport cannot send");
   }
 }
 
@@ -83,6 +122,16 @@ function cloneProblem(message) {
 function unsendable({ id, error }, problem, method) {
   // An error stays what it is, without the data that cannot cross.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
-  const message = `The result of "${method}" cannot be sent: ${problem?.message ?? problem}`;
+  // By name only: engines put the source of a function that cannot be cloned into the text.
+  const message = `The result of "${method}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
+}
+
+/** What is thrown while a result is read may be anything. */
+function nameOf(problem) {
+  try {
+    return String(problem.name);
+  } catch {
+    return "Error";
+  }
 }

@@ -102,7 +102,11 @@ export function portTransport(port) {
     keeps: true,
     // Not every engine has it.
     signs: ["close"],
-    send: (message, transfer) => port.postMessage(message, transfer),
+    send(message, transfer) {
+      // Engines find that out when the rest of the list is gone.
+      if (transfer?.includes(port)) throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
+      port.postMessage(message, transfer);
+    },
     destroy: () => port.close(),
   });
 }

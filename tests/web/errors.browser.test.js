@@ -1,0 +1,38 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { channel } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** What a call rejects with whose handler throws what a frame of this origin has made. */
+async function arriving(make) {
+  const element = document.createElement("iframe");
+  document.body.append(element);
+  afterThisTest(() => element.remove());
+  const { near, far } = channel();
+  new JSONRPCServer(far).method("fail", () => {
+    throw make(element.contentWindow);
+  });
+  return rejection(new JSONRPCClient(near).request("fail"));
+}
+
+describe("an error of another frame", () => {
+  it("keeps code, message, name and cause", async () => {
+    const error = await arriving(({ TypeError, Error }) => Object.assign(new TypeError("x", { cause: new Error("y") }), { code: 7, status: 1 }));
+    assert.deepEqual([error.code, error.message, error.data.name, error.data.status], [7, "x", "TypeError", 1]);
+    assert.equal(String(error.cause), "Error: y");
+    assert.notProperty(error.data, "stack");
+  });
+
+  it("keeps its name if it is a DOMException, and loses the number of that", async () => {
+    const error = await arriving(({ DOMException }) => new DOMException("x", "DataCloneError"));
+    assert.deepEqual([error.code, error.message, error.data], [-32603, "x", { name: "DataCloneError" }]);
+  });
+});
+
+describe("an error whose member is an element", () => {
+  it("crosses without it", async () => {
+    const error = await arriving(({ Error }) => Object.assign(new Error("x"), { at: document.body, by: window, kept: 1 }));
+    assert.deepEqual(error.data, { kept: 1 });
+  });
+});

@@ -1,0 +1,235 @@
+// A transfer list that cannot go takes nothing along: what it names is still the caller's.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+/** A peer that gives back what it gets, and one that calls it; `port` is the one that the caller posts to. */
+function ends() {
+  const { near, far, port1: port } = channel();
+  const seen = [];
+  const server = new JSONRPCPeer(far).method("echo", (params) => (seen.push(params), params));
+  return { client: new JSONRPCPeer(near), server, seen, port };
+}
+
+const gone = () => {
+  const buffer = new ArrayBuffer(8);
+  structuredClone(buffer, { transfer: [buffer] });
+  return buffer;
+};
+
+const pages = (initial) => new WebAssembly.Memory({ initial }).buffer;
+
+function ports() {
+  const { port1, port2 } = new MessageChannel();
+  afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+  return [port1, port2];
+}
+
+function handedOn() {
+  const [port] = ports();
+  ports()[0].postMessage(undefined, [port]);
+  return port;
+}
+
+function closed() {
+  const [port] = ports();
+  port.close();
+  return port;
+}
+
+function locked(stream) {
+  const { readable = stream } = stream;
+  if (readable.getReader) readable.getReader();
+  else readable.getWriter();
+  return stream;
+}
+
+/** What cannot be transferred beside buffers that can; each is given these, and the port that is posted to. */
+const bad = {
+  "a buffer twice": ([first]) => first,
+  "a buffer that is gone": gone,
+  "what cannot be transferred": () => ({}),
+  "a view": () => new Uint8Array(4),
+  "null": () => null,
+  "a port that was transferred before": handedOn,
+  "a port that is closed": closed,
+  "the port that it is sent to": (_, port) => port,
+  "a locked ReadableStream": () => locked(new ReadableStream()),
+  "a locked WritableStream": () => locked(new WritableStream()),
+  "a TransformStream that is locked at one end": () => locked(new TransformStream()),
+  // Node sends a copy.
+  ...(inNode ? {} : { "the memory of some wasm": () => pages(1), "the memory of some wasm without a page": () => pages(0) }),
+};
+
+// Of many sizes, whole pages among them.
+const buffers = () => [8, 1_000, 65_536 * 2, 1 << 20].map((length) => new ArrayBuffer(length));
+const lengths = (list) => list.map(({ byteLength }) => byteLength);
+
+/** The list with the bad item at each place. */
+function places(list, item) {
+  return [0, 1, list.length].map((place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)]);
+}
+
+describe("a transfer list that names", () => {
+  for (const [name, make] of Object.entries(bad)) {
+    describe(name, () => {
+      it("rejects the call, which leaves nothing behind and takes nothing away", async () => {
+        const { client, seen, port } = ends();
+        const good = buffers();
+        for (const transfer of places(good, make(good, port))) {
+          const error = await rejection(client.request("echo", { good }, { transfer }));
+          assert.include(["DataCloneError", "TypeError"], error.name);
+          assert.deepEqual([lengths(good), client.pending, seen], [lengths(buffers()), 0, []]);
+        }
+        assert.deepEqual(await client.request("echo", [1]), [1]);
+      });
+
+      it("makes a notification throw, which takes nothing away", async () => {
+        const { client, port } = ends();
+        const good = buffers();
+        for (const transfer of places(good, make(good, port))) {
+          assert.throws(() => client.notify("n", { good }, { transfer }));
+          assert.deepEqual(lengths(good), lengths(buffers()));
+        }
+      });
+
+      it("beside a result makes it one error, and takes nothing away", async () => {
+        const { client, server } = ends();
+        const good = buffers();
+        let transfer;
+        server.method("take", (_, context) => (context.transfer(transfer), { good }));
+        // The port that is posted to is not known to this side.
+        if (name === "the port that it is sent to") return;
+        for (transfer of places(good, make(good))) {
+          assert.equal((await rejection(client.request("take"))).code, -32603);
+          assert.deepEqual(lengths(good), lengths(buffers()));
+        }
+      });
+
+      it("beside one result of a batch does no harm to the others", async () => {
+        const { transport, raw } = rawChannel();
+        const good = buffers();
+        const list = [...good, name === "the port that it is sent to" ? gone() : make(good)];
+        new JSONRPCServer(transport)
+          .method("bad", (_, context) => (context.transfer(list), { good }))
+          .method("good", (_, context) => {
+            const { buffer } = new Uint8Array([1, 2, 3]);
+            context.transfer([buffer]);
+            return buffer;
+          })
+          .method("plain", () => 1);
+        raw.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
+        const replies = await raw.next();
+        assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]), [[0, -32603], [1, undefined], [2, undefined]]);
+        assert.deepEqual([...new Uint8Array(replies[1].result)], [1, 2, 3]);
+        assert.deepEqual(lengths(good), lengths(buffers()));
+      });
+
+      it("beside progress makes it throw in the handler, and takes nothing away", async () => {
+        if (name === "the port that it is sent to") return;
+        const { client, server } = ends();
+        const good = buffers();
+        server.method("work", (_, { progress }) => progress({ good }, [...good, make(good)]));
+        assert.equal((await rejection(client.request("work", undefined, { onProgress() {} }))).code, -32603);
+        assert.deepEqual(lengths(good), lengths(buffers()));
+      });
+    });
+  }
+});
+
+describe("a value that cannot be cloned", () => {
+  it("takes nothing of its transfer list away", async () => {
+    const { client, server, seen } = ends();
+    const good = buffers();
+    await rejection(client.request("echo", { good, run() {} }, { transfer: good }));
+    server.method("take", (_, context) => (context.transfer(good), { good, run() {} }));
+    assert.equal((await rejection(client.request("take"))).code, -32603);
+    assert.deepEqual([lengths(good), client.pending, seen], [lengths(buffers()), 0, []]);
+  });
+});
+
+describe("a transfer list that can go", () => {
+  it("may name buffers of any size, with ports and streams among them", async () => {
+    const { client, server } = ends();
+    const good = buffers();
+    const [first, second] = [ports()[0], ports()[0]];
+    server.method("take", ({ good, first, second }) => {
+      first.close();
+      second.close();
+      return lengths(good);
+    });
+    const transfer = [good[0], first, ...good.slice(1), second];
+    assert.deepEqual(await client.request("take", { good, first, second }, { transfer }), lengths(buffers()));
+    assert.deepEqual(lengths(good), [0, 0, 0, 0]);
+    assert.lengthOf(transfer, 6);
+  });
+
+  it("keeps its ports in their order, and they work", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+    const got = new Promise((resolve) => port2.addEventListener("message", resolve));
+    port2.start();
+    const pairs = [ports(), ports(), ports()];
+    const moved = pairs.map(([port]) => port);
+    new JSONRPCClient(portTransport(port1)).notify("n", { moved }, { transfer: [moved[0], new ArrayBuffer(8), moved[1], moved[2]] });
+    const { data } = await got;
+    for (const [index, [, other]] of pairs.entries()) {
+      const heard = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
+      other.start();
+      data.params.moved[index].postMessage(index);
+      assert.equal(await heard, index);
+      data.params.moved[index].close();
+    }
+  });
+
+  it("loses no message that is on its way to one of its ports", async () => {
+    const { client, server } = ends();
+    const [port, other] = ports();
+    other.postMessage("before");
+    server.method("hear", ({ port }) => new Promise((resolve) => {
+      port.addEventListener("message", ({ data }) => (port.close(), resolve(data)));
+      port.start();
+    }));
+    assert.equal(await client.request("hear", { port }, { transfer: [port] }), "before");
+  });
+});
+
+describe("the memory of the library's own wasm", () => {
+  it("can be reached from nothing that the package gives out", async () => {
+    const library = await import("./rig/portway.js");
+    const memories = new Set();
+    const visited = new Set();
+    const visit = (value) => {
+      if ((typeof value !== "object" && typeof value !== "function") || value === null || visited.has(value)) return;
+      if (value === globalThis || visited.size > 100_000) return;
+      visited.add(value);
+      if (value instanceof WebAssembly.Memory || value instanceof WebAssembly.Instance) memories.add(value);
+      for (const key of Reflect.ownKeys(value)) {
+        const { value: member } = Object.getOwnPropertyDescriptor(value, key) ?? {};
+        visit(member);
+      }
+      const prototype = Object.getPrototypeOf(value);
+      if (prototype !== Object.prototype && prototype !== Function.prototype && prototype !== Array.prototype) visit(prototype);
+    };
+    const { near, far } = channel();
+    const peer = new JSONRPCPeer(near);
+    const contexts = [];
+    new JSONRPCPeer(far).method("a", (_, context) => void contexts.push(context));
+    await peer.request("a");
+    for (const value of [library, peer, near, contexts, await library.init()]) visit(value);
+    assert.isAbove(visited.size, 30);
+    assert.equal(memories.size, 0);
+  });
+
+  it("is behind no value that crosses", async () => {
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport).method("a", () => new Uint8Array([1]));
+    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await raw.next()).result.buffer.byteLength, 1);
+    peer.notify("n", { bytes: new Uint8Array(3) });
+    assert.equal((await raw.next()).params.bytes.buffer.byteLength, 3);
+  });
+});
