@@ -2,23 +2,19 @@
 // expected.json); an asterisk in place of a library is for the row.
 
 export const notes = {
-  unanswered: {
-    portway: "After 10 s, with an error that names the method; each client and call can have another limit, or none.",
-    penpal: "With `new CallOptions({ timeout })` as the last argument.",
-    "json-rpc-2.0": "With `client.timeout(ms).request(…)`; the error does not name the method.",
-  },
-  close: {
-    "json-rpc-2.0": "It does not know its channel: one calls `rejectAllPendingRequests`.",
-  },
-  "after-close": {
-    "json-rpc-2.0": "A closed `MessagePort` takes messages in silence; one's own function that sends would have to refuse.",
-  },
   "uncloneable-result": {
+    birpc: "Sending the reply fails where the handler runs; the caller waits.",
     "json-rpc-2.0": "Sending the reply fails where the handler runs; the caller waits.",
+  },
+  "thrown-nothing": {
+    "post-me": "`undefined` counts as no error: the call is fulfilled.",
+    birpc: "All of them count as no error: the call is fulfilled.",
   },
   errors: {
     comlink: "As an `Error`, with its name and the stack of the other side.",
     penpal: "As an `Error`, with its name and the stack of the other side.",
+    "post-me": "As an object with `name` and `message`.",
+    birpc: "As the browser clones errors.",
     "vscode-jsonrpc": "If the handler throws a `ResponseError`.",
     "json-rpc-2.0": "If the handler throws a `JSONRPCErrorException`.",
   },
@@ -28,6 +24,7 @@ export const notes = {
   },
   progress: {
     comlink: "By a callback among the arguments, in `Comlink.proxy`.",
+    "post-me": "By a callback among the arguments.",
     "vscode-jsonrpc": "By `ProgressType` and a token that goes with the params.",
   },
   transfer: {
@@ -35,8 +32,12 @@ export const notes = {
     "json-rpc-2.0": "Through the function that sends, which one writes oneself.",
   },
   foreign: {
+    birpc: "It complains of each message that is not its own, unless one filters them first.",
     "vscode-jsonrpc": "It sets `onmessage` of the port, and answers what looks like a call.",
     "json-rpc-2.0": "It complains of each message that is not its own, unless one filters them first.",
+  },
+  notification: {
+    "post-me": "By its events, `emit`.",
   },
   "slow-worker": {
     portway: "With `portway/early` as the first import of the worker.",

@@ -19,9 +19,7 @@ async function run({ id, probe }) {
   }
 }
 
-// Those that wait do so meanwhile; the rest in turn, so that noise and memory are of the probe that looks at them.
-const slow = behaviours.filter(({ slow }) => slow).map(run);
-for (const behaviour of behaviours) if (!behaviour.slow && !behaviour.alone) await run(behaviour);
+// In turn, so that noise and memory are of the probe that looks at them.
+for (const behaviour of behaviours) if (!behaviour.alone) await run(behaviour);
 for (const behaviour of behaviours) if (behaviour.alone) await run(behaviour);
-await Promise.all(slow);
 process.send(outcomes, () => process.exit());

@@ -6,7 +6,7 @@ import { launch } from "../chromium.mjs";
 import { bundle } from "./bundles.mjs";
 import { outcome } from "./probes/channel.mjs";
 
-const PATIENCE = 3000;
+const PATIENCE = 6000;
 
 /** The outcomes of the libraries of a catalogue, by module. */
 export async function slowWorker(catalogue) {
@@ -59,5 +59,5 @@ const pageSource = (module) => `
 const workerSource = (module, firstImport) => `
   ${firstImport ? `import "${firstImport}";` : ""}
   import * as library from "./libraries/${module}.mjs";
-  await new Promise((loaded) => setTimeout(loaded, 300));
+  await new Promise((loaded) => setTimeout(loaded, 1500));
   library.serve(self, { echo: ({ text }) => text }, "self");`;

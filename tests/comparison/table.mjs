@@ -1,29 +1,28 @@
-// The table of the README, made from outcomes: rows in which the libraries differ; what all of them do goes into a
+// The tables of the README, made from outcomes: rows in which the libraries differ; what all of them do goes into a
 // sentence below.
 
-import { notes } from "./notes.mjs";
+const BEGIN = (name) => `<!-- ${name}:begin -->`;
+const END = (name) => `<!-- ${name}:end -->`;
 
-const BEGIN = "<!-- comparison:begin -->";
-const END = "<!-- comparison:end -->";
-
-/** The part of the README between its markers, or undefined without them. */
-export function tableIn(readme) {
-  const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  return start < 0 || end < start ? undefined : readme.slice(start + BEGIN.length, end).trim();
+/** The part of the README between the markers of this name, or undefined without them. */
+export function tableIn(readme, name) {
+  const [start, end] = [readme.indexOf(BEGIN(name)), readme.indexOf(END(name))];
+  return start < 0 || end < start ? undefined : readme.slice(start + BEGIN(name).length, end).trim();
 }
 
-/** The README with another table. */
-export function withTable(readme, table) {
-  const start = readme.indexOf(BEGIN) + BEGIN.length;
-  return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END))}`;
+/** The README with another table of this name. */
+export function withTable(readme, name, table) {
+  const start = readme.indexOf(BEGIN(name)) + BEGIN(name).length;
+  return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END(name)))}`;
 }
 
 /**
- * The Markdown of the table.
+ * The Markdown of a table.
  *
- * @param columns `{ module, title }` of each library; of `outcomes`, `says` by behaviour and module is what counts.
+ * @param columns `{ module, title }` of each library; of `outcomes`, `says` by behaviour and module is what counts;
+ * `notes` are the footnotes, by behaviour and module, an asterisk being the row or, as a behaviour, the column's title.
  */
-export function table(behaviours, columns, outcomes) {
+export function table(behaviours, columns, outcomes, notes) {
   const footnotes = [];
   const mark = (id, module) => {
     const text = notes[id]?.[module];
@@ -33,19 +32,22 @@ export function table(behaviours, columns, outcomes) {
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
   const said = (id) => columns.map(({ module }) => outcomes[id][module].says);
+  // First, so that its footnotes are the first.
+  const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
   const alike = behaviours.filter(({ id }) => said(id).every((says) => says === "yes"));
   const rows = behaviours.filter((behaviour) => !alike.includes(behaviour)).map(({ id, text }) => {
     const values = said(id).map((says, index) => says + mark(id, columns[index].module));
     return cells([text + mark(id, "*"), ...values]);
   });
   const lines = [
-    cells(["", ...columns.map(({ title }) => title)]),
+    titles,
     cells(["---", ...columns.map(() => "---")]),
     ...rows,
     "",
-    `All of them alike: ${alike.map(({ text }) => text.replace(/^[A-Z]/, (first) => first.toLowerCase())).join("; ")}.`,
-    "",
+    ...(alike.length > 0 ? [`All of them alike: ${alike.map(lowercased).join("; ")}.`, ""] : []),
     ...footnotes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
   ];
   return lines.join("\n").replace(/<br>$/, "");
 }
+
+const lowercased = ({ text }) => text.replace(/^[A-Z]/, (first) => first.toLowerCase());

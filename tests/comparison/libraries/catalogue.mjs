@@ -6,6 +6,7 @@ export const catalogue = [
   {
     module: "portway",
     title: "Portway",
+    own: true,
     typicalImport: `export { default, JSONRPCPeer, workerTransport } from "portway";`,
     wasm: "portway_bg.wasm",
     firstImportOfWorker: "portway/early",
@@ -19,6 +20,16 @@ export const catalogue = [
     module: "penpal",
     title: "Penpal",
     typicalImport: `export { connect, WorkerMessenger } from "penpal";`,
+  },
+  {
+    module: "post-me",
+    title: "post-me",
+    typicalImport: `export { ParentHandshake, ChildHandshake, WorkerMessenger } from "post-me";`,
+  },
+  {
+    module: "birpc",
+    title: "birpc",
+    typicalImport: `export { createBirpc } from "birpc";`,
   },
   {
     module: "vscode-jsonrpc",

@@ -7,16 +7,16 @@ export function failure(code, message, data) {
   return Object.assign(new Error(message), { code, data });
 }
 
-export function serve(endpoint, methods) {
+export function serve(endpoint, methods, kind) {
   const exposed = {};
   for (const [method, handler] of Object.entries(methods)) {
     exposed[method] = (params, progress) => handler(params, { progress, transfer: Comlink.transfer });
   }
-  Comlink.expose(exposed, endpoint);
+  Comlink.expose(exposed, endpointOf(endpoint, kind));
 }
 
-export async function call(endpoint) {
-  const remote = Comlink.wrap(endpoint);
+export async function call(endpoint, kind) {
+  const remote = Comlink.wrap(endpointOf(endpoint, kind));
   return {
     call: (method, params) => remote[method](params),
     callForProgress: (method, params, onProgress) => remote[method](params, Comlink.proxy(onProgress)),
@@ -29,4 +29,9 @@ export async function call(endpoint) {
 export async function both(endpoint, methods) {
   serve(endpoint, methods);
   return call(endpoint);
+}
+
+function endpointOf(endpoint, kind) {
+  if (kind === "frame") return Comlink.windowEndpoint(endpoint.contentWindow);
+  return kind === "parent" ? Comlink.windowEndpoint(endpoint) : endpoint;
 }

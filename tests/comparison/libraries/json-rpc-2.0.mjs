@@ -1,7 +1,8 @@
-// json-rpc-2.0, as the probes use it: wired to the port as its README wires it to a WebSocket. What it has no call for
+// json-rpc-2.0, as the probes use it: wired to the channel as its README wires it to a WebSocket. What it has no call for
 // is not there.
 
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
+import { channelOf } from "./by-hand.mjs";
 
 export const errorClass = JSONRPCErrorException;
 /** It has no `close`; its README says which function to call when the channel closes. */
@@ -11,16 +12,17 @@ export function failure(code, message, data) {
   return new JSONRPCErrorException(message, code, data);
 }
 
-export function serve(endpoint, methods) {
-  start(endpoint, methods);
+export function serve(endpoint, methods, kind) {
+  start(channelOf(endpoint, kind), methods);
 }
 
-export async function call(endpoint) {
-  return both(endpoint, {});
+export async function call(endpoint, kind) {
+  return both(endpoint, {}, kind);
 }
 
-export async function both(endpoint, methods) {
-  const serverAndClient = start(endpoint, methods);
+export async function both(endpoint, methods, kind) {
+  const channel = channelOf(endpoint, kind);
+  const serverAndClient = start(channel, methods);
   let lastId = 0;
   return {
     call: (method, params) => serverAndClient.request(method, params),
@@ -35,18 +37,18 @@ export async function both(endpoint, methods) {
       return requests.map(({ id }) => responses.find((response) => id !== undefined && response.id === id)?.result);
     },
     close() {
-      endpoint.close();
+      channel.close();
       serverAndClient.rejectAllPendingRequests("Connection is closed.");
     },
   };
 }
 
-function start(endpoint, methods) {
+function start(channel, methods) {
   const server = new JSONRPCServer();
   // The second parameter is what a caller of `request` passes on, so a transfer list can go that way.
   const client = new JSONRPCClient((message, options) => {
     try {
-      endpoint.postMessage(message, options?.transfer ?? []);
+      channel.post(message, options?.transfer ?? []);
       return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
@@ -56,7 +58,6 @@ function start(endpoint, methods) {
   for (const [method, handler] of Object.entries(methods)) {
     serverAndClient.addMethod(method, (params) => handler(params, {}));
   }
-  endpoint.addEventListener("message", (event) => serverAndClient.receiveAndSend(event.data));
-  endpoint.start?.();
+  channel.on((message) => serverAndClient.receiveAndSend(message));
   return serverAndClient;
 }

@@ -1,6 +1,6 @@
 // Penpal, as the probes use it: `connect` with its defaults. What it has no call for is not there.
 
-import { CallOptions, PortMessenger, Reply, WorkerMessenger, connect } from "penpal";
+import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 
 // It is made for pages: its timeouts are those of `window`.
 globalThis.window ??= globalThis;
@@ -11,15 +11,16 @@ export function failure(code, message, data) {
 }
 
 export function serve(endpoint, methods, kind) {
-  start(endpoint, methods, kind);
-}
-
-export async function call(endpoint, kind) {
-  return both(endpoint, {}, kind);
-}
-
-export async function both(endpoint, methods, kind) {
   const connection = start(endpoint, methods, kind);
+  return { close: () => connection.destroy() };
+}
+
+export async function call(endpoint, kind, options) {
+  return both(endpoint, {}, kind, options);
+}
+
+export async function both(endpoint, methods, kind, options) {
+  const connection = start(endpoint, methods, kind, options);
   const remote = await connection.promise;
   return {
     call: (method, params) => remote[method](params),
@@ -30,12 +31,19 @@ export async function both(endpoint, methods, kind) {
   };
 }
 
-function start(endpoint, methods, kind = "port") {
-  const messenger = kind === "port" ? new PortMessenger({ port: endpoint }) : new WorkerMessenger({ worker: endpoint });
+const messengers = {
+  port: (port) => new PortMessenger({ port }),
+  worker: (worker) => new WorkerMessenger({ worker }),
+  self: (worker) => new WorkerMessenger({ worker }),
+  frame: ({ contentWindow }) => new WindowMessenger({ remoteWindow: contentWindow }),
+  parent: (remoteWindow) => new WindowMessenger({ remoteWindow }),
+};
+
+function start(endpoint, methods, kind = "port", { timeout } = {}) {
   const exposed = {};
   for (const [method, handler] of Object.entries(methods)) {
     exposed[method] = (params) =>
       handler(params, { transfer: (value, transferables) => new Reply(value, { transferables }) });
   }
-  return connect({ messenger, methods: exposed });
+  return connect({ messenger: messengers[kind](endpoint), methods: exposed, timeout });
 }

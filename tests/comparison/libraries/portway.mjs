@@ -7,12 +7,19 @@ import init, {
   RPCError,
   portTransport,
   selfTransport,
+  windowTransport,
   workerTransport,
 } from "../../../pkg/node.js";
 
 await init();
 
-const transports = { port: portTransport, worker: workerTransport, self: selfTransport };
+const transports = {
+  port: portTransport,
+  worker: workerTransport,
+  self: selfTransport,
+  frame: ({ contentWindow }) => windowTransport(contentWindow),
+  parent: windowTransport,
+};
 
 export const errorClass = RPCError;
 
@@ -21,7 +28,9 @@ export function failure(code, message, data) {
 }
 
 export function serve(endpoint, methods, kind = "port") {
-  register(new JSONRPCServer(transports[kind](endpoint)), methods);
+  const server = new JSONRPCServer(transports[kind](endpoint));
+  register(server, methods);
+  return { close: () => server.destroy() };
 }
 
 export async function call(endpoint, kind = "port") {

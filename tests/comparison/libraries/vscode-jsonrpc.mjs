@@ -13,13 +13,16 @@ import {
 const progressType = new ProgressType();
 
 export const errorClass = ResponseError;
+/** Its reader and writer are for ports and workers. */
+export const boundaries = ["port", "worker"];
 
 export function failure(code, message, data) {
   return new ResponseError(code, message, data);
 }
 
 export function serve(endpoint, methods) {
-  start(endpoint, methods);
+  const connection = start(endpoint, methods);
+  return { close: () => connection.dispose() };
 }
 
 export async function call(endpoint) {

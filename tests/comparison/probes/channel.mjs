@@ -57,5 +57,3 @@ export function outcome(says, saw) {
 
 /** For what a library has no call for. */
 export const NOTHING = outcome("no", "it has no such call");
-
-export const never = () => new Promise(() => {});

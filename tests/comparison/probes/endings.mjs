@@ -1,48 +1,8 @@
-// Whether each call comes to an end.
+// Whether a call that goes wrong comes to an end. What ends it when the other side dies is in tests/interop.
 
-import { connected, ending, never, outcome, pause, told } from "./channel.mjs";
-
-/** Longer than any default that a caller would wait for. */
-const PATIENCE = 15_000;
+import { connected, ending, outcome, pause, told } from "./channel.mjs";
 
 export const endings = [
-  {
-    id: "unanswered",
-    text: "A call that is never answered ends by itself",
-    slow: true,
-    async probe(library) {
-      const { call, callWithTimeout } = await connected(library, { build: never });
-      const end = await ending(call("build", {}), PATIENCE);
-      if (end.state !== "pending") return outcome("yes", told(end).replace(/\d+\)$/, "…)"));
-      if (callWithTimeout === undefined) return outcome("no", "pending after 15 s");
-      const asked = await ending(callWithTimeout("build", {}, 100));
-      return outcome(asked.state === "rejected" ? "on request" : "no", `with a timeout: ${told(asked)}`);
-    },
-  },
-  {
-    id: "close",
-    text: "Calls that wait when this side closes are rejected",
-    async probe(library) {
-      const { call, close } = await connected(library, { build: never });
-      const waiting = call("build", {});
-      await pause(50);
-      close();
-      const end = await ending(waiting);
-      const yes = library.closedByHand ? "by hand" : "yes";
-      return outcome(end.state === "rejected" ? yes : "no", told(end));
-    },
-  },
-  {
-    id: "after-close",
-    text: "A call after closing fails at once",
-    async probe(library) {
-      const { call, close } = await connected(library, { build: () => 1 });
-      close();
-      await pause(50);
-      const end = await ending(() => call("build", {}));
-      return outcome(end.state === "rejected" ? "yes" : "no", told(end));
-    },
-  },
   {
     id: "uncloneable-argument",
     text: "An argument that cannot be cloned fails the call",

@@ -96,7 +96,8 @@ export const protocol = [
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
       const who = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
-      const ends = Promise.all([library.both(port1, who("one")), library.both(port2, who("two"))]);
+      const { both, bothAsChild = both } = library;
+      const ends = Promise.all([both(port1, who("one")), bothAsChild(port2, who("two"))]);
       const [one, two] = await ends;
       const calls = [one.call("who", { caller: "one" }), two.call("who", { caller: "two" })];
       const { value, state } = await ending(Promise.all(calls));

@@ -46,6 +46,8 @@ enum Suite {
     Types,
     /// Portway beside other libraries, and the table of the README
     Comparison,
+    /// What Portway and other libraries do when the other side dies, in the browser engines
+    Interop,
     /// A program that uses the Rust API, built by wasm-pack and driven in Chromium
     Example,
     /// The budget of the package, and the figure in the README
@@ -57,13 +59,14 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
         Self::Packaging,
         Self::Types,
         Self::Comparison,
+        Self::Interop,
         Self::Example,
         Self::Size,
         Self::Page,
@@ -132,6 +135,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),
+            Suite::Interop => node_suites::interop(&mut run),
             Suite::Example => node_suites::example(&mut run),
             Suite::Size => size(&mut run),
             Suite::Page => node_suites::page(&mut run),

@@ -1,5 +1,5 @@
-//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `example`, `page`, `soak`. Each is a script that
-//! writes its counts to the file named by `PORTWAY_REPORT`.
+//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`, `soak`. Each is a
+//! script that writes its counts to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
 
@@ -41,6 +41,13 @@ pub(super) fn types(suites: &mut Run<'_>) {
 /// Portway beside other libraries, and the table of the README that is made of it.
 pub(super) fn comparison(suites: &mut Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
+}
+
+/// Portway and other libraries when the other side dies, in every engine; Chromium makes a table of the README.
+pub(super) fn interop(suites: &mut Run<'_>) {
+    for engine in suites.engines.clone() {
+        in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
+    }
 }
 
 /// A program that uses the Rust API, built by wasm-pack as its author would.

@@ -1,0 +1,20 @@
+// Runs in the page: the libraries begin one after another, and then all of them are watched. `window.seen` is what came
+// of it.
+
+const query = new URLSearchParams(location.search);
+
+async function runAll() {
+  const all = [];
+  for (const module of query.get("modules").split(",")) {
+    const { run } = await import(`/${module}/page.js`);
+    const { calm, done } = await run(query.get("elsewhere"), Number(query.get("patience")));
+    all.push(done.then((outcomes) => [module, outcomes]));
+    await calm;
+  }
+  return Object.fromEntries(await Promise.all(all));
+}
+
+runAll().then(
+  (seen) => (window.seen = seen),
+  (error) => (window.seen = { error: `${error}\n${error?.stack}` }),
+);

@@ -1,0 +1,88 @@
+// The interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. Each library, as published and in its ordinary
+// setup, goes through the same deaths of the other side in a real browser, with a call under way. What is seen is compared
+// with expected.json; the times are printed, and only their class is compared.
+//
+// The second table of the README is made from what Chromium shows; tests/comparison/suite.mjs has the options. The other
+// engines have to show the same, but for the text of errors, and are not watched for as long.
+
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { pkg } from "../comparison/bundles.mjs";
+import { catalogue } from "../comparison/libraries/catalogue.mjs";
+import { Suite, column } from "../comparison/suite.mjs";
+import { table } from "../comparison/table.mjs";
+import { startBrowser } from "../web/runner/browsers.mjs";
+import { deaths } from "./deaths.mjs";
+import { notes } from "./notes.mjs";
+import { serve } from "./site.mjs";
+import { PATIENCE, SHORT_PATIENCE, seenInShort } from "./speed.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const MODULES = catalogue.map(({ module }) => module);
+const LIMIT = 180_000;
+
+const { values: options, positionals } = parseArgs({
+  options: { write: { type: "boolean" }, accept: { type: "boolean" } },
+  allowPositionals: true,
+});
+const [engine = "chromium"] = positionals;
+const inFull = engine === "chromium";
+const suite = new Suite(options);
+
+/** What is seen: by death and library. */
+async function look() {
+  const site = await serve(catalogue);
+  let browser;
+  try {
+    browser = await startBrowser(engine);
+    const { elsewhere } = site;
+    const query = new URLSearchParams({ modules: MODULES.join(), elsewhere, patience: inFull ? PATIENCE : SHORT_PATIENCE });
+    await browser.driver.get(`${site.own}?${query}`);
+    return await results(browser.driver);
+  } finally {
+    await browser?.stop();
+    site.stop();
+  }
+}
+
+async function results(driver) {
+  const deadline = Date.now() + LIMIT;
+  for (;;) {
+    const seen = await driver.executeScript("return window.seen && JSON.stringify(window.seen);");
+    if (seen) return JSON.parse(seen);
+    if (Date.now() > deadline) throw new Error("the page does not end");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+function times({ says, saw, ms = {} }) {
+  const { call, asked } = ms;
+  if (says === "the probe failed") return saw;
+  if (call !== undefined) return `${call} ms`;
+  return asked === undefined ? says : `${asked} ms, with a timeout of 2000 ms`;
+}
+
+if (!existsSync(join(pkg, "package.json"))) {
+  suite.test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
+} else {
+  const byLibrary = await look().catch((error) => ({ error: String(error?.stack ?? error) }));
+  if (byLibrary.error !== undefined) suite.test("the page runs", byLibrary.error);
+  else {
+    const seen = {};
+    for (const { id, text } of deaths) {
+      seen[id] = {};
+      console.log(`${text}:`);
+      for (const module of MODULES) {
+        const outcome = byLibrary[module][id];
+        console.log(`    ${module.padEnd(16)} ${times(outcome)}`);
+        seen[id][module] = { says: outcome.says, saw: outcome.saw };
+      }
+    }
+    const see = ({ says, saw }) => (inFull ? `${says} (${saw})` : seenInShort(says));
+    suite.checkOutcomes(deaths, MODULES, seen, join(here, "expected.json"), see);
+    if (inFull) suite.checkTable("deaths", table(deaths, catalogue.map(column), seen, notes));
+  }
+}
+suite.end();

@@ -1,0 +1,102 @@
+// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is another
+// origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { bundle } from "../comparison/bundles.mjs";
+
+const page = `<!doctype html><meta charset="utf-8"><title>Deaths</title><link rel="icon" href="data:,">
+  <script type="module" src="page.js"></script>`;
+
+/** The addresses of the page and of elsewhere, and how to stop. */
+export async function serve(modules) {
+  const files = new Map([["/", { type: "text/html", body: page }]]);
+  files.set("/page.js", { type: "text/javascript", body: readFileSync(new URL("page.js", import.meta.url)) });
+  for (const entry of modules) await put(files, entry);
+  const holds = new Holds();
+  const servers = [createServer((request, response) => answer(files, holds, request, response)), createServer(blank)];
+  const ports = await Promise.all(servers.map(listen));
+  return {
+    own: `http://localhost:${ports[0]}/`,
+    elsewhere: `http://127.0.0.1:${ports[1]}/`,
+    stop() {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}
+
+async function put(files, { module, firstImportOfWorker: first }) {
+  const library = `import * as library from "./libraries/${module}.mjs";`;
+  const served = `
+    ${first ? `import "${first}";` : ""}
+    ${library}
+    import { methods } from "../interop/methods.mjs";`;
+  const scripts = {
+    "page.js": `
+      ${library}
+      import { look } from "../interop/stage.mjs";
+      export const run = (elsewhere, patience) => look(library, "${module}", elsewhere, patience);`,
+    "frame.js": `${served} library.serve(parent, methods, "parent");`,
+    "worker.js": `${served} library.serve(self, methods, "self");`,
+    "port-worker.js": `${served}
+      addEventListener("message", ({ ports: [port] }) => library.serve(port, methods, "port"), { once: true });
+      postMessage("ready");`,
+    "throws.js": `throw new Error("it throws as it starts");`,
+  };
+  for (const [file, source] of Object.entries(scripts)) {
+    files.set(`/${module}/${file}`, { type: "text/javascript", body: await bundle(source) });
+  }
+  const frame = ({ search }) => `<!doctype html><title>Frame</title><script type=module src="frame.js${search}"></script>`;
+  files.set(`/${module}/frame.html`, { type: "text/html", body: frame });
+}
+
+/** Scripts that wait. */
+class Holds {
+  #taken = new Map();
+
+  take(id) {
+    this.#taken.set(id, { asked: gate(), released: gate() });
+  }
+
+  async script(id) {
+    const { asked, released } = this.#taken.get(id) ?? {};
+    asked?.open();
+    await released?.opened;
+  }
+
+  asked = (id) => this.#taken.get(id).asked.opened;
+  release = (id) => this.#taken.get(id).released.open();
+}
+
+function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+async function answer(files, holds, request, response) {
+  const url = new URL(request.url, "http://localhost");
+  const { pathname, searchParams } = url;
+  const hold = searchParams.get("hold");
+  if (pathname === "/take") holds.take(hold);
+  else if (pathname === "/asked") await holds.asked(hold);
+  else if (pathname === "/release") holds.release(hold);
+  else if (hold !== null && pathname.endsWith(".js")) await holds.script(hold);
+  else if (!files.has(pathname)) return response.writeHead(404, { "content-type": "text/plain" }).end("not found");
+  const { type, body } = files.get(pathname) ?? { type: "text/plain", body: "" };
+  response.writeHead(200, { "content-type": type, "cache-control": "no-store" });
+  response.end(typeof body === "function" ? body(url) : body);
+}
+
+function blank(_, response) {
+  response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Elsewhere</title>");
+}
+
+function listen(server) {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", () => resolve(server.address().port));
+  });
+}

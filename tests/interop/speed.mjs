@@ -1,0 +1,22 @@
+// How long a call took to end, in the words of the table: coarse, so that a busy machine makes no other table.
+
+/** How long a call is watched, in milliseconds after the event; one that has not ended by then `waits`. */
+export const PATIENCE = 66_000;
+/** Enough for all but the longest default, which is 60 s. */
+export const SHORT_PATIENCE = 13_000;
+
+const classes = [
+  { says: "at once", within: 1_500 },
+  { says: "in 10 s", within: 11_500 },
+  { says: "in 60 s", within: PATIENCE },
+];
+
+export function speed({ state, ms }) {
+  if (state !== "rejected") return state;
+  return classes.find(({ within }) => ms <= within).says;
+}
+
+/** What is seen of something when it is watched for the short time. */
+export function seenInShort(says) {
+  return says === "in 60 s" ? "waits" : says;
+}
