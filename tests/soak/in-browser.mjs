@@ -1,55 +1,49 @@
-// The soak in a browser: a page of ours does it all, and WebDriver asks now and then how far it is.
+// The soak in a browser: a page of ours does it all, and posts how far it is. It is not asked by WebDriver, since each
+// question leaves something in the page's memory.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
-const POLL = 250;
 /** Without any call that ends for so long, the page is stuck. It gives up on a call sooner by itself. */
 const PATIENCE = 180_000;
 /** Collections on demand, for scripts and for measuring. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-blink-features=ForceEagerMeasureMemory"];
 
 export async function soakInBrowser(plan) {
-  const servers = await startServers();
   let browser;
+  const documents = [];
+  let end;
+  const ended = new Promise((resolve) => (end = resolve));
+  let last = "";
+  let patience;
+  const servers = await startServers(async (state) => {
+    const { samples = [], now, ends, done } = state;
+    if (`${now} ${ends}` !== last) {
+      last = `${now} ${ends}`;
+      clearTimeout(patience);
+      patience = setTimeout(() => end({ ...state, error: `nothing has happened for ${PATIENCE / 1000} s: ${now}` }), PATIENCE);
+    }
+    if (done) return end(state);
+    const newest = samples.length - 1;
+    if (newest < 0 || newest in documents) return;
+    console.error(`  ${samples.length * 10} %: ${samples.at(-1).calls} calls`);
+    documents[newest] = undefined;
+    documents[newest] = await documentsOf(browser.driver, plan.engine);
+  });
   try {
     browser = await startBrowser(plan.engine, CHROMIUM);
+    patience = setTimeout(() => end({ error: "the page does not load" }), PATIENCE);
     const query = new URLSearchParams(plan);
     // Chromium tells the memory of workers only to a page that is isolated from other origins.
     if (plan.engine === "chromium") query.set("isolated", "");
     await browser.driver.get(`${servers.origins.own}/tests/soak/page.html?${query}`);
-    return await watch(browser.driver, plan.engine);
+    const { samples = [], ledgers, error } = await ended;
+    return { samples: samples.map((sample, i) => ({ ...sample, documents: documents[i] })), ledgers, error };
   } finally {
+    clearTimeout(patience);
     await browser?.stop();
     servers.stop();
   }
-}
-
-async function watch(driver, engine) {
-  let last = "";
-  let since = Date.now();
-  const documents = [];
-  for (;;) {
-    const state = JSON.parse(await driver.executeScript("return window.soak?.state() ?? '{}'"));
-    if (state.done) return outcome(state, documents);
-    if (state.waits) {
-      documents.push(await documentsOf(driver, engine));
-      await driver.executeScript("soak.next()");
-      console.error(`  ${documents.length * 10} %: ${state.samples.at(-1).calls} calls`);
-    }
-    const now = `${state.now} ${state.ends}`;
-    if (now !== last) {
-      last = now;
-      since = Date.now();
-    } else if (Date.now() - since > PATIENCE) {
-      return outcome({ ...state, error: `nothing has happened for ${PATIENCE / 1000} s: ${state.now}` }, documents);
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL));
-  }
-}
-
-function outcome({ samples = [], ledgers, error }, documents) {
-  return { samples: samples.map((sample, i) => ({ ...sample, documents: documents[i] })), ledgers, error };
 }
 
 /** How many documents are alive: a frame that is loaded again must leave none behind. */

@@ -1,6 +1,6 @@
-// The soak in a browser, between a page and its workers and frames. `window.soak` says how far it is.
+// The soak in a browser, between a page and its workers and frames. Posts how far it is to the server.
 
-import { listen } from "./instruments.js";
+import { after, listen } from "./instruments.js";
 import * as portway from "/pkg/portway.js";
 import { asker } from "./control.js";
 import { Reloads } from "./reloads.js";
@@ -49,39 +49,34 @@ async function memory() {
   return { heap: of(false), workerHeap: of(true) };
 }
 
+/** Tells the server how far the soak is. */
+async function post(state) {
+  await fetch("/soak", { method: "POST", body: JSON.stringify(state) });
+}
+
+let soak;
+let error;
+let isDone = false;
+const state = () => {
+  const { now, ends, samples, ledgers } = soak ?? {};
+  return { now, ends, samples, ledgers, error, done: isDone };
+};
+
 async function run() {
   await portway.default();
   const plain = [await worker("worker", false), await frame("frame", false)];
   const connected = connects ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
-  const soak = new Soak({
-    portway,
-    plan,
-    plain,
-    connected,
-    reloads: connects ? new Reloads(portway, isolated) : undefined,
-    memory,
-    // The driver adds what only it can see, and lets the page go on.
-    onSample: () => new Promise((resolve) => (window.soak.goOn = resolve)),
-  });
-  window.soak.running = soak;
+  const reloads = connects ? new Reloads(portway, isolated) : undefined;
+  // While the answer is on its way, the server looks at what only the driver can see.
+  const onSample = () => post(state());
+  soak = new Soak({ portway, plan, plain, connected, reloads, memory, onSample });
   await soak.run();
 }
 
-window.soak = {
-  error: undefined,
-  done: false,
-  goOn: undefined,
-  state() {
-    const { now, ends, samples, ledgers } = this.running ?? {};
-    const { error, done } = this;
-    return JSON.stringify({ now, ends, samples, ledgers, error, done, waits: this.goOn !== undefined });
-  },
-  next() {
-    const goOn = this.goOn;
-    this.goOn = undefined;
-    goOn();
-  },
-};
-run()
-  .catch((error) => (window.soak.error = String(error?.stack ?? error)))
-  .then(() => (window.soak.done = true));
+const running = run()
+  .catch((thrown) => (error = String(thrown?.stack ?? thrown)))
+  .then(() => (isDone = true));
+while (!isDone) {
+  await Promise.race([running, after(5_000)]);
+  await post(state());
+}

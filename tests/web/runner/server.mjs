@@ -19,9 +19,12 @@ const types = {
   ".wasm": "application/wasm",
 };
 
-/** `own` is the page's; `other` differs from it in host and port, `neighbour` in the port alone. */
-export async function startServers() {
-  const servers = [createServer(answer), createServer(answer), createServer(answer)];
+/**
+ * `own` is the page's; `other` differs from it in host and port, `neighbour` in the port alone. `onPost` gets what pages
+ * post as JSON, and its result is the answer.
+ */
+export async function startServers(onPost) {
+  const servers = [1, 2, 3].map(() => createServer((request, response) => answer(request, response, onPost)));
   const ports = await Promise.all(servers.map(listen));
   return {
     origins: {
@@ -44,7 +47,11 @@ function listen(server) {
   });
 }
 
-async function answer(request, response) {
+async function answer(request, response, onPost) {
+  if (request.method === "POST" && onPost !== undefined) {
+    const posted = await new Response(request).json();
+    return response.end(JSON.stringify((await onPost(posted)) ?? null));
+  }
   const { pathname, searchParams: query } = new URL(request.url, "http://localhost");
   const file = join(root, normalize(decodeURIComponent(pathname)));
   const headers = { "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain", "cache-control": "no-store" };
