@@ -215,6 +215,8 @@ export interface Limits {
   inFlight?: number | undefined;
   /** Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000. */
   batchItems?: number | undefined;
+  /** Characters of an id that is a string; a longer one is answered with -32600 under the id null. Default 1 024. */
+  idLength?: number | undefined;
 }
 
 /** Options of `JSONRPCClient`. */
@@ -406,10 +408,16 @@ export interface JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local exten
 /** A failure with a JSON-RPC code: thrown by a handler it is sent; an error answer arrives as one. */
 export class RPCError extends Error {
   /** `code` is an integer; -32768 to -32000 belong to the protocol, of these -32099 to -32000 to applications. */
-  constructor(code: number, message: string, data?: unknown);
+  constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
-  /** Whatever the failing side added; `undefined` when it added nothing. */
+  /**
+   * Whatever the failing side added; `undefined` when it added nothing. Of an error without `data` these are its `name`, if
+   * it says more than `Error`, its `cause`, its `errors` and its own enumerable members: plain objects in place of errors,
+   * without stacks, eight levels deep, without what cannot be cloned.
+   */
   readonly data?: unknown;
+  /** `data.cause`; an `Error` if it was one. */
+  readonly cause?: unknown;
 }
 
 /**

@@ -30,6 +30,8 @@ pub enum Kind {
     Object = 8,
     /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
+    /// A string that is longer than an id may be.
+    TooLong = 10,
 }
 
 impl Kind {
@@ -46,6 +48,7 @@ impl Kind {
             6 => Self::EmptyString,
             7 => Self::Array,
             8 => Self::Object,
+            10 => Self::TooLong,
             _ => Self::Other,
         }
     }
@@ -180,6 +183,8 @@ impl Shape {
             Malformed::Ignore
         } else if !self.id.is_present() {
             Malformed::AnswerWithNull(Fault::InvalidRequest)
+        } else if matches!(self.id, Kind::TooLong) {
+            Malformed::AnswerWithNull(Fault::Refused(Reason::IdTooLong))
         } else if !self.id.is_id() {
             Malformed::AnswerWithNull(Fault::Refused(Reason::InvalidIdType))
         } else {

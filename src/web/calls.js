@@ -100,6 +100,11 @@ export class Calls {
     this.reject(slot, DESTROYED.of(this.#methods[slot], this.#ids[slot]));
   }
 
+  /** How many calls have waited at the same time, at most. */
+  get most() {
+    return this.#rejecters.length;
+  }
+
   /** Whether any call waits. */
   isEmpty() {
     return this.#rejecters.every((reject) => reject === undefined);

@@ -18,15 +18,15 @@ export function kindOf(value) {
 }
 
 /**
- * The shape of an object.
+ * The shape of an object. An id that is a string of more than `idLength` is of a kind of its own.
  *
  * A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
  * returned nothing, and for `id`, since a message with that key wants an answer.
  */
-export function shapeOf(message) {
+export function shapeOf(message, idLength) {
   const { id, method, params, result, error } = message;
   return (
-    (id === undefined ? ("id" in message ? 9 : 0) : kindOf(id)) |
+    (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
     (method === undefined ? 0 : kindOf(method) << 4) |
     (params === undefined ? 0 : kindOf(params) << 8) |
     (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |

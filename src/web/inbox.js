@@ -1,5 +1,7 @@
 // Where a transport's messages go: to its handler, or into a queue until it has one.
 
+import { complain } from "./complain.js";
+
 /** More messages than this, and a handler is not coming. */
 const MOST_QUEUED = 10_000;
 
@@ -33,7 +35,7 @@ export class Inbox {
       try {
         this.#handler(message);
       } catch (error) {
-        console.error("portway:", error);
+        complain(error);
       }
       this.#queue.shift();
     }

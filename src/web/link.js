@@ -18,6 +18,7 @@ import {
   TICK,
   WAKE,
 } from "./commands.js";
+import { complain } from "./complain.js";
 import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, fromWire } from "./errors.js";
@@ -69,7 +70,7 @@ export class Link {
   #onError = undefined;
   #users = 0;
   #lastBatch = 0;
-  #limits = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000 };
+  #limits = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idLength: 1024 };
   #nullParams = true;
   #timer = undefined;
   #onTimer = () => this.#setTimer();
@@ -281,9 +282,9 @@ export class Link {
       if (this.#onError !== undefined) return this.#onError(error);
     } catch (thrown) {
       // That must not keep what came with the fault from being done.
-      console.error("portway:", thrown);
+      complain(thrown);
     }
-    console.error("portway:", error);
+    complain(error);
   }
 
   /** Runs user code that nobody waits for. */
@@ -308,7 +309,7 @@ export class Link {
       this.#gone = undefined;
       if (Array.isArray(message)) return this.#receiveBatch(message);
       if (!this.#wants(message)) return;
-      this.#perform(this.#core.run(RECEIVE, shapeOf(message), idNumber(message.id, 0)), message);
+      this.#perform(this.#core.run(RECEIVE, shapeOf(message, this.#limits.idLength), idNumber(message.id, 0)), message);
     } catch (error) {
       this.report(error);
     }
@@ -318,13 +319,16 @@ export class Link {
     const elements = [];
     const facts = [];
     const places = new Map();
+    const { batchItems, idLength } = this.#limits;
     let calls = 0;
+    let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const message of batch) {
+      const shape = shapeOf(message, idLength);
+      // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
+      // but perhaps to some that have ended.
+      if (isResponse(shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
       if (!this.#wants(message)) continue;
-      const shape = shapeOf(message);
-      // One call more than allowed is enough for wasm to refuse them.
-      if (!isResponse(shape) && calls++ > this.#limits.batchItems) continue;
       const { id } = message;
       if (!places.has(id)) places.set(id, elements.length);
       facts.push([shape, idNumber(id, places.get(id))]);

@@ -19,6 +19,7 @@ ship! {
     "/src/js/early.js" as early,
     "/src/web/calls.js" as calls,
     "/src/web/commands.js" as commands,
+    "/src/web/complain.js" as complain,
     "/src/web/context.js" as context,
     "/src/web/core.js" as core,
     "/src/web/early-messages.js" as early_messages,

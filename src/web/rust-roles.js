@@ -4,6 +4,7 @@
 
 // A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
 import "../js/early.js";
+import { complain } from "./complain.js";
 import { CallError, RPCError } from "./errors.js";
 import { Link } from "./link.js";
 
@@ -33,7 +34,7 @@ function linkOn(transport) {
   try {
     return { link: Link.on(transport) };
   } catch (problem) {
-    console.error("portway:", problem);
+    complain(problem);
     return { problem };
   }
 }

@@ -1,6 +1,7 @@
 // Transports over the message boundaries of a browser. Listeners are added and removed, never assigned, and messages of
 // others are left untouched: they share the boundary with us.
 
+import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { CallError } from "./errors.js";
@@ -20,7 +21,7 @@ const LOOK_EVERY = 500;
 function transport({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
   const inbox = new Inbox();
   const isMine = (event) => isOurs(event.data) && accepts(event);
-  let report = (error) => console.error("portway:", error);
+  let report = complain;
   let lose = () => {};
   let isWaiting = () => false;
   let hasHeard = false;
