@@ -1,9 +1,11 @@
-// Runs in the page: the libraries begin one after another, and then all of them are watched. `window.seen` is what came
-// of it.
+// Runs in the page: the specs with other peers; then the libraries begin one after another, and all of them are watched.
+// `window.seen` is what came of it.
 
 const query = new URLSearchParams(location.search);
 
 async function runAll() {
+  const { check } = await import("/peers.js");
+  const peers = await check();
   const all = [];
   for (const module of query.get("modules").split(",")) {
     const { run } = await import(`/${module}/page.js`);
@@ -11,7 +13,7 @@ async function runAll() {
     all.push(done.then((outcomes) => [module, outcomes]));
     await calm;
   }
-  return Object.fromEntries(await Promise.all(all));
+  return { peers, libraries: Object.fromEntries(await Promise.all(all)) };
 }
 
 runAll().then(

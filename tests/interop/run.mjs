@@ -1,6 +1,7 @@
 // The interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. Each library, as published and in its ordinary
 // setup, goes through the same deaths of the other side in a real browser, with a call under way. What is seen is compared
-// with expected.json; the times are printed, and only their class is compared.
+// with expected.json; the times are printed, and only their class is compared. And Portway talks to other JSON-RPC 2.0
+// libraries, in both roles.
 //
 // The second table of the README is made from what Chromium shows; tests/comparison/suite.mjs has the options. The other
 // engines have to show the same, but for the text of errors, and are not watched for as long.
@@ -31,7 +32,7 @@ const [engine = "chromium"] = positionals;
 const inFull = engine === "chromium";
 const suite = new Suite(options);
 
-/** What is seen: by death and library. */
+/** What is seen: faults of the specs with other peers, and by library and death how it ends. */
 async function look() {
   const site = await serve(catalogue);
   let browser;
@@ -67,15 +68,16 @@ function times({ says, saw, ms = {} }) {
 if (!existsSync(join(pkg, "package.json"))) {
   suite.test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
 } else {
-  const byLibrary = await look().catch((error) => ({ error: String(error?.stack ?? error) }));
-  if (byLibrary.error !== undefined) suite.test("the page runs", byLibrary.error);
+  const { error, peers, libraries } = await look().catch((error) => ({ error: String(error?.stack ?? error) }));
+  if (error !== undefined) suite.test("the page runs", error);
   else {
+    for (const [name, fault] of Object.entries(peers)) suite.test(name, fault ?? undefined);
     const seen = {};
     for (const { id, text } of deaths) {
       seen[id] = {};
       console.log(`${text}:`);
       for (const module of MODULES) {
-        const outcome = byLibrary[module][id];
+        const outcome = libraries[module][id];
         console.log(`    ${module.padEnd(16)} ${times(outcome)}`);
         seen[id][module] = { says: outcome.says, saw: outcome.saw };
       }

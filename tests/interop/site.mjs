@@ -12,6 +12,8 @@ const page = `<!doctype html><meta charset="utf-8"><title>Deaths</title><link re
 export async function serve(modules) {
   const files = new Map([["/", { type: "text/html", body: page }]]);
   files.set("/page.js", { type: "text/javascript", body: readFileSync(new URL("page.js", import.meta.url)) });
+  const peers = await bundle('export { check } from "../interop/peers.mjs";');
+  files.set("/peers.js", { type: "text/javascript", body: peers });
   for (const entry of modules) await put(files, entry);
   const holds = new Holds();
   const servers = [createServer((request, response) => answer(files, holds, request, response)), createServer(blank)];

@@ -1,0 +1,245 @@
+// Portway at one end of a port and another JSON-RPC 2.0 library, as published, at the other, in both roles. Runs in the
+// page; `check` gives a fault, or undefined, by name.
+
+import { assert } from "chai";
+import * as jsonrpc from "json-rpc-2.0";
+import init, { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, portTransport } from "portway";
+import * as vscode from "vscode-jsonrpc/browser";
+import * as jsonrpcEnds from "../comparison/libraries/json-rpc-2.0.mjs";
+
+await init();
+
+const vscodeEnd = (port, options) => {
+  const reader = new vscode.BrowserMessageReader(port);
+  return vscode.createMessageConnection(reader, new vscode.BrowserMessageWriter(port), undefined, options);
+};
+
+function ends() {
+  const { port1, port2 } = new MessageChannel();
+  return { ours: portTransport(port1), theirs: port2 };
+}
+
+/** Their end, with our client at the other. */
+function ourClient(options) {
+  const { ours, theirs } = ends();
+  return { client: new JSONRPCClient(ours, { timeout: 5_000 }), connection: vscodeEnd(theirs, options) };
+}
+
+/** Our server, with their end at the other. */
+function ourServer() {
+  const { ours, theirs } = ends();
+  const connection = vscodeEnd(theirs);
+  connection.listen();
+  return { server: new JSONRPCServer(ours), connection };
+}
+
+async function rejection(promise) {
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error) => ({ error }),
+  );
+  assert.property(outcome, "error", `it is fulfilled with ${JSON.stringify(outcome.value)}`);
+  return outcome.error;
+}
+
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve) => (made.resolve = resolve));
+  return made;
+}
+
+const progress = new vscode.ProgressType();
+
+const specs = {
+  async "our client, vscode-jsonrpc's server: requests with params by name, by position and without"() {
+    const { client, connection } = ourClient();
+    connection.onRequest("build", ({ entry }) => ({ output: `${entry}.js` }));
+    connection.onRequest("add", (a, b) => a + b);
+    connection.onRequest("refresh", () => undefined);
+    connection.listen();
+    assert.deepEqual(await client.request("build", { entry: "app" }), { output: "app.js" });
+    assert.equal(await client.request("add", [1, 2]), 3);
+    assert.isNull(await client.request("refresh"));
+  },
+
+  async "our client, vscode-jsonrpc's server: errors with code, message and data, and unknown methods"() {
+    const { client, connection } = ourClient();
+    connection.onRequest("fail", () => new vscode.ResponseError(-32001, "no such file", { line: 3 }));
+    connection.listen();
+    const failed = await rejection(client.request("fail", {}));
+    assert.instanceOf(failed, RPCError);
+    assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);
+    assert.equal((await rejection(client.request("missing", {}))).code, -32601);
+  },
+
+  async "our client, vscode-jsonrpc's server: notifications arrive in order"() {
+    const { client, connection } = ourClient();
+    const heard = [];
+    connection.onNotification("console", ({ n }) => void heard.push(n));
+    connection.onRequest("flush", () => heard);
+    connection.listen();
+    for (let n = 0; n < 5; n++) client.notify("console", { n });
+    assert.deepEqual(await client.request("flush", {}), [0, 1, 2, 3, 4]);
+  },
+
+  async "our client, vscode-jsonrpc's server: a call that is aborted rejects at once, and the handler's token is cancelled"() {
+    const { client, connection } = ourClient();
+    const [started, cancelled] = [deferred(), deferred()];
+    connection.onRequest("build", (_, token) => {
+      started.resolve();
+      return new Promise((resolve) => token.onCancellationRequested(() => resolve(cancelled.resolve("cancelled"))));
+    });
+    connection.listen();
+    const controller = new AbortController();
+    const call = rejection(client.request("build", {}, { signal: controller.signal }));
+    await started.promise;
+    controller.abort();
+    assert.equal((await call).name, "AbortError");
+    assert.equal(await cancelled.promise, "cancelled");
+  },
+
+  async "our client, vscode-jsonrpc's server: progress under the id of the request"() {
+    let id;
+    const messageStrategy = {
+      handleMessage(message, next) {
+        if (message.method === "build") id = message.id;
+        return next(message);
+      },
+    };
+    const { client, connection } = ourClient({ messageStrategy });
+    connection.onRequest("build", async () => {
+      await connection.sendProgress(progress, id, 1);
+      await connection.sendProgress(progress, id, 2);
+      return "done";
+    });
+    connection.listen();
+    const seen = [];
+    assert.equal(await client.request("build", {}, { onProgress: (value) => void seen.push(value) }), "done");
+    assert.deepEqual(seen, [1, 2]);
+  },
+
+  async "vscode-jsonrpc's client, our server: requests with params by name, by position and without"() {
+    const { server, connection } = ourServer();
+    server.method("build", ({ entry }) => ({ output: `${entry}.js` }));
+    server.method("add", ([a, b]) => a + b);
+    server.method("refresh", (params) => params === undefined);
+    assert.deepEqual(await connection.sendRequest("build", { entry: "app" }), { output: "app.js" });
+    assert.equal(await connection.sendRequest("add", 1, 2), 3);
+    assert.isTrue(await connection.sendRequest("refresh"));
+  },
+
+  async "vscode-jsonrpc's client, our server: errors with code, message and data, and unknown methods"() {
+    const { server, connection } = ourServer();
+    server.method("fail", () => {
+      throw new RPCError(-32001, "no such file", { line: 3 });
+    });
+    const failed = await rejection(connection.sendRequest("fail", {}));
+    assert.instanceOf(failed, vscode.ResponseError);
+    assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);
+    assert.equal((await rejection(connection.sendRequest("missing", {}))).code, vscode.ErrorCodes.MethodNotFound);
+  },
+
+  async "vscode-jsonrpc's client, our server: notifications arrive in order"() {
+    const { server, connection } = ourServer();
+    const heard = [];
+    server.onNotify("console", ({ n }) => void heard.push(n));
+    server.method("flush", () => heard);
+    for (let n = 0; n < 5; n++) connection.sendNotification("console", { n });
+    assert.deepEqual(await connection.sendRequest("flush", {}), [0, 1, 2, 3, 4]);
+  },
+
+  async "vscode-jsonrpc's client, our server: its token aborts the handler's signal, and the call ends"() {
+    const { server, connection } = ourServer();
+    const [started, aborted] = [deferred(), deferred()];
+    server.method("build", (_, { signal }) => {
+      started.resolve();
+      signal.addEventListener("abort", () => aborted.resolve("aborted"));
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const source = new vscode.CancellationTokenSource();
+    const call = rejection(connection.sendRequest("build", {}, source.token));
+    await started.promise;
+    source.cancel();
+    assert.equal(await aborted.promise, "aborted");
+    assert.equal((await call).code, -32800);
+  },
+
+  async "vscode-jsonrpc's client, our server: progress under the id of the request, and under a token of the caller"() {
+    const { server, connection } = ourServer();
+    server.method("build", (params, context) => {
+      context.progress(1);
+      context.notify("$/progress", { token: params.token, value: 2 });
+      return "done";
+    });
+    const seen = [];
+    // The first of its ids is 0.
+    connection.onProgress(progress, 0, (value) => void seen.push(["id", value]));
+    connection.onProgress(progress, "t", (value) => void seen.push(["token", value]));
+    assert.equal(await connection.sendRequest("build", { token: "t" }), "done");
+    assert.deepEqual(seen, [["id", 1], ["token", 2]]);
+  },
+
+  async "our peer and vscode-jsonrpc's connection call each other over one port"() {
+    const { ours, theirs } = ends();
+    const peer = new JSONRPCPeer(ours, { timeout: 5_000 });
+    const connection = vscodeEnd(theirs);
+    peer.method("ask", async ({ n }) => (await peer.request("twice", { n })) + 1);
+    connection.onRequest("twice", ({ n }) => 2 * n);
+    connection.listen();
+    assert.equal(await connection.sendRequest("ask", { n: 4 }), 9);
+  },
+
+  async "our client, json-rpc-2.0's server: results, errors, notifications and batches"() {
+    const { ours, theirs } = ends();
+    const client = new JSONRPCClient(ours, { timeout: 5_000 });
+    const heard = [];
+    jsonrpcEnds.serve(theirs, {
+      echo: ({ text }) => text,
+      console: ({ n }) => void heard.push(n),
+      flush: () => heard,
+      fail() {
+        throw new jsonrpc.JSONRPCErrorException("no such file", -32001, { line: 3 });
+      },
+    });
+    assert.equal(await client.request("echo", { text: "hi" }), "hi");
+    const failed = await rejection(client.request("fail", {}));
+    assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);
+    assert.equal((await rejection(client.request("missing", {}))).code, -32601);
+    for (let n = 0; n < 3; n++) client.notify("console", { n });
+    assert.deepEqual(await client.request("flush", {}), [0, 1, 2]);
+    const batch = await client.batch(["a", "b"].map((text) => ({ method: "echo", params: { text } })));
+    assert.deepEqual(batch.map(({ value }) => value), ["a", "b"]);
+  },
+
+  async "json-rpc-2.0's client, our server: results, errors, notifications and batches"() {
+    const { ours, theirs } = ends();
+    const server = new JSONRPCServer(ours);
+    const heard = [];
+    server.method("echo", ({ text }) => text);
+    server.method("flush", () => heard);
+    server.method("fail", () => {
+      throw new RPCError(-32001, "no such file", { line: 3 });
+    });
+    server.onNotify("console", ({ n }) => void heard.push(n));
+    const client = await jsonrpcEnds.call(theirs);
+    assert.equal(await client.call("echo", { text: "hi" }), "hi");
+    const failed = await rejection(Promise.resolve(client.call("fail", {})));
+    assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);
+    for (let n = 0; n < 3; n++) client.notify("console", { n });
+    assert.deepEqual(await client.call("flush", {}), [0, 1, 2]);
+    const echo = (text) => ({ method: "echo", params: { text } });
+    assert.deepEqual(await client.batch([echo("a"), echo("b")]), ["a", "b"]);
+  },
+};
+
+export async function check() {
+  const faults = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("it does not end")), 10_000));
+    faults[name] = await Promise.race([spec(), late]).then(
+      () => null,
+      (error) => `${error}\n${error?.stack}`,
+    );
+  }
+  return faults;
+}
