@@ -42,7 +42,7 @@ async function put(files, { module, firstImportOfWorker: first }) {
       import { look } from "../interop/stage.mjs";
       export const run = (elsewhere, patience) => look(library, "${module}", elsewhere, patience);`,
     "frame.js": `${served} library.serve(parent, methods, "parent");`,
-    "worker.js": `${served} library.serve(self, methods, "self");`,
+    "worker.js": `${served} library.serve(self, methods, "self"); postMessage("ready");`,
     "port-worker.js": `${served}
       addEventListener("message", ({ ports: [port] }) => library.serve(port, methods, "port"), { once: true });
       postMessage("ready");`,

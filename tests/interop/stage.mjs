@@ -120,7 +120,7 @@ class Stage {
   }
 
   async worker() {
-    const worker = this.#start("worker.js");
+    const worker = await this.#started("worker.js");
     return { worker, ...(await this.#library.call(worker, "worker")) };
   }
 
@@ -134,8 +134,7 @@ class Stage {
   }
 
   async portInWorker() {
-    const worker = this.#start("port-worker.js");
-    await new Promise((ready) => worker.addEventListener("message", ready, { once: true }));
+    const worker = await this.#started("port-worker.js");
     const { port1, port2 } = new MessageChannel();
     worker.postMessage("serve", [port2]);
     return { worker, ...(await this.#library.call(port1, "port")) };
@@ -143,6 +142,19 @@ class Stage {
 
   clear() {
     for (const dispose of this.#dispose) dispose();
+  }
+
+  /** A worker that listens: not every handshake waits for a slow one. */
+  async #started(script) {
+    const worker = this.#start(script);
+    await new Promise((ready) => {
+      worker.addEventListener("message", function listener({ data }) {
+        if (data !== "ready") return;
+        worker.removeEventListener("message", listener);
+        ready();
+      });
+    });
+    return worker;
   }
 
   #start(script) {
