@@ -76,6 +76,8 @@ export class Cycles {
     far = other;
     await this.#visit(near);
     far.destroy();
+    port1.close();
+    port2.close();
   }
 
   async #connectedPort(ask) {
@@ -85,6 +87,7 @@ export class Cycles {
       ask("serveConnected", { port: port2 }, [port2]),
     ]);
     await this.#visit(near);
+    port1.close();
   }
 
   async #connected(ask, target) {

@@ -38,7 +38,8 @@ EventTarget.prototype.addEventListener = function (type, listener, options) {
     if (mine.delete(listener)) listeners--;
   };
   let standIn = listener;
-  if (options?.once) {
+  // A signal is aborted once, and then forgets who listens.
+  if (options?.once || (target instanceof AbortSignal && type === "abort")) {
     standIn = function (event) {
       gone();
       return typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
@@ -105,6 +106,11 @@ MessagePort.prototype.start = function () {
 };
 MessagePort.prototype.close = function () {
   if (started.delete(this)) ports--;
+  // A port that is closed hears nothing more, and what listens to it goes with it.
+  for (const mine of known.get(this)?.values() ?? []) {
+    listeners -= mine.size;
+    mine.clear();
+  }
   return close.call(this);
 };
 

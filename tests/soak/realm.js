@@ -63,7 +63,11 @@ export function runRealm({ portway, source, post, owner, transport }) {
         onLost: () => leave(),
       };
       peer = await portway.connect(port ?? owner, options);
-      leave = visit(peer);
+      const go = visit(peer);
+      leave = () => {
+        go();
+        port?.close();
+      };
     },
     open: () => open,
   });

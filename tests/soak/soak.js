@@ -1,7 +1,7 @@
 // The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures after
 // each.
 
-import { figures } from "./instruments.js";
+import { after, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
 import { PATIENCE } from "./kinds.js";
 import { Lane } from "./lane.js";
@@ -85,7 +85,6 @@ export class Soak {
     const all = [await figures(), ...far];
     const sum = (name) => all.reduce((sum, each) => sum + each[name], 0);
     const made = await Promise.all(links.map(({ ask }) => ask("progress")));
-    const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
     return {
       calls: [...links.map(({ lane }) => lane.ended), ...made].reduce((sum, count) => sum + count, 0),
       cycles: cycles.cycles,
@@ -95,7 +94,7 @@ export class Soak {
       listeners: sum("listeners"),
       timers: sum("timers"),
       ports: sum("ports"),
-      locks: held.length + pending.length,
+      locks: await locks(),
     };
   }
 
@@ -110,5 +109,16 @@ export class Soak {
       sides.push({ name, near: bare(near), far: bare(await ask("ledger")) });
     }
     this.ledgers = { links: sides, cycles: cycles.ledger(), reloads: reloads?.ledger() };
+  }
+}
+
+/** How many locks are held or waited for, once that does not change any more: they are granted in their own time. */
+async function locks() {
+  for (let before; ; ) {
+    const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
+    const count = held.length + pending.length;
+    if (count === before) return count;
+    before = count;
+    await after(100);
   }
 }
