@@ -8,6 +8,7 @@ export {
   JSONRPCServer,
   RPCError,
   broadcastTransport,
+  connect,
   kaiak,
   portTransport,
   selfTransport,

@@ -38,6 +38,7 @@ macro_rules! pass_on {
 
 pass_on! {
     "/src/js/api.js": JSONRPCClient as client, JSONRPCServer as server, JSONRPCPeer as peer;
+    "/src/js/connect.js": connect as connect;
     "/src/js/codes.js": ErrorCode as error_code, wiggum as wiggum, kaiak as kaiak;
     "/src/js/validate.js": validateMessage as validate_message;
     "/src/web/errors.js": RPCError as rpc_error, CallError as call_error;

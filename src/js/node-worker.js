@@ -1,9 +1,18 @@
 // Node's `Worker`, which has `on` and `off`, and messages without an event around them.
 
-import { workerTransport as overEvents } from "portway-glue";
+import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
 
 export function workerTransport(worker) {
-  return overEvents(typeof worker?.on === "function" ? asEventTarget(worker) : worker);
+  return overEvents(isNodeWorker(worker) ? asEventTarget(worker) : worker);
+}
+
+export function connect(target, options) {
+  return connectEvents(isNodeWorker(target) ? asEventTarget(target) : target, options);
+}
+
+function isNodeWorker(target) {
+  // Node's ports have both, `on` and `addEventListener`.
+  return typeof target?.on === "function" && typeof target.addEventListener !== "function";
 }
 
 // Its errors are not listened to: as long as nobody does, they end the program, and that is for the program to say.

@@ -251,6 +251,8 @@ export class Link {
     const end = error instanceof CallError ? error : new CallError("peer-gone", "the other side is gone", undefined, undefined, error);
     if (!reopens) this.#gone = end;
     this.#calls.dropAll(end);
+    // Who merely does not answer may still wait for answers.
+    if (end.reason === "unresponsive") return;
     this.#isMuted = true;
     this.#service.drop();
     this.#isMuted = false;

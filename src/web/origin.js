@@ -26,6 +26,12 @@ export function allowsOrigin(allowed, origin) {
   return allowed.some((one) => one === "*" || one === origin);
 }
 
+/** That the other side has an origin that is not allowed. */
+export function strangerText(origin, allowed) {
+  const hint = origin === "null" ? '; for a frame without an origin pass origin: "null"' : "";
+  return `the other side has the origin "${origin}", and what is allowed is "${allowed.join('", "')}"${hint}`;
+}
+
 function checkOrigin(origin) {
   if (origin === "*" || origin === "null") return;
   let exact;

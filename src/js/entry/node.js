@@ -5,5 +5,5 @@ import { makeInit } from "../load.js";
 
 export * from "../exports.js";
 // The same for Node's workers; it goes before the one of that name above.
-export { workerTransport } from "../node-worker.js";
+export { connect, workerTransport } from "../node-worker.js";
 export default makeInit(() => readFile(new URL("portway_bg.wasm", import.meta.url)));

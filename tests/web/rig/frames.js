@@ -92,3 +92,17 @@ export function countListeners(target) {
   assert.notEqual(target.addEventListener, add);
   return added;
 }
+
+/** A frame with a connection in it, which nobody waits for. */
+export function connectingFrame(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
+  const element = document.createElement("iframe");
+  if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+  element.src = frameAddress(query, { file, origin });
+  if (attach) document.body.append(element);
+  afterThisTest(() => element.remove());
+  return element;
+}
+
+export function frameAddress(query = {}, { file = "connect-frame.html", origin = origins.own } = {}) {
+  return `${origin}/tests/web/fixtures/${file}?${new URLSearchParams(query)}`;
+}

@@ -20,6 +20,7 @@ export const {
   JSONRPCServer,
   RPCError,
   broadcastTransport,
+  connect,
   initSync,
   kaiak,
   portTransport,

@@ -1,0 +1,40 @@
+// A peer that finds its other side by itself, and again after it was reloaded.
+
+import { doorTo } from "../web/door.js";
+import { CallError } from "../web/errors.js";
+import { sessionTransport } from "../web/session.js";
+import { JSONRPCPeer } from "./api.js";
+
+const CONNECT_TIMEOUT = 10_000;
+
+export async function connect(target, options) {
+  const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
+  for (const time of [connectTimeout, heartbeat]) {
+    if (!(time >= 0)) throw new RangeError(`connectTimeout and heartbeat are numbers of milliseconds, not ${String(time)}`);
+  }
+  signal?.throwIfAborted();
+  let peer;
+  let timer;
+  let onAbort;
+  try {
+    return await new Promise((resolve, reject) => {
+      const transport = sessionTransport(doorTo(target, origin), options ?? {}, () => resolve(peer), reject);
+      peer = new JSONRPCPeer(transport, options);
+      for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
+      for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
+      onAbort = () => reject(signal.reason);
+      signal?.addEventListener("abort", onAbort);
+      if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
+        const text = `JSON-RPC connect: no answer within ${connectTimeout} ms; the other side has to call connect(), too, or to answer requests`;
+        timer = setTimeout(() => reject(new CallError("no-answer", text)), connectTimeout);
+      }
+      transport.start();
+    });
+  } catch (error) {
+    peer?.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,82 @@
+// Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
+
+import { takeEarly } from "./early-messages.js";
+import { isOurs } from "./envelope.js";
+import { CallError } from "./errors.js";
+import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
+
+/** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
+export function doorTo(target, origin) {
+  if (target === null || target === undefined) {
+    throw new TypeError("there is nothing to connect to: an iframe has no window while it is not in the document, nor has open() with noopener");
+  }
+  if (target.window === target) return windowDoor(() => target, origin);
+  if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin);
+  if (typeof target.postMessage === "function" && typeof target.addEventListener === "function") return channelDoor(target);
+  throw new TypeError("connect() takes an iframe, a window, a worker, a MessagePort, or the self of a worker");
+}
+
+/** Adds listeners, where the target has any; gives what removes them. */
+export function listen(target, listeners) {
+  for (const [type, listener] of Object.entries(listeners)) target.addEventListener?.(type, listener);
+  return () => {
+    for (const [type, listener] of Object.entries(listeners)) target.removeEventListener?.(type, listener);
+  };
+}
+
+/** A window, or what is in a frame: that is another window each time the frame is put into the document. */
+function windowDoor(current, origin) {
+  const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
+  let hadWindow = false;
+  return {
+    allowed,
+    current,
+    /** Posts to one origin, or as long as that is not known, to each that is allowed. */
+    post(message, transfer, to) {
+      for (const one of to === undefined ? allowed : [to]) current()?.postMessage(message, one === "null" ? "*" : one, transfer);
+    },
+    listen(hear) {
+      const onEvent = ({ data, source, origin, isTrusted }) => {
+        if (isTrusted === false || !isOurs(data)) return;
+        // A window that goes has no more to be the source; the id of the session tells whose goodbye it is.
+        if (source === null ? data.method === "rpc.bye" : source === current()) hear(data, origin, allowsOrigin(allowed, origin));
+      };
+      const stop = listen(globalThis, { message: onEvent });
+      if (current() !== null) takeEarly(({ source }) => source === current(), current()).forEach(onEvent);
+      return stop;
+    },
+    /** Why the other side cannot be there. */
+    loss() {
+      const window = current();
+      if (window !== null && !window.closed) return void (hadWindow = true);
+      if (window !== null) return gone("the window is closed, or out of reach by noopener or Cross-Origin-Opener-Policy");
+      return hadWindow ? gone("the frame was removed from the document") : undefined;
+    },
+  };
+}
+
+/** A worker, a port, or the owner of this worker. */
+function channelDoor(target) {
+  return {
+    post: (message, transfer) => target.postMessage(message, transfer),
+    listen(hear, lose, fail) {
+      const onEvent = ({ data }) => isOurs(data) && hear(data, undefined, true);
+      const stop = listen(target, {
+        message: onEvent,
+        // Of ports, and of the workers of Node; not every engine has it.
+        close: () => lose(gone("it has ended")),
+        // In a worker itself, errors are its own.
+        error: (event) => target !== globalThis && fail(event.error ?? event),
+      });
+      target.start?.();
+      if (target === globalThis) takeEarly(() => true, target).forEach(onEvent);
+      return stop;
+    },
+    loss() {},
+  };
+}
+
+/** The end of a session whose other side is not coming back by itself. */
+export function gone(text, cause) {
+  return new CallError("peer-gone", `JSON-RPC peer gone: ${text}`, undefined, undefined, cause);
+}

@@ -1,0 +1,137 @@
+// Agrees with the other side on a port, whoever of the two is there first, and again each time that the other side is
+// new. PROTOCOL.md has the rules.
+
+import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
+
+/** What this side understands beside plain JSON-RPC. */
+const FEATURES = ["batch", "cancel", "progress"];
+const FIRST_PAUSE = 20;
+const LONGEST_PAUSE = 250;
+/** Names that come faster than this, in milliseconds, are passed over. */
+const MEETING = 10;
+
+/** 128 random bits: they name a session, and are good for one answer. */
+const newId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
+const strings = (value) => (Array.isArray(value) ? value.filter((item) => typeof item === "string") : []);
+
+export class Handshake {
+  /** What names this side of the session, or of the next one. */
+  id = newId();
+  #spent = this.id;
+  #door;
+  #channel;
+  #on;
+  #timer;
+  /** The session that there is. */
+  #session;
+  /** What was sent in answer to a hello, until something comes through its port. */
+  #offer;
+  #lastMet = -Infinity;
+  #hasMet = false;
+
+  /**
+   * `on` is told of each port that may become a session (`adopt`) and of each that does (`begin`), of a hello of somebody
+   * new during a session (`replaced`) or of an origin that is not allowed (`stranger`), and of an error (`refused`).
+   */
+  constructor(door, channel, on) {
+    this.#door = door;
+    this.#channel = channel;
+    this.#on = on;
+  }
+
+  /** Says hello until there is a session. */
+  start(pause = FIRST_PAUSE) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.start(Math.min(2 * pause, LONGEST_PAUSE)), pause);
+    this.#greet();
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#offer?.port.close();
+    this.#offer = undefined;
+  }
+
+  /** The session has ended; from here on, the other side's hello begins another. */
+  end() {
+    this.#session = undefined;
+    this.#spent = this.id;
+    this.id = newId();
+  }
+
+  /** Takes a message of the target, if it is about the handshake. */
+  takes(message, origin, isAllowed) {
+    const { id, method, params, result, error } = message;
+    if (method === "rpc.hello") {
+      if (!isId(id) || id === this.id || params?.channel !== this.#channel) return true;
+      if (isAllowed) this.#meet({ id, origin, features: strings(params.features) });
+      else this.#on.stranger(origin);
+      return true;
+    }
+    if (method !== undefined || !isAllowed) return false;
+    if (id === this.id && this.#session === undefined) {
+      if (error !== undefined) this.#refused(fromWire(error), origin);
+      else if (isId(result?.session) && result.port?.postMessage) this.#accept(result, origin);
+      return true;
+    }
+    if (id !== this.id && id !== this.#spent) return false;
+    // A name is good for one answer.
+    result?.port?.close?.();
+    return true;
+  }
+
+  #greet() {
+    const params = { version: 1, channel: this.#channel, features: FEATURES };
+    this.#door.post({ jsonrpc: "2.0", id: this.id, method: "rpc.hello", params });
+  }
+
+  #meet(other) {
+    if (other.id === this.#session?.id || other.id === this.#offer?.id) return;
+    // Whoever floods this side with names is answered now and then; who means it says hello again.
+    const now = performance.now();
+    if (now - this.#lastMet < MEETING) return;
+    this.#lastMet = now;
+    this.#hasMet = true;
+    // One of the two answers, whoever spoke first.
+    if (this.#session !== undefined) {
+      this.#on.replaced();
+      // A hello now could reach the one that was replaced before the goodbye does; the new one says its own again.
+      if (this.id < other.id) return;
+    }
+    if (this.id < other.id) return this.#greet();
+    this.#offer?.port.close();
+    const { port1, port2 } = new MessageChannel();
+    other.port = port1;
+    this.#offer = other;
+    this.#on.adopt(other, () => {
+      if (this.#offer === other) this.#begin(other);
+    });
+    const result = { session: this.id, version: 1, features: FEATURES, port: port2 };
+    this.#door.post({ jsonrpc: "2.0", id: other.id, result }, [port2], other.origin);
+  }
+
+  #accept({ session, port, features }, origin) {
+    const other = { id: session, port, origin, features: strings(features) };
+    this.#on.adopt(other);
+    // Tells the other side that its port is in use.
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
+    this.#begin(other);
+  }
+
+  #refused(error, origin) {
+    // Beside the one who has said hello there may be another who does not know it.
+    if (this.#hasMet) return;
+    if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
+    const postMessage = (message, transfer) => this.#door.post(message, transfer, origin);
+    this.#begin({ origin, features: [], port: { postMessage, close() {} }, isPlain: true });
+  }
+
+  #begin(other) {
+    if (this.#offer === other) this.#offer = undefined;
+    this.stop();
+    this.#session = other;
+    this.#on.begin(other);
+  }
+}

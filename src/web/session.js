@@ -1,0 +1,227 @@
+// A transport whose other side may come and go: each session has a port of its own, and what is sent between two sessions
+// waits for the next.
+
+import { listen, gone } from "./door.js";
+import { CallError } from "./errors.js";
+import { Handshake } from "./hello.js";
+import { Pulse, holdLock, watchLock } from "./liveness.js";
+import { strangerText } from "./origin.js";
+
+const MOST_KEPT = 10_000;
+const LONGEST_TIMER = 2 ** 31;
+const HEARTBEAT = 10_000;
+/** How long a goodbye may come after the signs of a death that it explains. */
+const GRACE = 100;
+
+const note = (method, params) => ({ jsonrpc: "2.0", method, params });
+const ended = (text) => new CallError("session-ended", `JSON-RPC session ended: ${text}`);
+
+/**
+ * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
+ */
+export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
+  if (!(heartbeat < LONGEST_TIMER)) heartbeat = 0;
+  let session;
+  let number = 0;
+  /** The window that the session is with. */
+  let window;
+  /** What has come before it may be handed over; then undefined. */
+  let held = [];
+  /** What is to be sent; undefined if nobody will get it. */
+  let queue = [];
+  let handler;
+  let close;
+  let isWaiting;
+  let report;
+  let cleanups = [];
+  /** Aborted with the session, for its locks. */
+  let life;
+  /** Whether the other side's life is told by its lock. */
+  let isLocked;
+
+  const guard = (run) => {
+    try {
+      run();
+    } catch (error) {
+      report(error);
+    }
+  };
+
+  const handshake = new Handshake(door, channel, {
+    adopt(other, onFirst) {
+      listen(other.port, {
+        message({ data }) {
+          if (session !== other) onFirst?.();
+          if (session === other) receive(data);
+        },
+        messageerror: () => report(new Error("a message of the other side cannot be read here")),
+        close: () => session === other && suspect(other),
+      });
+      other.port.start();
+    },
+    begin,
+    replaced: () => lose(ended("the other side is new"), true, "replaced"),
+    stranger(origin) {
+      const error = new CallError("wrong-origin", strangerText(origin, door.allowed));
+      lose(number === 0 ? error : gone("another document is in its place", error), false);
+    },
+    refused: (error) => number === 0 && onFail(new CallError("refused", `JSON-RPC peer refused: ${error.message}`, undefined, undefined, error)),
+  });
+
+  // What shows that the other side is gone, and what to do when nothing is heard.
+  const pulse = new Pulse((heartbeat || HEARTBEAT) / 3, door.current !== undefined, () => {
+    const error = door.loss();
+    if (error !== undefined) return lose(error, false);
+    if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
+    const beats = heartbeat > 0 && session !== undefined && !session.isPlain && !isLocked;
+    if (beats && pulse.quiet >= heartbeat - 1) {
+      pulse.quiet = 0;
+      close?.(new CallError("unresponsive", `JSON-RPC peer unresponsive for ${heartbeat} ms`), true);
+    } else if (beats && pulse.quiet > 0) {
+      session?.port.postMessage(note("rpc.ping"));
+    }
+    if (beats || door.current !== undefined) return number === 0 || isWaiting?.() === true;
+  });
+
+  function begin(other) {
+    session = other;
+    window = door.current?.();
+    queue ??= [];
+    isLocked = false;
+    number++;
+    onOpen();
+    if (number === 1) {
+      if (!other.isPlain) held = [];
+      // Whoever has waited for this is told first, and can set up what receives.
+      setTimeout(release);
+    }
+    life = new AbortController();
+    if (!other.isPlain) holdLock(handshake.id, life.signal, () => other.port.postMessage(note("rpc.lock")));
+    pulse.quiet = 0;
+    pulse.start();
+    if (session !== other) return;
+    // To the link, this is a sign of life.
+    handler(note("rpc.pong"));
+    guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
+    for (const [message, transfer] of queue.splice(0)) session?.port.postMessage(message, transfer);
+  }
+
+  function release() {
+    const messages = held ?? [];
+    held = undefined;
+    for (const message of messages) handler(message);
+  }
+
+  function receive(message) {
+    pulse.quiet = 0;
+    if (held === undefined) handler(message);
+    else if (held.length < MOST_KEPT) held.push(message);
+  }
+
+  /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
+  function lose(error, reopens, reason) {
+    if (number === 0) return onFail(error);
+    const was = session;
+    end(reason);
+    queue = reopens ? [] : undefined;
+    if (!reopens) pulse.stop();
+    close?.(error, reopens);
+    if (was !== undefined) guard(() => onLost?.(error));
+  }
+
+  /** Lets go of the session, and says goodbye. */
+  function end(reason) {
+    if (session === undefined) return;
+    const { port, isPlain, origin } = session;
+    if (reason !== undefined && !isPlain) {
+      port.postMessage(note("rpc.bye", { reason }));
+      // Of a document that goes, not every browser delivers what it sends through ports.
+      if (door.current !== undefined) door.post(note("rpc.bye", { session: handshake.id, reason }), undefined, origin);
+    }
+    port.close();
+    life.abort();
+    session = undefined;
+    held = undefined;
+    handshake.end();
+  }
+
+  /** There are signs that the other side has gone, and it may have said why. */
+  function suspect(other) {
+    setTimeout(() => {
+      if (session !== other) return;
+      const error = door.loss();
+      if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
+      else lose(error ?? gone("it has ended"), false);
+    }, GRACE);
+  }
+
+  function leave({ reason }) {
+    const error = reason === "replaced" ? gone("another connection has taken its place") : door.loss();
+    lose(error ?? ended("the other side has closed it, reloaded or navigated"), error === undefined);
+    if (reason === "replaced") stop();
+  }
+
+  function stop() {
+    handshake.stop();
+    pulse.stop();
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  }
+
+  return {
+    /** Begins to listen, and to say hello. */
+    start() {
+      // What runs may throw, too, and go on. What throws before it has said a word has not started.
+      const fail = (cause) => {
+        if (number > 0) return;
+        const text = `JSON-RPC worker failed to start: ${cause.message ?? "its script cannot be loaded"}`;
+        onFail(new CallError("worker-failed", text, undefined, undefined, cause));
+      };
+      const hear = (message, origin, isAllowed) => {
+        if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
+        if (message.method === "rpc.bye") {
+          if (message.params?.session === session?.id && session?.id !== undefined) leave(message.params);
+        } else if (session === undefined ? number === 0 : session.isPlain) receive(message);
+      };
+      cleanups = [
+        door.listen(hear, (error) => lose(error, false), fail),
+        listen(globalThis, {
+          pagehide: () => session !== undefined && lose(ended("this page was left"), true, "closed"),
+          pageshow: ({ persisted }) => persisted && handshake.start(),
+        }),
+      ];
+      handshake.start();
+      pulse.start();
+    },
+    send(message, transfer) {
+      if (pulse.slow) pulse.start();
+      if (session !== undefined) return session.port.postMessage(message, transfer);
+      if (queue === undefined) return;
+      if (queue.length >= MOST_KEPT) throw new CallError("too-many-calls", "JSON-RPC call refused, too many wait for a session");
+      // A copy, as a port would have made it; and what cannot be sent is told now.
+      queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
+    },
+    onMessage(receiver) {
+      handler = receiver;
+    },
+    onClose(onEnd, waits) {
+      close = onEnd;
+      isWaiting = waits;
+    },
+    onError(handler) {
+      report = handler;
+    },
+    onControl(method, params) {
+      if (session === undefined) return;
+      if (method === "rpc.ping") session.port.postMessage(note("rpc.pong"));
+      else if (method === "rpc.bye") leave(Object(params));
+      else if (method === "rpc.lock") {
+        const other = session;
+        watchLock(other.id, life.signal, () => (isLocked = true), () => suspect(other));
+      }
+    },
+    destroy() {
+      end("closed");
+      stop();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// `connect`: what it takes, and the peer that it gives.
+
+import { CallError, connect, type ConnectOptions, type JSONRPCPeer } from "portway";
+import { same, type Equal } from "./equal.js";
+
+interface FrameApi {
+  navigate: { params: { url: string }; result: null };
+}
+interface PageApi {
+  fetch: { params: { url: string }; result: { body: string } };
+  console: { params: { message: string } };
+}
+
+export async function targets(frame: HTMLIFrameElement, worker: Worker, shared: SharedWorker): Promise<void> {
+  await connect(frame);
+  await connect(window.parent, { origin: "https://ide.example" });
+  await connect(window.open("/popup")!, { origin: ["https://a.example", "null"] });
+  await connect(worker, undefined);
+  await connect(shared.port, { channel: "build" });
+  // @ts-expect-error there may be no window
+  await connect(frame.contentWindow);
+  // @ts-expect-error one cannot connect to a name
+  await connect("frame");
+  // @ts-expect-error an origin is an option
+  await connect(window.parent, "https://ide.example");
+}
+
+export async function maps(frame: HTMLIFrameElement): Promise<void> {
+  const peer = await connect<FrameApi, PageApi>(frame, {
+    methods: { fetch: async ({ url }, { signal }) => ({ body: signal.aborted ? "" : url }) },
+    notifications: { console: ({ message }) => void message.trim() },
+    onSession: ({ number, origin, features }) => void [number.toFixed(), origin?.length, features.includes("cancel")],
+    onLost: (error) => void (error.reason === "session-ended" && error.cause),
+    timeout: 1_000,
+    connectTimeout: 0,
+    heartbeat: 5_000,
+    signal: AbortSignal.timeout(1_000),
+  });
+  same<Equal<typeof peer, JSONRPCPeer<FrameApi, PageApi>>>(true);
+  await peer.remote.navigate({ url: "/" });
+  // @ts-expect-error that is served here
+  await peer.request("fetch", { url: "/" });
+  // @ts-expect-error a handler's result is checked
+  await connect<FrameApi, PageApi>(frame, { methods: { fetch: () => ({ body: 1 }) } });
+  // @ts-expect-error a notification is no method
+  await connect<FrameApi, PageApi>(frame, { methods: { console: () => null } });
+  // @ts-expect-error misspelt
+  await connect<FrameApi, PageApi>(frame, { notifications: { consol: () => {} } });
+  // @ts-expect-error misspelt option
+  await connect(frame, { origins: "*" });
+}
+
+export function untyped(frame: HTMLIFrameElement): Promise<JSONRPCPeer> {
+  const options: ConnectOptions = { methods: { any: (params) => params.thing }, notifications: { note() {} } };
+  return connect(frame, options);
+}
+
+export function why(error: unknown): boolean {
+  return error instanceof CallError && ["no-answer", "wrong-origin", "worker-failed", "refused"].includes(error.reason);
+}

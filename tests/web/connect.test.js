@@ -1,0 +1,529 @@
+// How two sides find each other, over ports. For windows, workers and threads see the files beside this one.
+
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./rig/portway.js";
+import { connected, diary, hexId, listenersOf, pair, ports, stage, timersSet } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+
+const echo = { echo: (params) => params };
+
+describe("two sides that connect", () => {
+  for (const [first, second] of [
+    [0, 0],
+    [0, 30],
+    [30, 0],
+    [0, 400],
+    [400, 0],
+  ]) {
+    it(`find each other when one begins after ${first} ms and the other after ${second} ms`, async () => {
+      const [near, far] = ports();
+      const [one, other] = await Promise.all([
+        pause(first).then(() => connected(near, { methods: echo })),
+        pause(second).then(() => connected(far, { methods: echo })),
+      ]);
+      assert.deepEqual(await one.request("echo", [1]), [1]);
+      assert.deepEqual(await other.request("echo", [2]), [2]);
+    });
+  }
+
+  it("get all that is sent as soon as they are connected, in order, by handlers that are added then", async () => {
+    const [near, far] = ports();
+    const seen = [[], []];
+    const run = async (port, seen) => {
+      const peer = await connected(port);
+      peer.onNotify("count", ([n]) => void seen.push(n)).method("echo", (params) => params);
+      for (let n = 0; n < 100; n++) peer.notify("count", [n]);
+      return peer.request("echo", ["done"]);
+    };
+    assert.deepEqual(await Promise.all([run(near, seen[0]), run(far, seen[1])]), [["done"], ["done"]]);
+    assert.deepEqual(seen, [Array.from({ length: 100 }, (_, n) => n), Array.from({ length: 100 }, (_, n) => n)]);
+  });
+
+  it("serve the methods and notifications of their options", async () => {
+    const notes = [];
+    const [, far] = await pair({ methods: echo, notifications: { note: ([n]) => void notes.push(n) } });
+    far.notify("note", [1]);
+    assert.deepEqual(await far.request("echo", [2]), [2]);
+    assert.deepEqual(notes, [1]);
+  });
+
+  it("serve nothing that the objects of their options merely inherit", async () => {
+    const methods = Object.create({ inherited: () => "no" }, { hidden: { value: () => "no" } });
+    const [, far] = await pair({ methods: Object.assign(methods, echo) });
+    for (const name of ["inherited", "hidden", "toString", "constructor", "__proto__"]) {
+      assert.equal((await rejection(far.request(name))).code, -32601, name);
+    }
+    assert.deepEqual(await far.request("echo", [1]), [1]);
+  });
+
+  it("transfer, report progress and cancel as ever", async () => {
+    const aborted = [];
+    const [near] = await pair(undefined, {
+      methods: {
+        take: ({ bytes }, { transfer }) => (transfer([bytes.buffer]), bytes),
+        steps: (_, { progress }) => [1, 2].forEach((n) => progress(n)),
+        wait: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => aborted.push(true))),
+      },
+    });
+    const bytes = new Uint8Array([1, 2, 3]);
+    assert.deepEqual([...(await near.request("take", { bytes }, { transfer: [bytes.buffer] }))], [1, 2, 3]);
+    assert.equal(bytes.byteLength, 0);
+    const steps = [];
+    await near.request("steps", [], { onProgress: (n) => steps.push(n) });
+    assert.deepEqual(steps, [1, 2]);
+    const controller = new AbortController();
+    const call = near.request("wait", [], { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    assert.equal((await rejection(call)).message, "enough");
+    await until(() => aborted.length === 1);
+  });
+
+  it("tell the number of the session and what the other side can", async () => {
+    const { port, actor } = stage();
+    const sessions = [];
+    const connecting = connected(port, { onSession: (session) => sessions.push(session) });
+    await actor.open({ features: ["stars", 7, "stripes"] });
+    await connecting;
+    assert.deepEqual(sessions, [{ number: 1, origin: undefined, features: ["stars", "stripes"] }]);
+  });
+});
+
+describe("connect rejects", () => {
+  for (const target of [null, undefined]) {
+    it(`what is ${target}, and says where that comes from`, async () => {
+      const error = await rejection(connect(target));
+      assert.instanceOf(error, TypeError);
+      assert.match(error.message, /iframe.*noopener/);
+    });
+  }
+
+  for (const target of [{}, 5, "frame", () => {}, { postMessage() {} }, new (class Thing {})()]) {
+    it(`what is no boundary: ${typeof target} ${String(target)}`, async () => {
+      assert.instanceOf(await rejection(connect(target)), TypeError);
+    });
+  }
+
+  for (const [name, value] of [
+    ["connectTimeout", -1],
+    ["connectTimeout", NaN],
+    ["heartbeat", -1],
+    ["heartbeat", "often"],
+    ["timeout", -1],
+  ]) {
+    it(`a ${name} of ${value}`, async () => {
+      const [port] = ports();
+      const listeners = listenersOf(port);
+      assert.instanceOf(await rejection(connect(port, { [name]: value })), RangeError);
+      assert.deepEqual(listeners, []);
+    });
+  }
+
+  it("handlers that are none, and names that are reserved", async () => {
+    for (const options of [{ methods: { a: 1 } }, { notifications: { b: null } }, { methods: { "rpc.a": () => {} } }]) {
+      const [port] = ports();
+      const listeners = listenersOf(port);
+      assert.instanceOf(await rejection(connect(port, options)), TypeError);
+      assert.deepEqual(listeners, []);
+    }
+  });
+
+  it("when nobody answers in time, and leaves nothing behind", async () => {
+    const { port } = stage();
+    const [listeners, timers] = [listenersOf(port), timersSet()];
+    const error = await rejection(connect(port, { connectTimeout: 50 }));
+    assert.instanceOf(error, CallError);
+    assert.equal(error.reason, "no-answer");
+    assert.match(error.message, /50 ms/);
+    assert.deepEqual([listeners, timers.size], [[], 0]);
+  });
+
+  it("when its signal is aborted, with the reason, and leaves nothing behind", async () => {
+    const { port } = stage();
+    const [listeners, timers] = [listenersOf(port), timersSet()];
+    const controller = new AbortController();
+    const signalListeners = listenersOf(controller.signal);
+    const connecting = connect(port, { signal: controller.signal });
+    assert.isAbove(listeners.length, 0);
+    controller.abort(new Error("not needed"));
+    assert.equal((await rejection(connecting)).message, "not needed");
+    assert.deepEqual([listeners, timers.size, signalListeners], [[], 0, []]);
+  });
+
+  it("when its signal was aborted before, without a word to the other side", async () => {
+    const { port, actor } = stage();
+    assert.equal((await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message, "before");
+    port.postMessage("mark");
+    assert.equal(await actor.next(), "mark");
+  });
+
+  it("when the other side answers with an error, and tells which", async () => {
+    const { port, actor } = stage();
+    const connecting = rejection(connect(port));
+    const { id } = await actor.heardHello();
+    actor.post({ jsonrpc: "2.0", id, error: { code: -32603, message: "portway could not start: no wasm" } });
+    const { reason, cause, message } = await connecting;
+    assert.equal(reason, "refused");
+    assert.instanceOf(cause, RPCError);
+    assert.equal(cause.code, -32603);
+    assert.include(message, "no wasm");
+  });
+});
+
+describe("a signal", () => {
+  it("does nothing to a connection that is there", async () => {
+    const controller = new AbortController();
+    const [near] = await pair({ signal: controller.signal }, { methods: echo });
+    controller.abort();
+    assert.deepEqual(await near.request("echo", [1]), [1]);
+  });
+});
+
+describe("of the two sides of a handshake", () => {
+  it("the one with the greater name answers, with a port for this session alone", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    const end = await actor.openByHello(hexId(0));
+    await connecting;
+    end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
+    assert.deepEqual(await end.nextCall(), { jsonrpc: "2.0", id: 1, result: [1] });
+  });
+
+  it("the one with the lesser name says hello again at once, and says by a ping that it uses the port", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    const first = await actor.heardHello();
+    actor.hello(hexId("f"));
+    const second = await actor.heardHello();
+    assert.equal(second.id, first.id);
+    const end = actor.accept(second, { session: hexId("f") });
+    await connecting;
+    assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
+  });
+
+  it("the one that answers waits for a sign that its port is used", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    actor.hello(hexId(0));
+    await actor.find((message) => message.result !== undefined);
+    assert.isTrue(await isOpen(connecting));
+    // The other side has begun anew meanwhile.
+    const end = await actor.openByHello(hexId(1));
+    await connecting;
+    end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
+    assert.deepEqual((await end.nextCall()).result, [1]);
+  });
+
+  it("each has a new name in each session, of 128 random bits", async () => {
+    const names = new Set();
+    for (let n = 0; n < 5; n++) {
+      const { port, actor } = stage();
+      const connecting = connected(port);
+      const hello = await actor.heardHello();
+      assert.match(hello.id, /^[0-9a-f]{32}$/);
+      assert.deepEqual(hello.params, { version: 1, channel: "", features: hello.params.features });
+      names.add(hello.id);
+      const end = actor.accept(hello);
+      await connecting;
+      end.bye();
+      const isNew = (message) => message?.method === "rpc.hello" && message.id !== hello.id;
+      for (; !actor.received.some(isNew); await pause(20)) actor.hello(hexId("f"));
+      names.add(actor.received.find(isNew).id);
+    }
+    assert.equal(names.size, 10);
+  });
+});
+
+describe("a connection ignores", () => {
+  /** Whether this is of no consequence: no answer, and a session all the same. */
+  async function isIgnored(act) {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    const hello = await actor.heardHello();
+    act(actor, hello);
+    const end = actor.accept(await actor.heardHello());
+    await connecting;
+    await end.before();
+    actor.post({ jsonrpc: "2.0", id: "after", method: "echo" });
+    port.postMessage("mark");
+    await actor.find((message) => message === "mark");
+    const answers = actor.received.filter((message) => message?.result !== undefined || message?.error !== undefined);
+    assert.deepEqual(answers, []);
+  }
+
+  const params = { version: 1, channel: "", features: [] };
+  for (const [name, message] of Object.entries({
+    "a hello with a number as its name": { id: 5, params },
+    "a hello without a name": { params },
+    "a hello with an empty name": { id: "", params },
+    "a hello whose name is a list": { id: [hexId(0)], params },
+    "a hello with a name in capitals": { id: hexId("A"), params },
+    "a hello with a huge name": { id: "0".repeat(1 << 20), params },
+    "a hello without params": { id: hexId(0) },
+    "a hello with params null": { id: hexId(0), params: null },
+    "a hello with a list as its params": { id: hexId(0), params: [1, "", []] },
+    "a hello on another channel": { id: hexId(0), params: { ...params, channel: "other" } },
+    "a hello whose channel is no text": { id: hexId(0), params: { ...params, channel: [""] } },
+  })) {
+    it(name, () => isIgnored((actor) => actor.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })));
+  }
+
+  for (const [name, answer] of Object.entries({
+    "an answer to a hello that it never said": ({ session, port }) => [hexId("e"), { session, port }],
+    "an answer without a port": ({ id, session }) => [id, { session }],
+    "an answer without a name": ({ id, port }) => [id, { port }],
+    "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
+    "an answer that is null": ({ id }) => [id, null],
+  })) {
+    it(name, () =>
+      isIgnored((actor, { id }) => {
+        const { port1, port2 } = new MessageChannel();
+        afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+        const [to, result] = answer({ id, session: hexId(0), port: port2 });
+        const message = { jsonrpc: "2.0", id: to, result };
+        actor.post(message, result?.port ? [port2] : []);
+      }),
+    );
+  }
+
+  it("what is none of its business", () =>
+    isIgnored((actor) => {
+      for (const message of ["text", null, 5, [], {}, { type: "build" }, { jsonrpc: "1.0", id: 1, method: "rpc.hello" }]) actor.post(message);
+      actor.post({ jsonrpc: "2.0", id: 7, result: { session: "theirs", port: 8080 } });
+      actor.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
+    }));
+
+  it("features that are none", async () => {
+    for (const features of [null, "all", { a: 1 }, 5]) {
+      const { port, actor } = stage();
+      const sessions = [];
+      const connecting = connected(port, { onSession: (session) => sessions.push(session) });
+      await actor.open({ features });
+      await connecting;
+      assert.deepEqual(sessions[0].features, []);
+    }
+  });
+
+  it("an answer that comes a second time: what is sent through its port is not heard", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    const hello = await actor.heardHello();
+    const end = actor.accept(hello);
+    await connecting;
+    const replayed = actor.accept(hello, { session: hexId(1) });
+    replayed.post({ jsonrpc: "2.0", id: 1, method: "echo" });
+    await end.before();
+    port.postMessage("mark");
+    await actor.find((message) => message === "mark");
+    await end.before();
+    assert.deepEqual(replayed.received, []);
+  });
+});
+
+describe("a flood of hellos", () => {
+  it("makes few channels, and a hello after it is answered", async function () {
+    this.timeout(30_000);
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    await actor.heardHello();
+    const { MessageChannel: Original } = globalThis;
+    let made = 0;
+    globalThis.MessageChannel = class extends Original {
+      constructor() {
+        super();
+        made++;
+      }
+    };
+    afterThisTest(() => void (globalThis.MessageChannel = Original));
+    const start = performance.now();
+    for (let n = 0; n < 100_000; n++) actor.hello(n.toString(16).padStart(32, "0"));
+    const own = `00${hexId("a")}`.slice(0, 32);
+    const answer = (message) => message.id === own && message.result !== undefined;
+    while (!actor.received.some(answer)) {
+      actor.hello(own);
+      await pause(30);
+    }
+    const end = actor.enter(actor.received.find(answer));
+    await connecting;
+    // One each 10 ms at the most.
+    assert.isBelow(made, (performance.now() - start) / 10 + 5);
+    end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
+    assert.deepEqual((await end.nextCall()).result, [1]);
+  });
+
+  it("of one name makes one channel", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { methods: echo });
+    for (let n = 0; n < 100; n++) actor.hello(hexId(0));
+    const end = await actor.openByHello(hexId(0));
+    await connecting;
+    await end.before();
+    assert.equal(actor.received.filter((message) => message.result !== undefined).length, 1);
+  });
+});
+
+describe("on one boundary", () => {
+  it("connections of several channels do not touch each other", async () => {
+    const [near, far] = ports();
+    const of = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });
+    const [a, b, c, d] = await Promise.all([of(near, "one", "a"), of(near, "two", "b"), of(far, "one", "c"), of(far, "two", "d")]);
+    const names = await Promise.all([a, b, c, d].map((peer) => peer.request("name")));
+    assert.deepEqual(names, ["c", "d", "a", "b"]);
+    a.destroy();
+    assert.equal(await b.request("name"), "d");
+  });
+
+  it("messages of others pass by, before the connection and during it", async () => {
+    const [near, far] = ports();
+    const seen = [];
+    near.addEventListener("message", ({ data }) => data?.type && seen.push(data.n));
+    near.start();
+    far.postMessage({ type: "note", n: 1 });
+    const [one] = await Promise.all([connected(near), connected(far, { methods: echo })]);
+    far.postMessage({ type: "note", n: 2 });
+    await one.request("echo");
+    await until(() => seen.length === 2);
+    assert.deepEqual(seen, [1, 2]);
+  });
+
+  it("the newest of several connections of one side stays, and the others end for good", async () => {
+    const [near, far] = ports();
+    const told = diary();
+    const [first, other] = await Promise.all([connected(near, told), connected(far, { methods: echo })]);
+    other.method("hang", () => new Promise(() => {}));
+    const hanging = rejection(first.request("hang"));
+    const second = await connected(near, { methods: { who: () => "second" } });
+    assert.equal((await hanging).reason, "peer-gone");
+    assert.deepEqual(await second.request("echo", [2]), [2]);
+    assert.equal(await other.request("who"), "second");
+    assert.deepEqual(told.told, [1, "peer-gone"]);
+    assert.equal((await rejection(first.request("echo"))).reason, "peer-gone");
+  });
+});
+
+describe("destroying a connection", () => {
+  it("says goodbye, removes everything, and leaves the port that was given open", async () => {
+    const { port, actor } = stage();
+    const [listeners, timers] = [listenersOf(port), timersSet()];
+    const connecting = connected(port);
+    const end = await actor.open();
+    const peer = await connecting;
+    peer.destroy();
+    peer.destroy();
+    assert.deepEqual((await end.noted("rpc.bye")).params, { reason: "closed" });
+    assert.deepEqual([listeners, timers.size], [[], 0]);
+    port.postMessage("still open");
+    assert.equal(await actor.find((message) => typeof message === "string"), "still open");
+    assert.equal((await rejection(peer.request("echo"))).reason, "destroyed");
+  });
+
+  for (const [name, act] of Object.entries({
+    "again and again": async (port, options) => {
+      for (let n = 0; n < 3; n++) (await connected(port, options)).destroy();
+      return connected(port, options);
+    },
+    "before it is there": async (port, options) => {
+      const controller = new AbortController();
+      const first = rejection(connect(port, { ...options, signal: controller.signal }));
+      controller.abort();
+      await first;
+      return connected(port, options);
+    },
+    "some time before it is there": async (port, options) => {
+      for (const ms of [0, 5, 25]) {
+        const controller = new AbortController();
+        const first = connect(port, { ...options, signal: controller.signal });
+        await pause(ms);
+        controller.abort();
+        await first.then(
+          (peer) => peer.destroy(),
+          () => {},
+        );
+      }
+      return connected(port, options);
+    },
+  })) {
+    it(`and connecting anew, ${name}, on both sides, ends in one session`, async () => {
+      const [near, far] = ports();
+      const methods = { ...echo };
+      const [one, other] = await Promise.all([act(near, { methods }), act(far, { methods })]);
+      assert.deepEqual(await one.request("echo", [1]), [1]);
+      assert.deepEqual(await other.request("echo", [2]), [2]);
+    });
+
+    it(`and connecting anew, ${name}, on one side, ends in one session`, async () => {
+      const [near, far] = ports();
+      const told = diary({ methods: echo });
+      const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, told)]);
+      assert.deepEqual(await one.request("echo", [1]), [1]);
+      assert.deepEqual(await other.request("echo", [2]), [2]);
+      assert.equal(told.told.filter((what) => typeof what === "number").length, told.told.filter((what) => what === "session-ended").length + 1);
+    });
+  }
+});
+
+describe("a side that knows no hello", () => {
+  it("is connected as what it is, and calls work both ways", async () => {
+    const [near, far] = ports();
+    const plain = new JSONRPCPeer(portTransport(far)).method("echo", (params) => params);
+    afterThisTest(() => plain.destroy());
+    const sessions = [];
+    const peer = await connected(near, { methods: { name: () => "near" }, onSession: (session) => sessions.push(session) });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.equal(await plain.request("name"), "near");
+    assert.deepEqual(sessions, [{ number: 1, origin: undefined, features: [] }]);
+    const results = await peer.batch([{ method: "echo", params: [2] }, { method: "nothing" }]);
+    assert.deepEqual([results[0].value, results[1].reason.code], [[2], -32601]);
+  });
+
+  it("loses nothing of what it has sent meanwhile", async () => {
+    const [near, far] = ports();
+    const plain = new JSONRPCPeer(portTransport(far));
+    afterThisTest(() => plain.destroy());
+    const notes = [];
+    for (let n = 0; n < 3; n++) plain.notify("note", [n]);
+    const call = plain.request("echo", ["early"]);
+    const peer = await connected(near);
+    peer.onNotify("note", ([n]) => void notes.push(n)).method("echo", (params) => params);
+    assert.deepEqual(await call, ["early"]);
+    assert.deepEqual(notes, [0, 1, 2]);
+  });
+
+  it("may be written by hand", async () => {
+    const [near, far] = ports();
+    far.addEventListener("message", ({ data: { id, method, params } }) => {
+      if (id === undefined) return;
+      if (method === "add") far.postMessage({ jsonrpc: "2.0", id, result: params[0] + params[1] });
+      else far.postMessage({ jsonrpc: "2.0", id, error: { code: -32601, message: "what?" } });
+    });
+    far.start();
+    const peer = await connected(near);
+    assert.equal(await peer.request("add", [1, 2]), 3);
+    assert.equal((await rejection(peer.request("sub"))).message, "what?");
+    peer.destroy();
+    near.postMessage({ jsonrpc: "2.0", id: "x", method: "still there" });
+  });
+
+  it("and only calls, is not found", async () => {
+    const [near, far] = ports();
+    const client = new JSONRPCClient(portTransport(far));
+    afterThisTest(() => client.destroy());
+    assert.equal((await rejection(connect(near, { connectTimeout: 60 }))).reason, "no-answer");
+  });
+
+  it("but learns it later, becomes a session", async () => {
+    const [near, far] = ports();
+    const plain = new JSONRPCPeer(portTransport(far)).method("echo", () => "plain");
+    const told = diary({ methods: echo });
+    const peer = await connected(near, told);
+    assert.equal(await peer.request("echo"), "plain");
+    // Its transport would close the port.
+    far.close = () => {};
+    plain.destroy();
+    delete far.close;
+    const other = await connected(far, { methods: { echo: () => "connected" } });
+    assert.equal(await peer.request("echo"), "connected");
+    assert.deepEqual(await other.request("echo", [1]), [1]);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+  });
+});

@@ -1,0 +1,158 @@
+// Both sides of connections.
+
+import { afterThisTest } from "./cleanup.js";
+import { Raw } from "./ends.js";
+import { until } from "./outcomes.js";
+import { connect } from "./portway.js";
+
+/** `connect`, whose peer is destroyed after the test. */
+export async function connected(target, options) {
+  const peer = await connect(target, options);
+  afterThisTest(() => peer.destroy());
+  return peer;
+}
+
+/** A channel that two connections can be made over; they close ports of their own only. */
+export function ports() {
+  const { port1, port2 } = new MessageChannel();
+  afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+  return [port1, port2];
+}
+
+/** Two connected peers. */
+export async function pair(one, other) {
+  const [near, far] = ports();
+  return Promise.all([connected(near, one), connected(far, other)]);
+}
+
+/** Options that keep what they are told of sessions. */
+export function diary(options) {
+  const told = [];
+  return {
+    told,
+    onSession: ({ number }) => void told.push(number),
+    onLost: ({ reason }) => void told.push(reason),
+    ...options,
+  };
+}
+
+export const hexId = (digit) => String(digit).repeat(32);
+
+/** The far end of a session, played by the test. */
+class SessionEnd extends Raw {
+  /** The next message that is no note about the session itself. */
+  async nextCall() {
+    for (;;) {
+      const message = await this.next();
+      if (message.id !== undefined || !message.method.startsWith("rpc.")) return message;
+    }
+  }
+
+  /** Until a note of this name has come. */
+  async noted(method) {
+    await until(() => this.received.some((message) => message.method === method), `no ${method} came`);
+    return this.received.find((message) => message.method === method);
+  }
+
+  answer({ id }, result) {
+    this.post({ jsonrpc: "2.0", id, result });
+  }
+
+  bye(reason = "closed") {
+    this.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason } });
+  }
+}
+
+/** The other side of a port, played by the test with messages of its own. */
+export class Actor extends Raw {
+  hello(id, { channel = "", features = [], ...more } = {}) {
+    this.post({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel, features, ...more } });
+  }
+
+  /** The next message that `isIt` says is the one. */
+  async find(isIt) {
+    for (;;) {
+      const message = await this.next();
+      if (isIt(message)) return message;
+    }
+  }
+
+  /** The other side's next hello. */
+  heardHello() {
+    return this.find((message) => message?.method === "rpc.hello");
+  }
+
+  /** Answers a hello, and gives its own end of the session. */
+  accept({ id }, { session = hexId("0"), ...more } = {}) {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port1.close());
+    const result = { session, version: 1, features: [], port: port2, ...more };
+    this.post({ jsonrpc: "2.0", id, result }, [port2]);
+    return new SessionEnd(port1);
+  }
+
+  /** Begins a session, as the one who answers. */
+  async open(options) {
+    return this.accept(await this.heardHello(), options);
+  }
+
+  /** Begins a session, as the one who is answered. */
+  async openByHello(id = hexId(0)) {
+    this.hello(id);
+    return this.enter(await this.find((message) => message?.id === id && message.result !== undefined));
+  }
+
+  /** Uses the port of an answer. */
+  enter({ result }) {
+    const end = new SessionEnd(result.port);
+    end.post({ jsonrpc: "2.0", method: "rpc.ping" });
+    afterThisTest(() => result.port.close());
+    return end;
+  }
+}
+
+/** A port to connect to, and the test at its far end. */
+export function stage() {
+  const [port, far] = ports();
+  return { port, actor: new Actor(far) };
+}
+
+/** The listeners that a target has more than now, by any name. */
+export function listenersOf(target) {
+  const added = [];
+  const { addEventListener: add, removeEventListener: remove } = target;
+  target.addEventListener = function (type, listener, ...more) {
+    added.push([type, listener]);
+    return add.call(this, type, listener, ...more);
+  };
+  target.removeEventListener = function (type, listener, ...more) {
+    const index = added.findIndex((one) => one[0] === type && one[1] === listener);
+    if (index >= 0) added.splice(index, 1);
+    return remove.call(this, type, listener, ...more);
+  };
+  afterThisTest(() => {
+    delete target.addEventListener;
+    delete target.removeEventListener;
+  });
+  return added;
+}
+
+/** The timers that are set from now on, and have neither fired nor been cleared. */
+export function timersSet() {
+  const open = new Set();
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  globalThis.setTimeout = (run, ms, ...args) => {
+    const timer = set(() => {
+      open.delete(timer);
+      run(...args);
+    }, ms);
+    open.add(timer);
+    return timer;
+  };
+  globalThis.clearTimeout = (timer) => {
+    open.delete(timer);
+    clear(timer);
+  };
+  afterThisTest(() => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear }));
+  return open;
+}
