@@ -1,0 +1,48 @@
+import { assert } from "chai";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { JSONRPCPeer } from "./rig/portway.js";
+
+setFlagsFromString("--expose_gc");
+const collect = runInNewContext("gc");
+setFlagsFromString("--no-expose_gc");
+
+/** What is in use after all that nobody needs is gone, in bytes: JavaScript's objects, and wasm's memory. */
+function used() {
+  collect();
+  collect();
+  const { heapUsed, arrayBuffers, external } = process.memoryUsage();
+  return heapUsed + arrayBuffers + external;
+}
+
+describe("what a flood leaves in memory", function () {
+  this.timeout(60_000);
+
+  it("is nothing, after a hundred thousand hostile messages and batches", () => {
+    const message = (rest) => ({ jsonrpc: "2.0", ...rest });
+    const kinds = [
+      (i) => message({ method: "no such method", id: `${i}`.repeat(20) }),
+      (i) => message({ method: `event ${i}` }),
+      (i) => message({ method: "rpc.item", params: { id: i, value: i } }),
+      (i) => message({ method: "$/cancelRequest", params: { id: i } }),
+      (i) => message({ method: "$/progress", params: { token: i, value: i } }),
+      (i) => message({ id: i + 1e6, result: i }),
+      (i) => message({ id: {}, method: 5 }),
+      (i) => message({ method: "echo", id: "x".repeat(1_025) + i }),
+      (i) => message({ method: "throw", params: [i] }),
+    ];
+    let deliver;
+    const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
+    const peer = new JSONRPCPeer(transport, { onError() {} }).onNotify("throw", ([i]) => { throw new Error(`gotcha ${i}`); });
+    const flood = (from, to) => {
+      for (let i = from; i < to; i++) deliver(kinds[i % kinds.length](i));
+      for (let i = 0; i < 50; i++) deliver(Array.from({ length: 1_000 }, (_, n) => kinds[n % kinds.length](from + n)));
+      deliver(Array.from({ length: 100_000 }, (_, n) => message({ id: n + 1e6, result: n })));
+    };
+    flood(0, 20_000);
+    const before = used();
+    flood(20_000, 120_000);
+    assert.isBelow(used() - before, 1 << 20);
+    peer.destroy();
+  });
+});

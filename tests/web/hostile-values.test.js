@@ -1,0 +1,189 @@
+// Names, numbers and shapes that are chosen to do harm.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+const inherited = ["__proto__", "constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "__defineGetter__", "then"];
+
+/** The one reply to a message that crosses no boundary. */
+function reply(message, options) {
+  const transport = recorder();
+  new JSONRPCServer(transport, { onError() {}, ...options }).method("echo", (params) => params);
+  transport.deliver(message);
+  return transport.sent;
+}
+
+afterEach("no prototype is polluted", () => {
+  for (const value of [{}, [], "", () => {}, new Map()]) {
+    assert.isUndefined(value.polluted);
+    assert.isUndefined(Object.getPrototypeOf(value).polluted);
+  }
+});
+
+describe("a name that every object has", () => {
+  for (const name of inherited) {
+    it(`is no method: ${name}`, async () => {
+      const { transport, raw } = rawChannel();
+      new JSONRPCServer(transport).method("echo", (params) => params);
+      raw.post({ jsonrpc: "2.0", method: name, params: JSON.parse('{ "__proto__": { "polluted": 1 } }'), id: name });
+      raw.post({ jsonrpc: "2.0", method: name });
+      const [{ error, id }, ...more] = await raw.before();
+      assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
+    });
+
+    it(`can be a method, an event and an id like any other: ${name}`, async () => {
+      const { near, far } = channel();
+      const told = [];
+      new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void told.push(params));
+      const client = new JSONRPCClient(near);
+      client.notify(name, [1]);
+      assert.deepEqual(await client.request(name, [2]), [2]);
+      assert.deepEqual(told, [[1]]);
+      const [{ id, result }] = reply({ jsonrpc: "2.0", method: "echo", params: [3], id: name });
+      assert.deepEqual([id, result], [name, [3]]);
+    });
+  }
+
+  it("does no harm in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
+    const evil = () => JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
+    const failing = rejection(peer.request("a"));
+    raw.post({ jsonrpc: "2.0", error: { code: 1, message: "x", data: { ...evil(), cause: { name: "a", message: "b", ...evil() } } }, id: 1 });
+    raw.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
+    for (const token of inherited) {
+      raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
+      raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
+    }
+    const [, batch] = await raw.before();
+    assert.deepEqual(batch.map(({ id }) => id), inherited);
+    assert.equal((await failing).cause.polluted, undefined);
+  });
+});
+
+describe("an id", () => {
+  for (const id of [0, -1, 1.5, -1e300, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), 5e-324, "", "1", "x".repeat(1_024), null]) {
+    it(`comes back as it is: ${String(id).slice(0, 30)}`, () => {
+      const [message] = reply({ jsonrpc: "2.0", method: "echo", params: [], id });
+      assert.deepEqual(message, { jsonrpc: "2.0", result: [], id });
+      const [[first, second]] = reply([{ jsonrpc: "2.0", method: "echo", params: [], id }, { jsonrpc: "2.0", method: "echo", params: [1], id: "other" }]);
+      assert.deepEqual([first.id, second.id], [id, "other"]);
+    });
+  }
+
+  it("of -0 is 0", () => {
+    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
+  });
+
+  for (const id of [NaN, Infinity, 5n, true, {}, [], Symbol("a"), () => {}, new String("a"), new Number(1), undefined]) {
+    it(`that is none is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
+      const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
+      assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
+    });
+  }
+
+  it("of more than 1024 characters is answered with -32600 under null, and is not sent back", () => {
+    const [{ error, id }] = reply({ jsonrpc: "2.0", method: "echo", id: "x".repeat(1 << 20) });
+    assert.deepEqual([error.code, error.data, id], [-32600, { reason: "id-too-long" }, null]);
+    const [[first, second]] = reply([{ jsonrpc: "2.0", method: "echo", id: "x".repeat(1_025) }, { jsonrpc: "2.0", method: "echo", params: [], id: "y" }]);
+    assert.deepEqual([first.error.data, second.id], [{ reason: "id-too-long" }, "y"]);
+  });
+
+  it("may be as long as the limit idLength says", () => {
+    const limits = { idLength: 3 };
+    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
+    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
+  });
+
+  it("of a response that is none of ours ends no call", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport, { onError() {} });
+    const call = client.request("a");
+    for (const id of ["1", 1.5, -1, 0, 2, 2 ** 32 + 1, 2 ** 53 + 1, NaN, 1n, null, [1], new Number(1), "x".repeat(1 << 20)]) {
+      transport.deliver({ jsonrpc: "2.0", result: "wrong", id });
+      transport.deliver([{ jsonrpc: "2.0", result: "wrong", id }]);
+    }
+    transport.deliver({ jsonrpc: "2.0", result: "right", id: 1 });
+    assert.equal(await call, "right");
+  });
+});
+
+describe("a message", () => {
+  it("is none of ours if its jsonrpc only looks like 2.0", () => {
+    for (const jsonrpc of [new String("2.0"), ["2.0"], { toString: () => "2.0" }, 2, 2.0, "2.00", " 2.0"]) {
+      assert.deepEqual(reply({ jsonrpc, method: "echo", id: 1 }), []);
+    }
+  });
+
+  it("may have getters, which are asked for what they say", () => {
+    const message = { jsonrpc: "2.0", id: 1, get method() { return "echo"; }, get params() { return [1]; } };
+    assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
+  });
+
+  it("that says something else each time it is asked does no harm to others", async () => {
+    const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
+    let turn = 0;
+    const shifty = new Proxy({}, { get: (_, name) => (name === "jsonrpc" ? "2.0" : values[turn++ % values.length]), has: () => true });
+    const transport = recorder();
+    const errors = [];
+    const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) }).method("echo", (params) => params);
+    for (let i = 0; i < 1_000; i++) {
+      transport.deliver(shifty);
+      transport.deliver([shifty, shifty]);
+    }
+    transport.sent.length = 0;
+    const call = peer.request("a");
+    const { id } = transport.sent[0];
+    transport.deliver({ jsonrpc: "2.0", result: "fine", id });
+    assert.equal(await call, "fine");
+    transport.deliver({ jsonrpc: "2.0", method: "echo", params: ["fine"], id: "mine" });
+    assert.deepEqual(transport.sent.at(-1), { jsonrpc: "2.0", result: ["fine"], id: "mine" });
+  });
+
+  it("may be a proxy that throws at everything", () => {
+    const boom = () => { throw new Error("boom"); };
+    const evil = new Proxy({}, { get: boom, has: boom, ownKeys: boom, getPrototypeOf: boom, getOwnPropertyDescriptor: boom });
+    assert.deepEqual(reply(evil), []);
+    assert.deepEqual(reply([evil]), []);
+  });
+
+  it("may hold params of any depth, which are passed on as they are where nothing is cloned", () => {
+    let deep = {};
+    for (let level = 0; level < 100_000; level++) deep = { deep };
+    const [{ result }] = reply({ jsonrpc: "2.0", method: "echo", params: deep, id: 1 });
+    assert.equal(result, deep);
+  });
+
+  it("of a depth that cannot be cloned is a call that rejects, and a deep error is cut", async () => {
+    const { near, far } = channel();
+    const nested = () => {
+      let deep = {};
+      for (let level = 0; level < 100_000; level++) deep = { deep };
+      return deep;
+    };
+    new JSONRPCServer(far)
+      .method("echo", (params) => params)
+      .method("deep", nested)
+      .method("fail", () => { throw Object.assign(new Error("x"), { deep: nested() }); });
+    const client = new JSONRPCClient(near);
+    // Some engines can.
+    for (const call of [client.request("echo", nested()), client.request("deep")]) {
+      const outcome = await call.catch((error) => error);
+      if (outcome instanceof Error) assert.include(["RangeError", "DataCloneError", "InternalError", "RPCError"], outcome.name);
+      else assert.isObject(outcome.deep);
+    }
+    assert.equal((await rejection(client.request("fail"))).message, "x");
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+    assert.equal(client.pending, 0);
+  });
+
+  it("keeps numbers that JSON has no word for, in params and results", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("echo", (params) => params);
+    const numbers = [-0, NaN, Infinity, -Infinity, 2 ** 53 + 2, 2n ** 64n, 5e-324];
+    const result = await new JSONRPCClient(near).request("echo", numbers);
+    assert.isTrue(result.every((number, index) => Object.is(number, numbers[index])));
+  });
+});
