@@ -3,6 +3,8 @@
 
 const forWorkers = { "vscode-jsonrpc": "The `onError` of the connection hears of it." };
 
+const limit = "With an error that names the method; each client and call can have another limit, or none.";
+
 export const notes = {
   "*": {
     penpal: "A call gets a timeout by `new CallOptions({ timeout })` as its last argument, connecting by `timeout` of `connect`.",
@@ -12,7 +14,8 @@ export const notes = {
       "A call gets a timeout by `client.timeout(ms).request(…)`; the error does not name the method. Channels are wired by hand.",
   },
   silence: {
-    portway: "With an error that names the method; each client and call can have another limit, or none.",
+    "portway-connect": limit,
+    portway: limit,
   },
   "worker-missing": {
     "post-me": "Its handshake gives up after five attempts, half a second.",
@@ -25,6 +28,9 @@ export const notes = {
   "other-closes": {
     comlink: "Nothing takes back `expose`.",
     "json-rpc-2.0": "It does not know its channel.",
+  },
+  "port-closed": {
+    "portway-connect": "The session has a port of its own and goes on: later calls are answered.",
   },
   "own-close": {
     "json-rpc-2.0": "One calls `rejectAllPendingRequests`.",

@@ -3,7 +3,7 @@
 
 import { assert } from "chai";
 import * as jsonrpc from "json-rpc-2.0";
-import init, { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, portTransport } from "portway";
+import init, { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect, portTransport } from "portway";
 import * as vscode from "vscode-jsonrpc/browser";
 import * as jsonrpcEnds from "../comparison/libraries/json-rpc-2.0.mjs";
 
@@ -187,6 +187,34 @@ const specs = {
     connection.onRequest("twice", ({ n }) => 2 * n);
     connection.listen();
     assert.equal(await connection.sendRequest("ask", { n: 4 }), 9);
+  },
+
+  async "connect finds vscode-jsonrpc, which knows no connect, and they call each other"() {
+    const { port1, port2 } = new MessageChannel();
+    const connection = vscodeEnd(port2);
+    connection.onRequest("twice", ({ n }) => 2 * n);
+    connection.listen();
+    const sessions = [];
+    const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 }, onSession: (session) => sessions.push(session) });
+    assert.equal(await peer.request("twice", { n: 4 }), 8);
+    assert.equal(await connection.sendRequest("half", { n: 4 }), 2);
+    assert.deepEqual(sessions.map(({ number, features }) => [number, features]), [[1, []]]);
+  },
+
+  async "connect finds json-rpc-2.0, which knows no connect, and they call each other"() {
+    const { port1, port2 } = new MessageChannel();
+    const other = await jsonrpcEnds.both(port2, { twice: ({ n }) => 2 * n });
+    const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 } });
+    assert.equal(await peer.request("twice", { n: 4 }), 8);
+    assert.equal(await other.call("half", { n: 4 }), 2);
+  },
+
+  async "a session of connect outlives the port that it was made over, if the other side closes that"() {
+    const { port1, port2 } = new MessageChannel();
+    connect(port2, { methods: { twice: ({ n }) => 2 * n } });
+    const peer = await connect(port1);
+    port2.close();
+    assert.equal(await peer.request("twice", { n: 4 }), 8);
   },
 
   async "our client, json-rpc-2.0's server: results, errors, notifications and batches"() {

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { pkg } from "../comparison/bundles.mjs";
-import { catalogue } from "../comparison/libraries/catalogue.mjs";
+import { catalogue as compared } from "../comparison/libraries/catalogue.mjs";
 import { Suite, column } from "../comparison/suite.mjs";
 import { table } from "../comparison/table.mjs";
 import { startBrowser } from "../web/runner/browsers.mjs";
@@ -21,6 +21,11 @@ import { serve } from "./site.mjs";
 import { PATIENCE, SHORT_PATIENCE, seenInShort } from "./speed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** Portway twice: by `connect`, and by its plain classes as in the other table. */
+const catalogue = [
+  { module: "portway-connect", title: "Portway, `connect`", own: true },
+  ...compared.map((entry) => (entry.own ? { ...entry, title: "Portway, plain classes" } : entry)),
+];
 const MODULES = catalogue.map(({ module }) => module);
 const LIMIT = 180_000;
 

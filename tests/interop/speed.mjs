@@ -2,7 +2,7 @@
 
 /** How long a call is watched, in milliseconds after the event; one that has not ended by then `waits`. */
 export const PATIENCE = 66_000;
-/** Enough for all but the longest default, which is 60 s. */
+/** Enough for all but the longest default, which is 60 s: that is seen in Chromium alone. */
 export const SHORT_PATIENCE = 13_000;
 
 const classes = [

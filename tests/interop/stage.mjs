@@ -68,8 +68,8 @@ async function ending(promise, start, patience) {
 
 function describe(error) {
   if (!(error instanceof Error)) return `rejected with ${String(error)}`;
-  const reason = typeof error.reason === "string" ? ` (${error.reason})` : "";
-  return `rejected with ${error.name}${reason}: ${error.message}`;
+  // Where there is a word for the reason, the text is a matter of other tests.
+  return `rejected with ${error.name}: ${typeof error.reason === "string" ? error.reason : error.message}`;
 }
 
 function limited(promise, ms) {
