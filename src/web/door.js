@@ -64,7 +64,7 @@ function channelDoor(target) {
       const stop = listen(target, {
         message: onEvent,
         // Of ports, and of the workers of Node; not every engine has it.
-        close: () => lose(gone("it has ended")),
+        close: () => (target.start === undefined ? fail(undefined, gone("the worker has ended")) : lose(gone("the port is closed"))),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });

@@ -6,6 +6,7 @@ import { CallError } from "./errors.js";
 import { Handshake } from "./hello.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
+import { callMessage as note } from "./outgoing.js";
 
 const MOST_KEPT = 10_000;
 const LONGEST_TIMER = 2 ** 31;
@@ -13,7 +14,6 @@ const HEARTBEAT = 10_000;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
 
-const note = (method, params) => ({ jsonrpc: "2.0", method, params });
 const ended = (text) => new CallError("session-ended", `JSON-RPC session ended: ${text}`);
 
 /**
@@ -171,9 +171,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     /** Begins to listen, and to say hello. */
     start() {
       // What runs may throw, too, and go on. What throws before it has said a word has not started.
-      const fail = (cause) => {
-        if (number > 0) return;
-        const text = `JSON-RPC worker failed to start: ${cause.message ?? "its script cannot be loaded"}`;
+      const fail = (cause, end) => {
+        if (number > 0) return end && lose(end, false);
+        const text = `JSON-RPC worker failed to start: ${cause?.message ?? "its script cannot be loaded, or has ended"}`;
         onFail(new CallError("worker-failed", text, undefined, undefined, cause));
       };
       const hear = (message, origin, isAllowed) => {

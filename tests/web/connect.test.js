@@ -324,7 +324,7 @@ describe("a flood of hellos", () => {
   it("makes few channels, and a hello after it is answered", async function () {
     this.timeout(30_000);
     const { port, actor } = stage();
-    const connecting = connected(port, { methods: echo });
+    const connecting = connected(port, { methods: echo, connectTimeout: 0 });
     await actor.heardHello();
     const { MessageChannel: Original } = globalThis;
     let made = 0;

@@ -1,0 +1,86 @@
+// `connect` between a program of Node and its worker threads.
+
+import { assert } from "chai";
+import { Worker } from "node:worker_threads";
+import { connect } from "./rig/portway.js";
+import { connected, diary } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+function thread(query = {}, file = "connect-thread.mjs") {
+  const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), { workerData: String(new URLSearchParams(query)) });
+  afterThisTest(() => started.terminate());
+  return started;
+}
+
+describe("a worker thread and its program", () => {
+  it("connect, and calls work both ways", async () => {
+    const peer = await connected(thread(), { methods: { name: ([n]) => `main ${n}` } });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(await peer.request("callBack", [1]), ["back", "main 1"]);
+    const bytes = new Uint8Array([1, 2, 3]);
+    const { length } = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
+    assert.deepEqual([length, bytes.byteLength], [3, 0]);
+  });
+
+  it("connect when the thread is slow", async () => {
+    assert.deepEqual(await (await connected(thread({ late: 300 }))).request("echo", [1]), [1]);
+  });
+
+  it("begin a new session when either side connects anew", async () => {
+    const started = thread();
+    const told = diary();
+    const peer = await connected(started, told);
+    peer.notify("again");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    peer.destroy();
+    assert.deepEqual(await (await connected(started)).request("echo", [2]), [2]);
+  });
+
+  it("whose thread is a plain peer are connected as such", async () => {
+    const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url));
+    afterThisTest(() => started.terminate());
+    const peer = await connected(started, { methods: { name: () => "main" } });
+    assert.deepEqual(await peer.request("callBack"), ["back", "main"]);
+  });
+
+  for (const [how, end] of [
+    ["is terminated", (started) => started.terminate()],
+    ["ends itself", (_, peer) => peer.notify("exit")],
+  ]) {
+    it(`whose thread ${how} know it at once, for good`, async () => {
+      const started = thread();
+      const told = diary({ heartbeat: 0 });
+      const peer = await connected(started, told);
+      const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
+      await peer.request("echo");
+      const start = performance.now();
+      end(started, peer);
+      assert.equal((await hanging).reason, "peer-gone");
+      assert.isBelow(performance.now() - start, 1_000);
+      assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
+      assert.deepEqual(told.told, [1, "peer-gone"]);
+    });
+  }
+
+  it("leave the thread as it was, and its listeners are removed", async () => {
+    const started = thread();
+    const count = () => ["message", "messageerror", "error", "exit"].map((name) => started.listenerCount(name));
+    const before = count();
+    const peer = await connected(started);
+    peer.destroy();
+    assert.deepEqual(count(), before);
+    assert.deepEqual(await (await connected(started)).request("echo", [1]), [1]);
+  });
+});
+
+it("connect fails at once if the thread ends before it has said a word", async () => {
+  for (const [query, file] of [[{ throws: 1 }], [{}, "no-such-thread.mjs"]]) {
+    const started = thread(query, file);
+    // Its errors are the program's.
+    started.on("error", () => {});
+    const { reason } = await rejection(connect(started, { connectTimeout: 0 }));
+    assert.equal(reason, "worker-failed");
+  }
+});

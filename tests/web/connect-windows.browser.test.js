@@ -1,0 +1,250 @@
+// `connect` between windows: whom it finds, whom it hears, and why it gives up.
+
+import { assert } from "chai";
+import { connect } from "./rig/portway.js";
+import { connectingFrame, frame, frameAddress, origins, puppet } from "./rig/frames.js";
+import { connected, hexId, listenersOf, timersSet } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+
+const kinds = {
+  "of the page's origin": [{}, {}, undefined],
+  "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+  "of another port": [{ origin: origins.own }, { origin: origins.neighbour }, { origin: origins.neighbour }],
+  "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
+  "that may have several origins": [{ origin: origins.own }, { origin: origins.other }, { origin: [origins.own, origins.other] }],
+  "that may be anybody": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
+};
+
+for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
+  describe(`a frame ${kind}`, () => {
+    it("connects, and calls work both ways", async () => {
+      const element = connectingFrame(query, frameOptions);
+      const sessions = [];
+      const peer = await connected(element, {
+        ...options,
+        methods: { name: ([n]) => `page ${n}` },
+        onSession: (session) => sessions.push(session),
+      });
+      assert.deepEqual(await peer.request("echo", [1]), [1]);
+      assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
+      const { sandbox, origin = origins.own } = frameOptions;
+      assert.equal(sessions[0].origin, sandbox === undefined ? origin : "null");
+      assert.includeMembers([...sessions[0].features], ["cancel", "progress"]);
+    });
+  });
+}
+
+describe("a frame and its page", () => {
+  it("find each other when the frame is slow", async () => {
+    const peer = await connected(connectingFrame({ late: 400 }));
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("find each other when the page is late", async () => {
+    const element = connectingFrame();
+    await new Promise((loaded) => element.addEventListener("load", loaded));
+    await pause(300);
+    const peer = await connected(element);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("find each other when the frame is put into the document later", async () => {
+    const element = connectingFrame({}, { attach: false });
+    const connecting = connected(element);
+    await pause(50);
+    document.body.append(element);
+    assert.deepEqual(await (await connecting).request("echo", [1]), [1]);
+  });
+
+  it("find each other by the window of the frame", async () => {
+    const element = connectingFrame();
+    const peer = await connected(element.contentWindow);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("find each other though `portway/early` has heard the hellos first", async () => {
+    const element = connectingFrame({ wasm: "/pkg/portway_bg.wasm?delay=200" }, { file: "connect-early-frame.html" });
+    const peer = await connected(element);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("keep two channels apart", async () => {
+    const [one, two] = [connectingFrame({ channel: "one", name: "one" }), connectingFrame({ channel: "two", name: "two" })];
+    const peer = await connected(one, { channel: "one" });
+    assert.equal((await rejection(connect(two, { channel: "one", connectTimeout: 300 }))).reason, "no-answer");
+    assert.equal(await peer.request("name"), "one");
+    assert.equal(await (await connected(two, { channel: "two" })).request("name"), "two");
+  });
+
+  it("leave the other messages of their windows alone", async () => {
+    const child = await puppet();
+    const seen = [];
+    const listener = ({ source, data }) => source === child.window && data?.note && seen.push(data.note);
+    addEventListener("message", listener);
+    afterThisTest(() => removeEventListener("message", listener));
+    const connecting = rejection(connect(child.element, { connectTimeout: 200 }));
+    child.post({ note: 1 });
+    child.post({ jsonrpc: "2.0", method: "note", note: 2 });
+    await child.settled();
+    assert.deepEqual(seen, [1, 2]);
+    await connecting;
+  });
+
+  it("whose frame is a plain peer are connected as such", async () => {
+    const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    const peer = await connected(element, { origin: origins.other, methods: { name: () => "page" } });
+    assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
+  });
+});
+
+describe("connect fails at once", () => {
+  it("if the window is closed, and says what may have closed it", async () => {
+    const element = await frame("puppet.html");
+    const { contentWindow } = element;
+    element.remove();
+    const { reason, message } = await rejection(connect(contentWindow, { connectTimeout: 0 }));
+    assert.equal(reason, "peer-gone");
+    assert.match(message, /closed.*noopener.*Cross-Origin-Opener-Policy/);
+  });
+
+  it("if the frame is removed meanwhile", async () => {
+    const child = await puppet();
+    const connecting = rejection(connect(child.element, { connectTimeout: 0 }));
+    await pause(30);
+    const start = performance.now();
+    child.element.remove();
+    assert.equal((await connecting).reason, "peer-gone");
+    assert.isBelow(performance.now() - start, 1_000);
+  });
+
+  it("if the frame has another origin, which it names", async () => {
+    const element = connectingFrame({ origin: origins.own }, { origin: origins.other });
+    const [listeners, timers] = [listenersOf(window), timersSet()];
+    const { reason, message } = await rejection(connect(element, { origin: origins.neighbour, connectTimeout: 0 }));
+    assert.equal(reason, "wrong-origin");
+    assert.include(message, origins.other);
+    assert.include(message, origins.neighbour);
+    await until(() => timers.size === 0);
+    assert.deepEqual(listeners.filter(([type]) => type === "message"), []);
+  });
+
+  it("if the frame has no origin and that was not said, and says how to say it", async () => {
+    const element = connectingFrame({ origin: origins.own }, { sandbox: "allow-scripts" });
+    const { reason, message } = await rejection(connect(element, { connectTimeout: 0 }));
+    assert.equal(reason, "wrong-origin");
+    assert.include(message, 'origin: "null"');
+  });
+
+  it("in the frame, if the page has another origin", async () => {
+    const element = connectingFrame({ origin: origins.neighbour }, { origin: origins.other });
+    const failed = new Promise((resolve) => {
+      const listener = ({ source, data }) => source === element.contentWindow && data?.type === "failed" && resolve(data);
+      addEventListener("message", listener);
+      afterThisTest(() => removeEventListener("message", listener));
+    });
+    const connecting = rejection(connect(element, { origin: origins.other, connectTimeout: 3_000 }));
+    const { reason, message } = await failed;
+    assert.equal(reason, "wrong-origin");
+    assert.include(message, origins.own);
+    assert.equal((await connecting).reason, "no-answer");
+  });
+
+  it("if what is in the frame has failed to load its wasm", async () => {
+    for (const [query, frameOptions, options] of [
+      [{}, {}, undefined],
+      [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+      [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
+    ]) {
+      const file = "connect-early-frame.html";
+      const element = connectingFrame({ ...query, wasm: "/nowhere.wasm?delay=50" }, { ...frameOptions, file });
+      const { reason, message, cause } = await rejection(connect(element, options));
+      assert.equal(reason, "refused");
+      assert.include(message, "nowhere.wasm");
+      assert.equal(cause.code, -32603);
+    }
+  });
+});
+
+describe("a connection to a frame does not hear", () => {
+  const hello = (id = hexId("f")) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "rpc.hello",
+    params: { version: 1, channel: "", features: [] },
+  });
+
+  it("the hello of another frame, before there is a session or during it", async () => {
+    const sibling = await puppet();
+    const element = connectingFrame({ late: 200 });
+    const told = [];
+    const connecting = connected(element, { onSession: () => told.push("session"), onLost: () => told.push("lost") });
+    sibling.post(hello());
+    await sibling.settled();
+    assert.isTrue(await isOpen(connecting));
+    const peer = await connecting;
+    sibling.post(hello(hexId("e")));
+    sibling.post({ jsonrpc: "2.0", id: hexId(0), result: { session: hexId("e") } });
+    await sibling.settled();
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(told, ["session"]);
+    const heard = sibling.received.filter((message) => message?.jsonrpc !== undefined);
+    assert.deepEqual(heard, []);
+  });
+
+  it("an event that a script has made", async () => {
+    const told = [];
+    const element = connectingFrame();
+    const peer = await connected(element, { onLost: () => told.push("lost") });
+    for (const data of [hello(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }]) {
+      for (const source of [element.contentWindow, null]) {
+        window.dispatchEvent(new MessageEvent("message", { data, origin: origins.own, source }));
+      }
+    }
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(told, []);
+  });
+
+  it("the hello of its own window", async () => {
+    const told = [];
+    const peer = await connected(connectingFrame(), { onLost: () => told.push("lost") });
+    window.postMessage(hello(), "*");
+    const mark = new Promise((resolve) => addEventListener("message", ({ data }) => data === "mark" && resolve(), { once: false }));
+    window.postMessage("mark", "*");
+    await mark;
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(told, []);
+  });
+
+  it("a hello from an origin that is not allowed, but it knows then that its frame is no longer there", async () => {
+    const told = [];
+    const element = connectingFrame();
+    const peer = await connected(element, { onLost: ({ reason, cause }) => told.push([reason, cause?.reason]) });
+    const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
+    element.src = frameAddress({ origin: origins.own }, { origin: origins.other });
+    await until(() => told.length > 0);
+    assert.include(["session-ended", "peer-gone"], (await hanging).reason);
+    const late = await rejection(peer.request("echo", ["secret"]));
+    assert.equal(late.reason, "peer-gone");
+    assert.equal(late.cause.reason, "wrong-origin");
+    element.src = frameAddress();
+    await until(() => peer.request("echo").then(() => told.push("back"), () => {}) && told.includes("back"));
+  });
+});
+
+describe("connecting anew, as frameworks do while they start", () => {
+  it("in the page and in the frame at once ends in one session", async () => {
+    const element = connectingFrame();
+    const first = new AbortController();
+    const aborted = rejection(connect(element, { signal: first.signal }));
+    first.abort();
+    await aborted;
+    const second = await connected(element);
+    second.notify("again");
+    second.destroy();
+    const told = [];
+    const third = await connected(element, { methods: { name: () => "third" }, onSession: ({ number }) => told.push(number) });
+    await until(() => third.request("callBack", []).then((result) => told.push(result), () => {}) && told.some(Array.isArray));
+    assert.deepEqual(told.find(Array.isArray), ["back", "third"]);
+  });
+});

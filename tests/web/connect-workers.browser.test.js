@@ -1,0 +1,104 @@
+// `connect` between a page and its worker.
+
+import { assert } from "chai";
+import { connect } from "./rig/portway.js";
+import { connected, diary, listenersOf, timersSet } from "./rig/connections.js";
+import { readyWorker, worker } from "./rig/workers.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+const file = "connect-worker.js";
+
+describe("a worker and its page", () => {
+  it("connect, and calls work both ways", async () => {
+    const peer = await connected(worker(file), { methods: { name: ([n]) => `page ${n}` } });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
+    const bytes = new Uint8Array([1, 2, 3]);
+    const { length } = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
+    assert.deepEqual([length, bytes.byteLength], [3, 0]);
+  });
+
+  it("connect when the worker is slow", async () => {
+    const peer = await connected(worker(file, { late: 400, wasm: "/pkg/portway_bg.wasm?delay=200" }));
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("connect on two channels at once, beside each other's messages", async () => {
+    const started = worker(file, { channel: "build" });
+    const notes = [];
+    started.addEventListener("message", ({ data }) => data?.type && notes.push(data.type));
+    const peer = await connected(started, { channel: "build" });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.equal((await rejection(connect(started, { connectTimeout: 100 }))).reason, "no-answer");
+    assert.deepEqual(await peer.request("echo", [2]), [2]);
+    assert.deepEqual(notes, []);
+  });
+
+  it("begin a new session when either side connects anew", async () => {
+    const started = worker(file);
+    const told = diary();
+    const peer = await connected(started, told);
+    peer.notify("again");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    peer.destroy();
+    const second = await connected(started);
+    assert.deepEqual(await second.request("echo", [2]), [2]);
+  });
+
+  it("of which the worker is a plain server are connected as such", async () => {
+    const peer = await connected(await readyWorker("worker.js"), { methods: { name: () => "page" } });
+    assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
+  });
+
+  it("of which the worker is a plain server that loads late are connected as such", async () => {
+    const peer = await connected(worker("early-worker.js", { wasm: "/pkg/portway_bg.wasm?delay=200" }));
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("keep the worker, whose listeners are removed", async () => {
+    const started = worker(file);
+    const listeners = listenersOf(started);
+    const peer = await connected(started);
+    assert.isAbove(listeners.length, 0);
+    peer.destroy();
+    assert.deepEqual(listeners, []);
+    assert.deepEqual(await (await connected(started)).request("echo", [1]), [1]);
+  });
+});
+
+describe("connect fails at once", () => {
+  for (const [name, make] of Object.entries({
+    "is not there": () => worker("no-such-worker.js"),
+    "throws at its start": () => worker(file, { throws: 1 }),
+  })) {
+    it(`if the script of the worker ${name}, and leaves nothing behind`, async () => {
+      const started = make();
+      // Else it is one of the page.
+      started.addEventListener("error", (event) => event.preventDefault());
+      const [listeners, timers] = [listenersOf(started), timersSet()];
+      const { reason, cause } = await rejection(connect(started, { connectTimeout: 0 }));
+      assert.equal(reason, "worker-failed");
+      assert.isDefined(cause);
+      assert.deepEqual([listeners, timers.size], [[], 0]);
+    });
+  }
+
+  it("if the wasm of the worker is not there, and says so", async () => {
+    const { reason, message } = await rejection(connect(worker("early-worker.js", { wasm: "/nowhere.wasm" })));
+    assert.equal(reason, "refused");
+    assert.include(message, "nowhere.wasm");
+  });
+});
+
+describe("an error of a worker that runs", () => {
+  it("is no end of its session", async () => {
+    const started = worker(file);
+    const peer = await connected(started);
+    const told = new Promise((resolve) => started.addEventListener("error", (event) => (event.preventDefault(), resolve())));
+    peer.notify("throwLater");
+    await told;
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+});

@@ -1,0 +1,238 @@
+// How the end of the other side is noticed where nobody tells of it, and what is not taken for it.
+
+import { assert } from "chai";
+import { connected, diary, stage } from "./rig/connections.js";
+import { connectingFrame, origins } from "./rig/frames.js";
+import { worker } from "./rig/workers.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+
+const file = "connect-worker.js";
+
+async function timedRejection(promise) {
+  const start = performance.now();
+  const error = await rejection(promise);
+  return [error.reason, performance.now() - start];
+}
+
+/** What a call yields once the other side is no longer blocked. */
+async function heardAgain(peer, ...call) {
+  for (;;) {
+    try {
+      return await peer.request(...call);
+    } catch ({ reason }) {
+      assert.equal(reason, "unresponsive");
+    }
+  }
+}
+
+/** Until this side knows the lock of the other, which is held by then. */
+async function locked(peer) {
+  await peer.request("echo");
+  const pending = async () => (await navigator.locks.query()).pending.some(({ name }) => name.startsWith("portway:"));
+  for (let n = 0; !(await pending()); n++) {
+    if (n > 200) assert.fail("no lock is waited for");
+    await pause(10);
+  }
+}
+
+describe("where both sides see each other's locks", () => {
+  for (const [how, end] of [
+    ["is terminated", ({ started }) => started.terminate()],
+    ["closes itself", ({ peer }) => peer.notify("close")],
+  ]) {
+    it(`a worker that ${how} ends its calls within a second`, async () => {
+      const started = worker(file);
+      const told = diary({ heartbeat: 0 });
+      const peer = await connected(started, told);
+      await locked(peer);
+      const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+      await peer.request("echo");
+      end({ started, peer });
+      const [reason, ms] = await hanging;
+      assert.equal(reason, "peer-gone");
+      assert.isBelow(ms, 1_000);
+      assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
+      assert.deepEqual(told.told, [1, "peer-gone"]);
+    });
+  }
+
+  it("a worker that is blocked is not taken for dead, however short the heartbeat", async () => {
+    const told = diary({ heartbeat: 150 });
+    const peer = await connected(worker(file), told);
+    await locked(peer);
+    await peer.request("block", [1_200]);
+    assert.deepEqual(told.told, [1]);
+  });
+
+  it("a peer that is destroyed lets its lock go, and waits for none", async () => {
+    const before = await navigator.locks.query();
+    const peer = await connected(worker(file));
+    await locked(peer);
+    peer.destroy();
+    const count = async () => {
+      const { held, pending } = await navigator.locks.query();
+      return held.length + pending.length;
+    };
+    while ((await count()) > before.held.length + before.pending.length) await pause(10);
+  });
+
+  it("a worker that says goodbye may come back: its lock is no death", async () => {
+    const told = diary();
+    const peer = await connected(worker(file), told);
+    await locked(peer);
+    peer.notify("again");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+  });
+});
+
+describe("where there are no locks", () => {
+  it("a worker that is terminated ends its calls within the heartbeat", async () => {
+    const started = worker(file, { lockless: 1 });
+    const peer = await connected(started, { heartbeat: 600 });
+    const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+    await peer.request("echo");
+    started.terminate();
+    const [reason, ms] = await hanging;
+    assert.equal(reason, "unresponsive");
+    assert.isBelow(ms, 1_500);
+  });
+
+  it("a worker that is blocked is unresponsive, and heard again after that in the same session", async () => {
+    const told = diary({ heartbeat: 300 });
+    const peer = await connected(worker(file, { lockless: 1 }), told);
+    const blocked = rejection(peer.request("block", [1_500], { timeout: 0 }));
+    assert.equal((await blocked).reason, "unresponsive");
+    assert.deepEqual(await heardAgain(peer, "echo", [1]), [1]);
+    assert.deepEqual(told.told, [1]);
+  });
+
+  it("requests of a side that is unresponsive are answered all the same", async () => {
+    let finish;
+    const methods = { slow: () => new Promise((resolve) => (finish = resolve)), name: () => "page" };
+    const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300, methods });
+    const asked = peer.request("relay", ["slow"], { timeout: 0 }).catch(({ reason }) => reason);
+    await until(() => finish !== undefined);
+    assert.equal((await rejection(peer.request("block", [1_200], { timeout: 0 }))).reason, "unresponsive");
+    finish("late");
+    assert.equal(await asked, "unresponsive");
+    assert.equal(await heardAgain(peer, "relayed"), "late");
+  });
+
+  it("a heartbeat keeps a session that is idle", async () => {
+    const told = diary({ heartbeat: 150 });
+    const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), told);
+    const call = peer.request("sleep", [900], { timeout: 0 });
+    assert.equal(await call, null);
+    assert.deepEqual(told.told, [1]);
+  });
+
+  it("a blocked thread of one's own is no death of the other side", async () => {
+    const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300 });
+    const call = peer.request("sleep", [1_500], { timeout: 0 });
+    for (let n = 0; n < 3; n++) {
+      const end = performance.now() + 400;
+      while (performance.now() < end);
+      await pause(1);
+    }
+    assert.equal(await call, null);
+  });
+
+  it("of a frame of another origin or of none, a heartbeat is its only sign of life, and it is asked for", async () => {
+    for (const [query, options, frameOptions] of [
+      [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+      [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
+    ]) {
+      const peer = await connected(connectingFrame(query, frameOptions), { ...options, heartbeat: 300 });
+      assert.equal(await peer.request("sleep", [800], { timeout: 0 }), null);
+    }
+  });
+
+  it("no heartbeat is sent if it is 0", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { heartbeat: 0 });
+    const end = await actor.open();
+    const peer = await connecting;
+    const call = peer.request("silence", [], { timeout: 0 });
+    call.catch(() => {});
+    assert.isTrue(await isOpen(call, 200));
+    assert.equal(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
+  });
+});
+
+describe("a silent side", () => {
+  it("is asked before it counts as unresponsive, and later calls are sent", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { heartbeat: 300 });
+    const end = await actor.open();
+    const peer = await connecting;
+    const [reason, ms] = await timedRejection(peer.request("a", [], { timeout: 0 }));
+    assert.equal(reason, "unresponsive");
+    assert.isAbove(ms, 190);
+    assert.isAtLeast(end.received.filter(({ method }) => method === "rpc.ping").length, 2);
+    const call = peer.request("b", [], { timeout: 0 });
+    const isIt = ({ method }) => method === "b";
+    await until(() => end.received.some(isIt));
+    end.answer(end.received.find(isIt), "there");
+    assert.equal(await call, "there");
+  });
+
+  it("that answers with a pong is there", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { heartbeat: 150 });
+    const end = await actor.open();
+    const peer = await connecting;
+    const call = peer.request("a", [], { timeout: 0 });
+    let pongs = 0;
+    while (pongs < 6) {
+      if ((await end.next()).method !== "rpc.ping") continue;
+      end.post({ jsonrpc: "2.0", method: "rpc.pong" });
+      pongs++;
+    }
+    assert.isTrue(await isOpen(call, 10));
+    call.catch(() => {});
+  });
+
+  it("gets a pong for its ping", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port);
+    const end = await actor.open();
+    await connecting;
+    end.post({ jsonrpc: "2.0", method: "rpc.ping" });
+    assert.deepEqual(await end.noted("rpc.pong"), { jsonrpc: "2.0", method: "rpc.pong" });
+  });
+});
+
+describe("a lock that the other side claims", () => {
+  it("and does not hold changes nothing: the heartbeat stays", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { heartbeat: 300 });
+    const end = await actor.open();
+    const peer = await connecting;
+    end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    assert.equal((await rejection(peer.request("a", [], { timeout: 0 }))).reason, "unresponsive");
+  });
+
+  it("tells of its death when it is let go without a goodbye", async () => {
+    const { port, actor } = stage();
+    const told = diary();
+    const connecting = connected(port, told);
+    let release;
+    const session = "1234".repeat(8);
+    await new Promise((held) => {
+      navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    });
+    afterThisTest(() => release());
+    const end = await actor.open({ session });
+    const peer = await connecting;
+    end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    const hanging = timedRejection(peer.request("a", [], { timeout: 0 }));
+    const isWaiting = async () => (await navigator.locks.query()).pending.some(({ name }) => name.endsWith(session));
+    while (!(await isWaiting())) await pause(10);
+    release();
+    const [reason, ms] = await hanging;
+    assert.equal(reason, "peer-gone");
+    assert.isBelow(ms, 1_000);
+  });
+});

@@ -1,0 +1,215 @@
+// Sessions with real frames that reload, navigate, go and come back.
+
+import { assert } from "chai";
+import { connect } from "./rig/portway.js";
+import { connectingFrame, frameAddress, origins } from "./rig/frames.js";
+import { connected, diary } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { isOpen, rejection, until } from "./rig/outcomes.js";
+
+/** What a promise rejects with, and after how many milliseconds. */
+async function timedRejection(promise) {
+  const start = performance.now();
+  const error = await rejection(promise);
+  return [error.reason, performance.now() - start];
+}
+
+for (const [kind, query, frameOptions, options] of [
+  ["of the page's origin", {}, {}, undefined],
+  ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+  ["without an origin", { origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
+]) {
+  describe(`a frame ${kind} that reloads`, () => {
+    it("ends the calls that wait, gets those made meanwhile, and goes on", async () => {
+      const told = diary({ ...options, methods: { name: ([n]) => `page ${n}` } });
+      const peer = await connected(connectingFrame(query, frameOptions), told);
+      const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+      peer.notify("reload");
+      const [reason, ms] = await hanging;
+      assert.equal(reason, "session-ended");
+      assert.isBelow(ms, 3_000);
+      const calls = [1, 2, 3].map((n) => peer.request("echo", [n]));
+      for (const n of [1, 2, 3]) peer.notify("keep", n === 2 ? { n } : [n]);
+      assert.deepEqual(await Promise.all(calls), [[1], [2], [3]]);
+      assert.deepEqual(await peer.request("kept"), [[1], { n: 2 }, [3]]);
+      assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
+      assert.deepEqual(told.told, [1, "session-ended", 2]);
+    });
+
+    it("again and again is found each time", async () => {
+      const told = diary(options);
+      const peer = await connected(connectingFrame(query, frameOptions), told);
+      for (let n = 2; n <= 4; n++) {
+        peer.notify("reload");
+        await until(() => told.told.includes(n));
+        assert.deepEqual(await peer.request("echo", [n]), [n]);
+      }
+      assert.deepEqual(told.told, [1, "session-ended", 2, "session-ended", 3, "session-ended", 4]);
+    });
+  });
+}
+
+describe("a frame", () => {
+  it("that is removed ends its calls within a second, for good", async () => {
+    for (const [query, frameOptions, options] of [
+      [{}, {}, undefined],
+      [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+      [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
+    ]) {
+      const told = diary(options);
+      const element = connectingFrame(query, frameOptions);
+      const peer = await connected(element, told);
+      const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+      element.remove();
+      const [reason, ms] = await hanging;
+      assert.equal(reason, "peer-gone");
+      assert.isBelow(ms, 1_000);
+      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
+    }
+  });
+
+  it("that is removed while nothing waits is missed by the next call", async () => {
+    const element = connectingFrame();
+    const peer = await connected(element.contentWindow);
+    element.remove();
+    assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
+  });
+
+  it("that is removed and put back begins a new session", async () => {
+    const told = diary();
+    const element = connectingFrame();
+    const peer = await connected(element, told);
+    element.remove();
+    await until(() => told.told.length === 2);
+    document.body.append(element);
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "peer-gone", 2]);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("that is moved in the document begins a new session", async () => {
+    const told = diary();
+    const element = connectingFrame();
+    const peer = await connected(element, told);
+    const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
+    const div = document.createElement("div");
+    document.body.append(div);
+    afterThisTest(() => div.remove());
+    div.append(element);
+    assert.include(["session-ended", "peer-gone"], (await hanging).reason);
+    await until(() => told.told.at(-1) === 2);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("that navigates to another document of its origin is heard again", async () => {
+    const told = diary();
+    const peer = await connected(connectingFrame({ name: "first" }), told);
+    assert.equal(await peer.request("name"), "first");
+    peer.notify("go", [frameAddress({ name: "second" })]);
+    await until(() => told.told.length === 3);
+    assert.equal(await peer.request("name"), "second");
+  });
+
+  it("that navigates to another origin that is allowed is heard again, and named", async () => {
+    const seen = [];
+    const element = connectingFrame();
+    const peer = await connected(element, {
+      origin: [origins.own, origins.other],
+      onSession: ({ origin }) => seen.push(origin),
+    });
+    element.src = frameAddress({ origin: origins.own }, { origin: origins.other });
+    await until(() => seen.length === 2);
+    assert.deepEqual(seen, [origins.own, origins.other]);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  it("that navigates to a document that connects to nobody leaves its calls to their timeouts", async () => {
+    const told = diary();
+    const element = connectingFrame();
+    const peer = await connected(element, told);
+    element.src = frameAddress({}, { file: "puppet.html" });
+    await until(() => told.told.length === 2);
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 100 }))).reason, "timeout");
+    assert.deepEqual(told.told, [1, "session-ended"]);
+  });
+
+  it("that connects anew without reloading begins a new session", async () => {
+    const told = diary({ methods: { name: () => "page" } });
+    const peer = await connected(connectingFrame(), told);
+    peer.notify("again");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
+  });
+
+  it("lives on when the page connects anew", async () => {
+    const element = connectingFrame();
+    for (let n = 1; n <= 3; n++) {
+      const peer = await connect(element);
+      const told = await peer.request("told");
+      assert.deepEqual(told.filter((what) => typeof what === "number"), Array.from({ length: n }, (_, n) => n + 1));
+      peer.destroy();
+    }
+  });
+
+  it("whose page waits is asked nothing by a destroyed peer", async () => {
+    const element = connectingFrame();
+    const first = await connected(element);
+    first.destroy();
+    const second = await connected(element);
+    assert.equal((await rejection(first.request("echo"))).reason, "destroyed");
+    assert.deepEqual(await second.request("echo", [2]), [2]);
+  });
+});
+
+describe("a popup", () => {
+  function popup(query) {
+    const opened = window.open(frameAddress(query), "_blank", "width=200,height=200");
+    assert.isNotNull(opened, "popups are blocked");
+    afterThisTest(() => opened.close());
+    return opened;
+  }
+
+  it("connects to its opener, and its end is seen within a second", async () => {
+    const opened = popup();
+    const told = diary();
+    const peer = await connected(opened, told);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+    opened.close();
+    const [reason, ms] = await hanging;
+    assert.include(["peer-gone", "session-ended"], reason);
+    assert.isBelow(ms, 1_000);
+    await until(() => opened.closed);
+    const late = await rejection(peer.request("echo", [], { timeout: 3_000 }));
+    assert.equal(late.reason, "peer-gone");
+  });
+
+  it("that reloads is found again", async () => {
+    const opened = popup();
+    const told = diary();
+    const peer = await connected(opened, told);
+    peer.notify("reload");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+});
+
+describe("a page that is left and comes back", () => {
+  it("begins a new session with the frame that has come with it", async () => {
+    // The frame stands for the page: it is told that it is left, and then that it is back, as by the back button.
+    const told = diary();
+    const element = connectingFrame();
+    const peer = await connected(element, told);
+    const inner = element.contentWindow;
+    await peer.request("echo");
+    inner.dispatchEvent(new inner.PageTransitionEvent("pagehide", { persisted: true }));
+    await until(() => told.told.length === 2);
+    const call = peer.request("echo", [1]);
+    assert.isTrue(await isOpen(call));
+    inner.dispatchEvent(new inner.PageTransitionEvent("pageshow", { persisted: true }));
+    assert.deepEqual(await call, [1]);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+  });
+});

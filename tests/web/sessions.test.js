@@ -1,0 +1,262 @@
+// What happens between two sessions, over ports: the other side is played by the test, or connects anew.
+
+import { assert } from "chai";
+import { connect } from "./rig/portway.js";
+import { connected, diary, hexId, pair, ports, stage } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+
+/** A peer in a session whose far end is the test. */
+async function session(options) {
+  const { port, actor } = stage();
+  const connecting = connected(port, options);
+  const end = await actor.open({ session: hexId(1) });
+  return { peer: await connecting, actor, end, port };
+}
+
+/** The other side is there again, under another name. */
+async function again(actor, digit = 2) {
+  const last = actor.received.filter((message) => message?.method === "rpc.hello").at(-1);
+  const isNew = (message) => message?.method === "rpc.hello" && message.id !== last.id;
+  for (; !actor.received.some(isNew); await pause(15)) actor.hello(hexId("f"));
+  return actor.accept(actor.received.find(isNew), { session: hexId(digit) });
+}
+
+for (const [name, endIt] of [
+  ["says goodbye", ({ end }) => end.bye()],
+  ["is new", ({ actor }) => actor.hello(hexId("f"))],
+]) {
+  describe(`when the other side ${name}`, () => {
+    it("calls that wait end at once, and all is told", async () => {
+      const told = diary();
+      const it = await session(told);
+      const calls = [rejection(it.peer.request("a")), rejection(it.peer.request("b", [], { timeout: 0 }))];
+      await it.end.nextCall();
+      endIt(it);
+      const errors = await Promise.all(calls);
+      assert.deepEqual(errors.map(({ reason, method, id }) => [reason, method, id]), [["session-ended", "a", 1], ["session-ended", "b", 2]]);
+      assert.deepEqual(told.told, [1, "session-ended"]);
+      await again(it.actor);
+      await until(() => told.told.length === 3);
+      assert.deepEqual(told.told, [1, "session-ended", 2]);
+    });
+
+    it("calls that are made then go to the next session, in order, under new ids", async () => {
+      const it = await session();
+      const ended = rejection(it.peer.request("before"));
+      endIt(it);
+      await ended;
+      it.peer.notify("note", [0]);
+      const calls = [1, 2, 3].map((n) => it.peer.request("echo", [n]));
+      it.peer.notify("note", [4]);
+      const end = await again(it.actor);
+      const seen = [];
+      for (let n = 0; n < 5; n++) {
+        const message = await end.nextCall();
+        seen.push([message.method, message.params[0], message.id]);
+        if (message.id !== undefined) end.answer(message, message.params[0]);
+      }
+      assert.deepEqual(seen, [["note", 0, undefined], ["echo", 1, 2], ["echo", 2, 3], ["echo", 3, 4], ["note", 4, undefined]]);
+      assert.deepEqual(await Promise.all(calls), [1, 2, 3]);
+    });
+
+    it("late answers of the old session settle nothing", async () => {
+      const it = await session();
+      const ended = rejection(it.peer.request("old"));
+      const old = await it.end.nextCall();
+      endIt(it);
+      await ended;
+      const call = it.peer.request("new");
+      const end = await again(it.actor);
+      const { id } = await end.nextCall();
+      assert.notEqual(id, old.id);
+      it.end.post({ jsonrpc: "2.0", id, result: "forged" });
+      it.end.answer(old, "late");
+      it.actor.post({ jsonrpc: "2.0", id, result: "from the boundary" });
+      await end.before();
+      end.post({ jsonrpc: "2.0", id, result: "right" });
+      assert.equal(await call, "right");
+    });
+
+    it("its requests are given up, and their replies go nowhere", async () => {
+      const handler = {};
+      handler.started = new Promise((resolve) => (handler.start = resolve));
+      const work = (_, { signal }) =>
+        new Promise((resolve) => {
+          handler.signal = signal;
+          handler.finish = resolve;
+          handler.start();
+        });
+      const it = await session({ methods: { work } });
+      it.end.post({ jsonrpc: "2.0", id: 1, method: "work" });
+      await handler.started;
+      endIt(it);
+      await until(() => handler.signal.aborted);
+      assert.equal(handler.signal.reason.reason, "session-ended");
+      handler.finish("too late");
+      const end = await again(it.actor);
+      const messages = [...(await end.before())].filter((message) => message.id !== undefined);
+      assert.deepEqual(messages, []);
+    });
+
+    it("calls that wait for the next session keep their timeouts and signals", async () => {
+      const it = await session();
+      endIt(it);
+      await rejection(it.peer.request("x", [], { timeout: 40 })).then((error) => assert.include(["timeout", "session-ended"], error.reason));
+      assert.equal((await rejection(it.peer.request("x", [], { timeout: 40 }))).reason, "timeout");
+      const controller = new AbortController();
+      const call = rejection(it.peer.request("x", [], { signal: controller.signal }));
+      controller.abort(new Error("enough"));
+      assert.equal((await call).message, "enough");
+    });
+  });
+}
+
+describe("between two sessions", () => {
+  async function gap(options) {
+    const it = await session(options);
+    const ended = rejection(it.peer.request("x"));
+    it.end.bye();
+    await ended;
+    return it;
+  }
+
+  it("what is to be sent is copied when it is sent", async () => {
+    const it = await gap();
+    const params = { n: 1 };
+    it.peer.request("echo", params).catch(() => {});
+    params.n = 2;
+    const end = await again(it.actor);
+    assert.deepEqual((await end.nextCall()).params, { n: 1 });
+  });
+
+  it("what cannot be cloned fails at once, and harms no other", async () => {
+    const it = await gap();
+    assert.equal((await rejection(it.peer.request("echo", { f() {} }))).name, "DataCloneError");
+    const call = it.peer.request("echo", [1]);
+    const end = await again(it.actor);
+    end.answer(await end.nextCall(), "ok");
+    assert.equal(await call, "ok");
+    assert.equal(it.peer.pending, 0);
+  });
+
+  it("what is to be transferred is transferred", async () => {
+    const it = await gap();
+    const bytes = new Uint8Array([1, 2, 3]);
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port1.close());
+    it.peer.request("take", { bytes, port: port2 }, { transfer: [bytes.buffer, port2] }).catch(() => {});
+    assert.equal(bytes.byteLength, 0);
+    const end = await again(it.actor);
+    const { params } = await end.nextCall();
+    assert.deepEqual([...params.bytes], [1, 2, 3]);
+    const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+    params.port.postMessage("through");
+    assert.equal(await heard, "through");
+    params.port.close();
+  });
+
+  it("10 000 calls wait, and one more is refused", async () => {
+    const it = await gap({ timeout: 0 });
+    const calls = Array.from({ length: 10_000 }, (_, n) => it.peer.request("echo", [n]));
+    assert.equal((await rejection(it.peer.request("echo"))).reason, "too-many-calls");
+    const end = await again(it.actor);
+    for (let n = 0; n < 10_000; n++) {
+      const message = await end.nextCall();
+      end.answer(message, message.params[0]);
+    }
+    assert.deepEqual(await Promise.all(calls), Array.from({ length: 10_000 }, (_, n) => n));
+  }).timeout(30_000);
+
+  it("what onSession sends goes before what has waited", async () => {
+    let peer;
+    const it = await session({ onSession: ({ number }) => number > 1 && peer.notify("first") });
+    peer = it.peer;
+    it.end.bye();
+    await pause(0);
+    const ended = rejection(peer.request("waits", [], { timeout: 0 }));
+    const end = await again(it.actor);
+    assert.deepEqual([(await end.nextCall()).method, (await end.nextCall()).method], ["first", "waits"]);
+    end.bye();
+    await ended;
+  });
+
+  it("a peer can be destroyed, and its calls end", async () => {
+    const it = await gap();
+    const call = rejection(it.peer.request("echo"));
+    it.peer.destroy();
+    assert.equal((await call).reason, "destroyed");
+    it.actor.hello(hexId("f"));
+    it.port.postMessage("mark");
+    await it.actor.find((message) => message === "mark");
+    const hellos = it.actor.received.filter((message) => message?.method === "rpc.hello");
+    assert.equal(new Set(hellos.map(({ id }) => id)).size, 1);
+  });
+
+  it("what onSession and onLost throw goes to onError", async () => {
+    const errors = [];
+    const options = {
+      onError: ({ message }) => errors.push(message),
+      onSession() {
+        throw new Error("in onSession");
+      },
+      onLost() {
+        throw new Error("in onLost");
+      },
+    };
+    const it = await gap(options);
+    await again(it.actor);
+    await until(() => errors.length === 3);
+    assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
+  });
+});
+
+describe("a side that connects anew", () => {
+  it("again and again is found again each time, by a peer that lives on", async () => {
+    const [near, far] = ports();
+    const told = diary({ methods: { name: () => "stays" } });
+    const first = connect(far, { methods: { echo: ([n]) => n } });
+    const peer = await connected(near, told);
+    let other = await first;
+    afterThisTest(() => other.destroy());
+    for (let n = 1; n <= 30; n++) {
+      assert.equal(await peer.request("echo", [n]), n);
+      assert.equal(await other.request("name"), "stays");
+      other.destroy();
+      other = await connect(far, { methods: { echo: ([n]) => n } });
+    }
+    assert.equal(await peer.request("echo", ["last"]), "last");
+    assert.deepEqual(told.told.filter((what) => typeof what === "number"), Array.from({ length: 31 }, (_, n) => n + 1));
+    assert.equal(told.told.filter((what) => what === "session-ended").length, 30);
+  }).timeout(20_000);
+
+  it("gets the calls of the other, made while it was away", async () => {
+    const [near, far] = ports();
+    const [peer, first] = await Promise.all([connected(near), connected(far)]);
+    first.destroy();
+    const call = peer.request("echo", [1]);
+    const outcome = await Promise.race([call.catch(({ reason }) => reason), pause(50)]);
+    const calls = [2, 3].map((n) => peer.request("echo", [n]));
+    await connected(far, { methods: { echo: ([n]) => n } });
+    assert.deepEqual(await Promise.all(calls), [2, 3]);
+    // It was made before the goodbye had come, or after it.
+    if (outcome === undefined) assert.equal(await call, 1);
+    else assert.equal(outcome, "session-ended");
+  });
+
+  it("while the other is connected does not disturb what the other calls at the same time", async () => {
+    const [one, other] = await pair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
+    const results = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])));
+    assert.deepEqual(results, Array.from({ length: 200 }, (_, n) => n));
+  });
+});
+
+describe("a port that is given", () => {
+  it("may carry a session while an application waits for its calls", async () => {
+    const [near, far] = ports();
+    const [one] = await Promise.all([connected(near), connected(far, { methods: { wait: () => new Promise(() => {}) } })]);
+    const call = one.request("wait", [], { timeout: 0 });
+    call.catch(() => {});
+    assert.isTrue(await isOpen(call));
+  });
+});
