@@ -36,13 +36,19 @@ export async function bundle(contents, module = "inline.js") {
   return outputFiles[0].contents;
 }
 
-/** What the typical import costs, with its wasm if there is one: bytes after gzip, told in KiB. */
-export async function size({ typicalImport, wasm }) {
-  const parts = [await bundle(typicalImport, "portway.js")];
+/** What the typical import costs, and what another does that has more to it. */
+export async function size({ typicalImport, more, wasm }) {
+  const says = [await weight(typicalImport, wasm)];
+  if (more) says.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
+  return outcome(says.join("; "), says.join("; "));
+}
+
+/** Of an import, with its wasm if there is one: bytes after gzip, told in KiB. */
+async function weight(source, wasm) {
+  const parts = [await bundle(source, "portway.js")];
   if (wasm) parts.push(readFileSync(join(pkg, wasm)));
   const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0);
   // Coarse, so that not every changed line shows.
   const kib = bytes / 1024;
-  const says = `${kib.toFixed(kib < 10 ? 1 : 0)} KiB`;
-  return outcome(says, says);
+  return `${kib.toFixed(kib < 10 ? 1 : 0)} KiB`;
 }

@@ -1,6 +1,6 @@
 // What is compared, in the order of the columns. `module` is the file beside this one, and the name in node_modules.
 //
-// `typicalImport` is what a page and its worker need to call each other.
+// `typicalImport` is what a page and its worker need to call each other, `more` what else there is to call by.
 
 export const catalogue = [
   {
@@ -8,6 +8,7 @@ export const catalogue = [
     title: "Portway",
     own: true,
     typicalImport: `export { default, JSONRPCPeer, workerTransport } from "portway";`,
+    more: { has: "`connect`", typicalImport: `export { default, connect } from "portway";` },
     wasm: "portway_bg.wasm",
     firstImportOfWorker: "portway/early",
   },
