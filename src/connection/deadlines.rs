@@ -268,6 +268,22 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_that_begins_anew_goes_to_the_end_of_its_queue() {
+        let mut deadlines = Deadlines::new(0);
+        for slot in 0..3 {
+            deadlines.insert(slot, 10);
+        }
+        assert_eq!(expired_at(&mut deadlines, 0), [0_u32; 0]);
+        deadlines.remove(0);
+        deadlines.insert(0, 10);
+        assert_eq!(deadlines.next(), Some(0), "it counts from the next reading");
+        assert_eq!(expired_at(&mut deadlines, 6), [0_u32; 0]);
+        assert_eq!(expired_at(&mut deadlines, 10), [1, 2]);
+        assert_eq!(expired_at(&mut deadlines, 15), [0_u32; 0]);
+        assert_eq!(expired_at(&mut deadlines, 16), [0]);
+    }
+
+    #[test]
     fn many_distinct_timeouts_each_end_in_time() {
         let mut deadlines = Deadlines::new(0);
         for slot in 0..1_000_u32 {

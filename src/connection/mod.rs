@@ -176,6 +176,19 @@ impl<P: Payload> Connection<P> {
         self.calls.contains(call) && self.end_call(call.id).is_some()
     }
 
+    /// Has a call wait anew, for that many milliseconds from the next [`handle_timeout`](Self::handle_timeout) on; `None`
+    /// waits for ever. Returns whether it was still waiting.
+    pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
+        let waits = self.calls.contains(call);
+        if waits {
+            self.deadlines.remove(call.slot);
+            if let Some(timeout) = timeout {
+                self.deadlines.insert(call.slot, timeout);
+            }
+        }
+        waits
+    }
+
     /// The call of ours that is kept in this slot, if one is.
     #[must_use]
     pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {

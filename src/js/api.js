@@ -2,6 +2,7 @@
 
 import { DESTROYED } from "../web/calls.js";
 import { Link } from "../web/link.js";
+import { Stream, windowProblem } from "../web/streams.js";
 
 const DEFAULT_TIMEOUT = 10_000;
 
@@ -37,11 +38,25 @@ export class JSONRPCClient {
 
   request(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
-    const problem = timeoutProblem(timeout);
+    const total = options?.totalTimeout ?? Infinity;
+    const problem = timeoutProblem(timeout) ?? timeoutProblem(total);
     if (problem !== undefined) return Promise.reject(problem);
     // The link may live on, for others.
     if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
-    return this.#link.request(this, method, params, milliseconds(timeout), options);
+    const wait = Math.min(timeout || Infinity, total || Infinity);
+    return this.#link.request(this, method, params, milliseconds(wait), options);
+  }
+
+  stream(method, params, options) {
+    const timeout = options?.timeout ?? this.#timeout;
+    const window = options?.window ?? 16;
+    const problem = timeoutProblem(timeout) ?? windowProblem(window);
+    if (problem !== undefined) throw problem;
+    const wait = milliseconds(timeout);
+    return new Stream(this.#link, method, wait, window, (stream, resolve, reject) => {
+      if (this.#destroyed) reject(DESTROYED.of(method));
+      else this.#link.begin(this, method, params, wait, options, resolve, reject, stream);
+    });
   }
 
   notify(method, params, options) {

@@ -12,8 +12,8 @@ export class Calls {
   #owners = [];
   /** What only some calls have: how to let go of their signal and their progress handler. */
   #extras = new Map();
-  /** Progress handlers by id. */
-  #progress = new Map();
+  /** Who hears of a call before its end, by id. */
+  #listeners = new Map();
   /** The slots of the calls that follow a signal. */
   #watched = new Map();
 
@@ -53,15 +53,23 @@ export class Calls {
     });
   }
 
-  /** Has a handler for the progress of a call. */
-  listen(slot, id, onProgress) {
-    this.#progress.set(id, onProgress);
-    this.#addExtra(slot, () => this.#progress.delete(id));
+  /** Has somebody who hears of a call before its end: a `Stream`, or an object with `onProgress`. */
+  listen(slot, id, listener) {
+    listener.slot = slot;
+    listener.id = id;
+    this.#listeners.set(id, listener);
+    this.#addExtra(slot, () => this.#listeners.delete(id));
   }
 
-  /** The handler for the progress of the call with this id. */
-  progressHandler(id) {
-    return this.#progress.get(id);
+  /** Has a handler for the progress of a call, which ends at last though there is progress. */
+  listenToProgress(slot, id, timeout, { onProgress, totalTimeout }) {
+    const end = performance.now() + ((totalTimeout ?? 60 * timeout) || Infinity);
+    this.listen(slot, id, { onProgress, timeout, end });
+  }
+
+  /** Who hears of the call with this id. */
+  listener(id) {
+    return this.#listeners.get(id);
   }
 
   resolve(slot, value) {
@@ -120,6 +128,14 @@ export class Calls {
     for (const [slot, other] of this.#owners.entries()) {
       if (other === undefined || (owner !== undefined && other !== owner)) continue;
       this.drop(slot, end.of(this.#methods[slot], this.#ids[slot]));
+    }
+  }
+
+  /** Ends all streams, or those of one owner, while the other side can be told. */
+  dropStreams(end, owner) {
+    for (const { item, slot, id } of this.#listeners.values()) {
+      if (item === undefined || (owner !== undefined && owner !== this.#owners[slot])) continue;
+      this.drop(slot, end.of(this.#methods[slot], id));
     }
   }
 

@@ -18,3 +18,4 @@ export const TELL_FAULT = 14;
 export const VALIDATE = 15;
 export const OPEN = 16;
 export const FREE = 17;
+export const RESTART = 18;

@@ -37,3 +37,5 @@ pub(super) const VALIDATE: u32 = 15;
 pub(super) const OPEN: u32 = 16;
 /// Forget a link.
 pub(super) const FREE: u32 = 17;
+/// Have the call in a slot wait anew: its timeout in milliseconds, negative for none. `NOTHING`, perhaps with a flag.
+pub(super) const RESTART: u32 = 18;

@@ -21,8 +21,10 @@ export class Context {
     this.batch = batch;
     /** @internal Whose handler works on it; if that server has gone, the caller hears no more of it. */
     this.server = undefined;
-    /** @internal What to transfer with the result. */
+    /** @internal What to transfer with the result, or with the next item. */
     this.list = undefined;
+    /** @internal What sends the items, if they are asked for. */
+    this.outflow = undefined;
   }
 
   /** Aborted when the caller no longer wants the answer, or this side is destroyed. */
@@ -38,7 +40,7 @@ export class Context {
     };
   }
 
-  /** Names what of the result is to be transferred instead of copied. */
+  /** Names what of the result, or of the next item, is to be transferred instead of copied. */
   get transfer() {
     return (list) => {
       this.list = this.list === undefined ? [...list] : [...this.list, ...list];
@@ -66,5 +68,6 @@ export class Context {
   abort(reason) {
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);
+    this.outflow?.stop(this.#controller.signal.reason);
   }
 }

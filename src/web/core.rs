@@ -79,10 +79,15 @@ impl State {
     }
 
     fn call(&mut self, timeout: f64, batch: u32) -> u32 {
-        // The clock and the timeout lose their fractions here: with these two, no call ends early.
-        let timeout = (timeout >= 0.0).then_some((timeout as u64).saturating_add(2));
-        let call = self.connection.begin_call(timeout, (batch > 0).then_some(batch));
+        let call = self.connection.begin_call(milliseconds(timeout), (batch > 0).then_some(batch));
         call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
+    }
+
+    fn restart(&mut self, slot: u32, timeout: f64) -> u32 {
+        if let Some(call) = self.connection.call_in_slot(slot) {
+            self.connection.restart(call, milliseconds(timeout));
+        }
+        NOTHING | self.arm()
     }
 
     fn abandon(&mut self, slot: u32) -> f64 {
@@ -177,6 +182,7 @@ impl State {
             commands::ELEMENT => f64::from(self.subject.element),
             commands::NEXT_REPLY => f64::from(self.subject.next_reply()),
             commands::TELL_FAULT => self.subject.tell_fault(),
+            commands::RESTART => f64::from(self.restart(a as u32, b)),
             _ => 0.0,
         }
     }
@@ -245,6 +251,12 @@ impl Subject {
         self.element = element.map_or(0, |Token(element)| element);
         operation
     }
+}
+
+/// A timeout of JavaScript, negative for none. The clock and the timeout lose their fractions here: with the two more, no
+/// call ends early.
+fn milliseconds(timeout: f64) -> Option<u64> {
+    (timeout >= 0.0).then_some((timeout as u64).saturating_add(2))
 }
 
 /// Runs a command (`commands.rs` lists them, with their arguments) on a link. The answer is a word, unless it says

@@ -34,6 +34,7 @@ RPCError.prototype.name = "RPCError";
 CallError.prototype.name = "CallError";
 
 export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 const REQUEST_CANCELLED = -32800;
 

@@ -15,6 +15,7 @@ import {
   RECEIVE,
   RECEIVE_BATCH,
   RESPOND,
+  RESTART,
   TICK,
   WAKE,
 } from "./commands.js";
@@ -128,9 +129,9 @@ export class Link {
 
   /**
    * Makes a call that ends by `resolve` or `reject`; a timeout in milliseconds, negative for none. Gives its slot, by which
-   * it can be cancelled while it waits.
+   * it can be cancelled while it waits. With a `stream`, the items of the method are asked for.
    */
-  begin(owner, method, params, timeout, options, resolve, reject) {
+  begin(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
     const problem = callProblem(method, params) ?? signalProblem(signal);
     if (problem !== undefined) return reject(problem);
@@ -141,10 +142,11 @@ export class Link {
     const id = this.#core.run(ID, slot);
     this.#calls.keep(slot, id, owner, method, resolve, reject);
     if (signal !== undefined) this.#watch(slot, signal);
-    const onProgress = options?.onProgress ?? undefined;
-    if (onProgress !== undefined) this.#calls.listen(slot, id, onProgress);
+    if (stream !== undefined) this.#calls.listen(slot, id, stream);
+    else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
     try {
-      post(this.#transport, callMessage(method, params, id), options?.transfer);
+      const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
+      post(this.#transport, message, options?.transfer);
     } catch (error) {
       // Over a transport that delivers at once, the call may have ended before its sending failed.
       if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, error);
@@ -159,7 +161,22 @@ export class Link {
   cancel(slot, reason) {
     const id = this.#core.run(ID, slot);
     this.#calls.drop(slot, reason);
-    this.guard(() => this.notify("$/cancelRequest", { id }));
+    this.tell("$/cancelRequest", { id });
+  }
+
+  /** Ends the call in a slot. */
+  drop(slot, error) {
+    this.#calls.drop(slot, error);
+  }
+
+  /** Has the call in a slot wait anew: a timeout in milliseconds, negative for none. */
+  restart(slot, timeout) {
+    if (this.#core.run(RESTART, slot, timeout) & ARM) this.#setTimer();
+  }
+
+  /** Notifies the other side, if it is there. */
+  tell(method, params) {
+    if (this.#gone === undefined) this.guard(() => this.notify(method, params));
   }
 
   notify(method, params, transfer) {
@@ -231,6 +248,7 @@ export class Link {
   /** One user of the link is done with it: its own calls end. The last one closes the link. */
   leave(owner) {
     this.#service.leave(owner);
+    this.#calls.dropStreams(DESTROYED, owner);
     if (--this.#users === 0) this.#close();
     else this.#calls.dropAll(DESTROYED, owner);
   }
@@ -267,6 +285,7 @@ export class Link {
     for (const reply of this.#service.surrender({ code: INTERNAL_ERROR, message: end.message })) {
       this.guard(() => sendReply(this.#transport, reply));
     }
+    this.#calls.dropStreams(end);
     this.#lose(end);
   }
 
@@ -346,15 +365,29 @@ export class Link {
     if (method === undefined) return true;
     if (id === undefined) {
       if (method === "$/progress") {
-        const handler = this.#calls.progressHandler(params?.token);
-        if (handler !== undefined) return this.guard(() => handler(params.value)), false;
+        const listener = this.#calls.listener(params?.token);
+        if (listener?.onProgress !== undefined) return this.#progress(listener, params.value), false;
       } else if (method === "$/cancelRequest") {
         return this.#service.giveUp(params?.id), false;
       } else if (typeof method === "string" && method.startsWith("rpc.")) {
-        return this.guard(() => this.#transport.onControl?.(method, params)), false;
+        return this.#control(method, params), false;
       }
     }
     return this.#service.servers.length > 0;
+  }
+
+  /** The other side is at work on a call, which so may take longer. */
+  #progress({ slot, onProgress, timeout, end }, value) {
+    const left = end - performance.now();
+    if (timeout >= 0 && left > 0) this.restart(slot, Math.min(timeout, left));
+    this.guard(() => onProgress(value));
+  }
+
+  /** Takes a notification with a reserved name. */
+  #control(method, params) {
+    if (method === "rpc.item") this.#calls.listener(params?.id)?.item?.(params.value);
+    else if (method === "rpc.credit") this.#service.grant(params?.id, params?.count);
+    else this.guard(() => this.#transport.onControl?.(method, params));
   }
 
   // What wasm says.

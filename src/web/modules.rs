@@ -34,6 +34,7 @@ ship! {
     "/src/web/outgoing.js" as outgoing,
     "/src/web/service.js" as service,
     "/src/web/session.js" as session,
+    "/src/web/streams.js" as streams,
     "/src/web/told.js" as told,
     "/src/web/transports.js" as transports,
     "/src/web/words.js" as words,

@@ -2,7 +2,8 @@
 // once.
 
 import { Context } from "./context.js";
-import { CallError, METHOD_NOT_FOUND, toWire } from "./errors.js";
+import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, RPCError, toWire } from "./errors.js";
+import { STREAM, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
@@ -26,19 +27,17 @@ export class Service {
   serve(slot, message, batch) {
     const context = new Context(this.#link, message, slot, batch);
     this.#running[slot] = context;
-    const server = this.#server("methods", context.method);
-    if (server === undefined) {
-      return this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${context.method}` });
-    }
-    context.server = server;
     let result;
     try {
-      const handler = server.methods.get(context.method);
-      result = handler(given(message.params), context);
+      const params = context.method === STREAM ? openStream(context, message.params) : message.params;
+      const server = (context.server = this.#server("methods", context.method));
+      const handler = server?.methods.get(context.method);
+      result = handler?.(given(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
     }
-    this.#settle(context, result);
+    if (context.server !== undefined) return this.#settle(context, result);
+    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${context.method}` });
   }
 
   /** Answers a request with a result, or with what the result promises: that may be a promise again. */
@@ -50,6 +49,15 @@ export class Service {
           (thrown) => this.#fail(context, thrown),
         );
         return;
+      }
+      if (context.outflow !== undefined) {
+        const answer = () => this.#answer(context);
+        return void context.outflow.run(this.#link, context, result).then(answer, (thrown) => this.#fail(context, thrown));
+      }
+      // A stream that is transferred is a result as any other.
+      if (isStream(result) && !context.list?.includes(result)) {
+        this.#link.guard(() => iteratorOf(result).return?.());
+        throw new RPCError(INTERNAL_ERROR, `"${context.method}" gives a stream: call it by stream()`);
       }
     } catch (thrown) {
       return this.#fail(context, thrown);
@@ -69,9 +77,14 @@ export class Service {
     this.#link.guard(() => handler(given(params), context));
   }
 
-  /** The peer no longer wants the answer to its request with this id: the newest, if there are several. */
+  /** The peer no longer wants the answer to its request with this id. */
   giveUp(id) {
-    this.#running.findLast((context) => context?.id === id && context.id !== undefined)?.abort();
+    this.#find(id)?.abort();
+  }
+
+  /** The peer takes more items of the stream that it asked for under this id. */
+  grant(id, count) {
+    this.#find(id)?.outflow?.grant(count);
   }
 
   /** Gives out a reply that waited for its batch. */
@@ -111,6 +124,11 @@ export class Service {
     replies.unshift(...[...this.#held.values()].filter((reply) => reply !== undefined));
     this.stop();
     return replies;
+  }
+
+  /** The request with this id that is being worked on: the newest, if there are several. */
+  #find(id) {
+    return this.#running.findLast((context) => context?.id === id && context.id !== undefined);
   }
 
   /** The server that has a handler for this name. */

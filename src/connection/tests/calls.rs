@@ -97,6 +97,44 @@ fn a_call_times_out_once_and_its_late_reply_is_an_event() {
 }
 
 #[test]
+fn a_call_whose_timeout_is_restarted_waits_anew_and_no_other_does() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let kept = call(&mut pair, Some(100));
+    call(&mut pair, Some(100));
+    pair.drain();
+    pair.now = 60;
+    assert!(pair.client.restart(kept, Some(100)));
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (100, vec![(2, "timed out")]));
+    pair.now = 150;
+    assert!(pair.client.restart(kept, Some(30)), "with another timeout, too");
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (180, vec![(1, "timed out")]));
+    assert!(!pair.client.restart(kept, Some(100)), "not after its end");
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
+}
+
+#[test]
+fn a_timeout_may_be_taken_from_a_call_and_given_back() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let key = call(&mut pair, Some(100));
+    pair.drain();
+    assert!(pair.client.restart(key, None));
+    pair.now = 1_000_000;
+    pair.drain();
+    assert_eq!((ends(&mut pair), pair.client.poll_timeout()), (vec![], None));
+    assert!(pair.client.restart(key, Some(100)));
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (1_000_100, vec![(1, "timed out")]));
+}
+
+#[test]
 fn a_call_without_timeout_waits_for_ever() {
     let mut pair = Pair::new();
     pair.cut = true;

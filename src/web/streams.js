@@ -1,0 +1,244 @@
+// Streams: a request `rpc.stream` asks for the items of a method; each comes as a notification `rpc.item`, and the response
+// ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
+
+import { CallError, INTERNAL_ERROR, INVALID_PARAMS, RPCError } from "./errors.js";
+import { callMessage, callProblem } from "./outgoing.js";
+
+export const STREAM = "rpc.stream";
+
+/** As much credit as a stream can have at a time: what may be sent without a pause. */
+export const MOST_CREDIT = 2 ** 16;
+
+/** What is wrong with the number of items that may be on their way, or undefined. */
+export function windowProblem(window) {
+  if (isCredit(window)) return undefined;
+  return new RangeError(`the window of a stream is an integer from 1 to ${MOST_CREDIT}, not ${String(window)}`);
+}
+
+function isCredit(value) {
+  return Number.isInteger(value) && value > 0 && value <= MOST_CREDIT;
+}
+
+// The caller's side.
+
+/** Ends that the other side knows of, or will never hear of. */
+const UNTOLD = ["session-ended", "peer-gone"];
+
+/** An iterator of the items that a method gives. It asks for them when the first is wanted. */
+export class Stream {
+  /** @internal Where the call is kept, and its id, once it is made. */
+  slot = undefined;
+  id = undefined;
+  #window;
+  #link;
+  #method;
+  #timeout;
+  /** Makes the call, until it is made. */
+  #begin;
+  /** Items that nobody has taken yet. */
+  #items = [];
+  /** Who waits for items. */
+  #takers = [];
+  /** How many items may still come. */
+  #credit;
+  /** Items that were taken since credit was given last. */
+  #taken = 0;
+  #isOver = false;
+  /** What the next taker gets instead of an item. */
+  #failure = undefined;
+
+  constructor(link, method, timeout, window, begin) {
+    this.#link = link;
+    this.#method = method;
+    this.#timeout = timeout;
+    this.#window = this.#credit = window;
+    this.#begin = begin;
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  next() {
+    return new Promise((resolve, reject) => {
+      const taker = { resolve, reject };
+      if (this.#items.length > 0) return this.#give(taker, this.#items.shift());
+      if (this.#isOver) return this.#dismiss(taker);
+      const begin = this.#begin;
+      this.#begin = undefined;
+      if (this.#takers.push(taker) === 1 && begin === undefined) this.#link.restart(this.slot, this.#timeout);
+      begin?.(this, () => this.#end(), (error) => this.#fail(error));
+    });
+  }
+
+  /** No more items are wanted. */
+  return(value) {
+    const isWaiting = !this.#isOver && this.#begin === undefined;
+    this.#end();
+    this.#items = [];
+    this.#failure = undefined;
+    if (isWaiting) this.#link.cancel(this.slot);
+    return Promise.resolve({ done: true, value });
+  }
+
+  /** @internal What asks for it. */
+  message(params) {
+    return callMessage(STREAM, { method: this.#method, params, credit: this.#window }, this.id);
+  }
+
+  /** @internal An item has come. */
+  item(value) {
+    if (this.#credit-- === 0) {
+      const text = `JSON-RPC stream has more items than were asked for: ${this.#method} (id=${this.id})`;
+      return this.#link.drop(this.slot, new CallError("invalid-response", text, this.#method, this.id));
+    }
+    const taker = this.#takers.shift();
+    if (taker === undefined) return void this.#items.push(value);
+    // Time counts while somebody waits.
+    this.#link.restart(this.slot, this.#takers.length > 0 ? this.#timeout : -1);
+    this.#give(taker, value);
+  }
+
+  #give(taker, value) {
+    taker.resolve({ done: false, value });
+    const count = ++this.#taken;
+    if (this.#isOver || count * 2 < this.#window) return;
+    this.#credit += count;
+    this.#taken = 0;
+    this.#link.tell("rpc.credit", { id: this.id, count });
+  }
+
+  #fail(error) {
+    if (this.#isOver) return;
+    if (error instanceof CallError && this.id !== undefined && !UNTOLD.includes(error.reason)) {
+      this.#link.tell("$/cancelRequest", { id: this.id });
+    }
+    // An answer comes after the items that were sent before it; any other end is one at once.
+    if (!(error instanceof RPCError)) this.#items = [];
+    this.#failure = { error };
+    this.#end();
+  }
+
+  #end() {
+    this.#isOver = true;
+    this.#begin = undefined;
+    for (const taker of this.#takers.splice(0)) this.#dismiss(taker);
+  }
+
+  #dismiss({ resolve, reject }) {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure === undefined) resolve({ done: true, value: undefined });
+    else reject(failure.error);
+  }
+}
+
+// The side of the handler.
+
+/** Whether what a handler has returned is a stream. */
+export function isStream(result) {
+  if (typeof result !== "object" || result === null) return false;
+  return Symbol.asyncIterator in result || typeof result.getReader === "function";
+}
+
+/** An iterator of what a handler has returned, or undefined. */
+export function iteratorOf(source) {
+  if (typeof source?.getReader === "function") {
+    // Not every engine iterates over it; and this way, what waits for a chunk can be ended at once.
+    const reader = source.getReader();
+    return {
+      async next() {
+        let item;
+        try {
+          return (item = await reader.read());
+        } finally {
+          if (item?.done !== false) reader.releaseLock();
+        }
+      },
+      return: (reason) => reader.cancel(reason).finally(() => reader.releaseLock()),
+    };
+  }
+  return source?.[Symbol.asyncIterator]?.() ?? (typeof source?.next === "function" ? source : undefined);
+}
+
+/** Takes a request for a stream: gives the params of the method, which the context then is of. */
+export function openStream(context, asked) {
+  const { method, params, credit } = Object(asked);
+  if (callProblem(method, params) !== undefined || !isCredit(credit)) throw new RPCError(INVALID_PARAMS, "Invalid params");
+  context.method = method;
+  context.outflow = new Outflow(credit);
+  return params;
+}
+
+/** Sends the items of one stream. */
+class Outflow {
+  #credit;
+  /** Goes on, when there is credit again. */
+  #wake = undefined;
+  #iterator = undefined;
+  #reject;
+  /** Why no more items are wanted. */
+  #stopped = undefined;
+
+  constructor(credit) {
+    this.#credit = credit;
+  }
+
+  grant(count) {
+    if (!isCredit(count)) return;
+    this.#credit = Math.min(this.#credit + count, MOST_CREDIT);
+    this.#wake?.();
+  }
+
+  /** Sends what a handler has returned; resolves after its last item. */
+  run(link, context, source) {
+    return new Promise((resolve, reject) => {
+      this.#iterator = iteratorOf(source);
+      if (this.#iterator === undefined) {
+        throw new RPCError(INTERNAL_ERROR, `"${context.method}" gives no stream: call it by request()`);
+      }
+      this.#reject = reject;
+      if (this.#stopped !== undefined) this.#close();
+      else this.#pump(link, context, resolve);
+    });
+  }
+
+  async #pump(link, context, resolve) {
+    try {
+      for (;;) {
+        if (this.#credit === 0) await new Promise((wake) => (this.#wake = wake));
+        const { done, value } = await this.#iterator.next();
+        if (this.#stopped !== undefined) return;
+        const transfer = context.list;
+        context.list = undefined;
+        if (done) return resolve();
+        this.#credit--;
+        try {
+          link.notify("rpc.item", { id: context.id, value }, transfer);
+        } catch (problem) {
+          this.#reject(problem);
+          return link.guard(() => this.#iterator.return?.());
+        }
+      }
+    } catch (thrown) {
+      if (this.#stopped === undefined) this.#reject(thrown);
+    }
+  }
+
+  /** No more items are wanted. */
+  stop(reason) {
+    this.#stopped = { reason };
+    if (this.#iterator !== undefined) this.#close();
+  }
+
+  /** Ends with what ends the iterator, however long that takes. */
+  async #close() {
+    const { reason } = this.#stopped;
+    try {
+      await this.#iterator.return?.(reason);
+      this.#reject(reason);
+    } catch (thrown) {
+      this.#reject(thrown);
+    }
+  }
+}

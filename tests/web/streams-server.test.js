@@ -1,0 +1,430 @@
+import { assert } from "chai";
+import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { deferred, rejection, until } from "./rig/outcomes.js";
+
+/** A caller that the test plays: it asks for a stream under the id 1. */
+function caller(raw) {
+  return {
+    open: (method, credit, params) => raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
+    credit: (count) => raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
+    cancel: () => raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
+    /** The items that have come so far. */
+    items: async () => (await raw.before()).map(({ params }) => params.value),
+  };
+}
+
+function served(methods) {
+  const { transport, raw } = rawChannel();
+  const errors = [];
+  const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
+  for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
+  return { raw, server, errors, ...caller(raw) };
+}
+
+async function* count(to = Infinity) {
+  for (let n = 1; n <= to; n++) yield n;
+}
+
+/** An endless iterator by hand, that keeps what it was asked. */
+function scripted(more) {
+  const asked = [];
+  let n = 0;
+  return {
+    asked,
+    next() {
+      asked.push("next");
+      return Promise.resolve({ done: false, value: ++n });
+    },
+    return() {
+      asked.push("return");
+      return Promise.resolve({ done: true });
+    },
+    ...more,
+  };
+}
+
+describe("a handler that gives a stream", () => {
+  const sources = {
+    "an async generator": () => count(3),
+    "an async iterable": () => ({ [Symbol.asyncIterator]: () => count(3) }),
+    "an async iterator": () => {
+      const items = count(3);
+      return { next: () => items.next() };
+    },
+    "a ReadableStream": () =>
+      new ReadableStream({
+        start(controller) {
+          for (const n of [1, 2, 3]) controller.enqueue(n);
+          controller.close();
+        },
+      }),
+    "a promise of one": async () => count(3),
+  };
+  for (const [what, source] of Object.entries(sources)) {
+    it(`may return ${what}`, async () => {
+      const { raw, open } = served({ numbers: source });
+      open("numbers", 10);
+      for (const value of [1, 2, 3]) {
+        assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
+      }
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: null, id: 1 });
+      assert.deepEqual(await raw.before(), []);
+    });
+  }
+
+  it("gets params and context as any other", async () => {
+    const { raw, open } = served({
+      async *tell(params, { method }) {
+        yield [method, params];
+      },
+    });
+    open("tell", 10, { a: 1 });
+    assert.deepEqual((await raw.next()).params.value, ["tell", { a: 1 }]);
+  });
+
+  it("is asked for no more than the caller has given credit for", async () => {
+    let given = 0;
+    const { raw, open, credit, items } = served({
+      async *count() {
+        for (;;) yield ++given;
+      },
+    });
+    open("count", 3);
+    assert.deepEqual(await items(), [1, 2, 3]);
+    assert.equal(given, 3);
+    credit(2);
+    assert.deepEqual(await items(), [4, 5]);
+    for (const nonsense of [0, -1, 1.5, "7", null, undefined, Infinity, NaN]) credit(nonsense);
+    raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 2, count: 5 } });
+    raw.post({ jsonrpc: "2.0", method: "rpc.credit" });
+    assert.deepEqual(await items(), []);
+    assert.equal(given, 5);
+  });
+
+  it("fails once with what it throws", async () => {
+    for (const fail of [
+      () => {
+        throw new RPCError(-32000, "no");
+      },
+      async () => {
+        throw new RPCError(-32000, "no");
+      },
+      async function* () {
+        throw new RPCError(-32000, "no");
+      },
+      () => ({
+        [Symbol.asyncIterator]() {
+          throw new RPCError(-32000, "no");
+        },
+      }),
+      () => ({
+        next() {
+          throw new RPCError(-32000, "no");
+        },
+      }),
+      () =>
+        new ReadableStream({
+          pull(controller) {
+            controller.error(new RPCError(-32000, "no"));
+          },
+        }),
+    ]) {
+      const { raw, open, errors } = served({ fail });
+      open("fail", 10);
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32000, message: "no" }, id: 1 });
+      assert.deepEqual([await raw.before(), errors], [[], []]);
+    }
+  });
+
+  it("fails once with an item that cannot be cloned, and is ended", async () => {
+    const items = scripted({ next: async () => ({ done: false, value: () => {} }) });
+    const { raw, open, errors } = served({ bad: () => items });
+    open("bad", 10);
+    const { error, id } = await raw.next();
+    assert.deepEqual([error.code, id], [ErrorCode.InternalError, 1]);
+    assert.deepEqual([await raw.before(), items.asked, errors], [[], ["return"], []]);
+  });
+
+  it("fails once if what it transfers cannot be transferred", async () => {
+    const { raw, open } = served({
+      async *bad(_, { transfer }) {
+        transfer([{}]);
+        yield 1;
+      },
+    });
+    open("bad", 10);
+    assert.equal((await raw.next()).error.code, ErrorCode.InternalError);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("may tell of its progress between the items", async () => {
+    const { raw, open } = served({
+      async *work(_, { progress }) {
+        progress(0.5);
+        yield 1;
+      },
+    });
+    open("work", 10);
+    assert.deepEqual((await raw.next()).params, { token: 1, value: 0.5 });
+    assert.deepEqual((await raw.next()).params, { id: 1, value: 1 });
+  });
+
+  it("may transfer with each item, and keeps nothing of that for its end", async () => {
+    const buffers = [];
+    const { raw, open } = served({
+      async *chunks(_, { transfer }) {
+        for (const size of [1, 2]) {
+          const buffer = new ArrayBuffer(size);
+          buffers.push(buffer);
+          transfer([buffer]);
+          yield buffer;
+        }
+        const kept = new ArrayBuffer(3);
+        buffers.push(kept);
+        transfer([kept]);
+      },
+    });
+    open("chunks", 10);
+    assert.equal((await raw.next()).params.value.byteLength, 1);
+    assert.equal((await raw.next()).params.value.byteLength, 2);
+    assert.isNull((await raw.next()).result);
+    assert.deepEqual(buffers.map(({ byteLength }) => byteLength), [0, 0, 3]);
+  });
+});
+
+describe("a stream that is given up", () => {
+  it("ends its iterator once, and is answered once, while it waits for credit", async () => {
+    const source = scripted();
+    const { raw, open, cancel, items } = served({ count: () => source });
+    open("count", 2);
+    assert.deepEqual(await items(), [1, 2]);
+    cancel();
+    cancel();
+    assert.deepEqual(await raw.next(), {
+      jsonrpc: "2.0",
+      error: { code: ErrorCode.RequestCancelled, message: "Request cancelled" },
+      id: 1,
+    });
+    assert.deepEqual([await raw.before(), source.asked], [[], ["next", "next", "return"]]);
+  });
+
+  it("is so while an item is awaited, and that item is not sent", async () => {
+    const item = deferred();
+    const source = scripted({ next: () => item.promise });
+    const { raw, open, cancel } = served({ wait: () => source });
+    open("wait", 2);
+    await raw.before();
+    cancel();
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    item.resolve({ done: false, value: "late" });
+    assert.deepEqual([await raw.before(), source.asked], [[], ["return"]]);
+  });
+
+  it("is so while the handler has not returned it yet", async () => {
+    const given = deferred();
+    const source = scripted();
+    const { raw, open, cancel } = served({ wait: () => given.promise });
+    open("wait", 2);
+    cancel();
+    assert.deepEqual(await raw.before(), []);
+    given.resolve(source);
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual(source.asked, ["return"]);
+  });
+
+  it("ends a generator that waits with its signal", async () => {
+    let ended = 0;
+    const { raw, open, cancel } = served({
+      async *wait(_, { signal }) {
+        try {
+          yield 1;
+          await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        } finally {
+          ended++;
+        }
+      },
+    });
+    open("wait", 2);
+    assert.equal((await raw.next()).params.value, 1);
+    cancel();
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual([await raw.before(), ended], [[], 1]);
+  });
+
+  it("cancels a ReadableStream and lets go of it, though a chunk is awaited", async () => {
+    const reasons = [];
+    const readable = new ReadableStream({ cancel: (reason) => void reasons.push(reason.name) });
+    const { raw, open, cancel } = served({ wait: () => readable });
+    open("wait", 2);
+    await raw.before();
+    assert.isTrue(readable.locked);
+    cancel();
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual([reasons, readable.locked, await raw.before()], [["AbortError"], false, []]);
+  });
+
+  it("is answered with what its iterator throws at its end", async () => {
+    const { raw, open, cancel, errors } = served({
+      async *count() {
+        try {
+          yield* count();
+        } finally {
+          throw new RPCError(-32010, "not tidied up");
+        }
+      },
+    });
+    open("count", 1);
+    assert.equal((await raw.next()).params.value, 1);
+    cancel();
+    assert.equal((await raw.next()).error.code, -32010);
+    assert.deepEqual([await raw.before(), errors], [[], []]);
+  });
+
+  it("needs no iterator that can be ended", async () => {
+    const { raw, open, cancel } = served({ count: () => scripted({ return: undefined }) });
+    open("count", 1);
+    assert.equal((await raw.next()).params.value, 1);
+    cancel();
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("lets go of a ReadableStream that has ended by itself, too", async () => {
+    let controller;
+    const readable = new ReadableStream({ start: (it) => void (controller = it) });
+    const { raw, open } = served({ wait: () => readable });
+    open("wait", 2);
+    controller.close();
+    assert.isNull((await raw.next()).result);
+    assert.isFalse(readable.locked);
+  });
+});
+
+describe("a request for a stream", () => {
+  for (const params of [
+    undefined,
+    null,
+    [],
+    {},
+    { method: "count" },
+    { method: 5, credit: 1 },
+    { method: "count", credit: 0 },
+    { method: "count", credit: "5" },
+    { method: "count", credit: 65_537 },
+    { method: "count", credit: 1, params: 5 },
+  ]) {
+    it(`is -32602 with the params ${JSON.stringify(params)}, and its handler is not run`, async () => {
+      let runs = 0;
+      const { raw } = served({ count: () => void runs++ });
+      raw.post({ jsonrpc: "2.0", method: "rpc.stream", params, id: 1 });
+      const { error, id } = await raw.next();
+      assert.deepEqual([error.code, id, runs], [ErrorCode.InvalidParams, 1, 0]);
+    });
+  }
+
+  for (const method of ["missing", "rpc.stream"]) {
+    it(`is -32601 for "${method}", which nobody serves`, async () => {
+      const { raw, open } = served({ count });
+      open(method, 1);
+      const { error } = await raw.next();
+      assert.deepEqual([error.code, error.message], [ErrorCode.MethodNotFound, `Method not found: ${method}`]);
+    });
+  }
+
+  for (const [what, result] of [["nothing", undefined], ["a number", 5], ["an object", {}], ["an array", [1, 2]], ["a Set", new Set()]]) {
+    it(`is -32603 if the handler gives ${what}, since that is no stream`, async () => {
+      const { raw, open } = served({ plain: () => result });
+      open("plain", 1);
+      const { error } = await raw.next();
+      assert.deepEqual([error.code, error.message], [ErrorCode.InternalError, '"plain" gives no stream: call it by request()']);
+      assert.deepEqual(await raw.before(), []);
+    });
+  }
+
+  it("may be one of a batch, whose answers wait for its end", async () => {
+    const { raw } = served({ count: () => count(2), echo: (params) => params });
+    raw.post([
+      { jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 }, id: "s" },
+      { jsonrpc: "2.0", method: "echo", params: [1], id: "e" },
+    ]);
+    assert.deepEqual((await raw.next()).params, { id: "s", value: 1 });
+    assert.deepEqual((await raw.next()).params, { id: "s", value: 2 });
+    const answers = await raw.next();
+    assert.sameDeepMembers(answers, [
+      { jsonrpc: "2.0", result: null, id: "s" },
+      { jsonrpc: "2.0", result: [1], id: "e" },
+    ]);
+  });
+
+  it("does nothing as a notification, and neither do items that nobody asked for", async () => {
+    let runs = 0;
+    const { raw } = served({ count: () => void runs++ });
+    raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
+    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } });
+    assert.deepEqual([await raw.before(), runs], [[], 0]);
+  });
+});
+
+describe("a plain request to a handler that gives a stream", () => {
+  for (const [what, source] of [
+    ["an async generator", () => scripted({ [Symbol.asyncIterator]() { return this; } })],
+    ["a promise of one", async () => scripted({ [Symbol.asyncIterator]() { return this; } })],
+  ]) {
+    it(`is -32603 and says what to do, for ${what}, which is ended`, async () => {
+      const { near, far } = channel();
+      let given;
+      new JSONRPCServer(far).method("logs", async () => (given = await source()));
+      const error = await rejection(new JSONRPCClient(near).request("logs"));
+      assert.deepEqual([error.code, error.message], [ErrorCode.InternalError, '"logs" gives a stream: call it by stream()']);
+      assert.deepEqual(given.asked, ["return"]);
+    });
+  }
+
+  it("is -32603 for a ReadableStream, which is cancelled", async () => {
+    const { near, far } = channel();
+    const cancelled = deferred();
+    const readable = new ReadableStream({ cancel: () => cancelled.resolve() });
+    new JSONRPCServer(far).method("logs", () => readable);
+    assert.equal((await rejection(new JSONRPCClient(near).request("logs"))).code, ErrorCode.InternalError);
+    await cancelled.promise;
+    await until(() => !readable.locked);
+  });
+
+  it("gives a ReadableStream that is transferred", async function () {
+    const { near, far } = channel();
+    try {
+      const probe = new ReadableStream();
+      structuredClone(probe, { transfer: [probe] });
+    } catch {
+      // This engine cannot transfer one; then there is nothing but that to see.
+      new JSONRPCServer(far).method("body", (_, { transfer }) => {
+        const readable = new ReadableStream();
+        transfer([readable]);
+        return readable;
+      });
+      const { message } = await rejection(new JSONRPCClient(near).request("body"));
+      return assert.notInclude(message, "stream()");
+    }
+    new JSONRPCServer(far).method("body", (_, { transfer }) => {
+      const readable = new ReadableStream({
+        start(controller) {
+          controller.enqueue("chunk");
+          controller.close();
+        },
+      });
+      transfer([readable]);
+      return readable;
+    });
+    const body = await new JSONRPCClient(near).request("body");
+    assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
+  });
+
+  it("gives arrays, and maps, as the plain results that they are", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
+    const client = new JSONRPCClient(near);
+    assert.deepEqual(await client.request("list"), [1, 2]);
+    assert.deepEqual(await client.request("map"), new Map([[1, 2]]));
+  });
+});

@@ -1,0 +1,400 @@
+import { assert } from "chai";
+import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
+import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
+
+async function all(items) {
+  const got = [];
+  for await (const item of items) got.push(item);
+  return got;
+}
+
+async function* count(to) {
+  for (let n = 1; n <= to; n++) yield n;
+}
+
+/** What a test plays the server with: the request for a stream, and items in answer to it. */
+async function requested(raw) {
+  const { id, ...request } = await raw.next();
+  return {
+    request,
+    item: (value) => raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id, value } }),
+    end: () => raw.post({ jsonrpc: "2.0", result: null, id }),
+    fail: (error) => raw.post({ jsonrpc: "2.0", error, id }),
+  };
+}
+
+for (const [boundary, ends] of [["a port", channel], ["a transport that delivers at once", loopback]]) {
+  describe(`a stream over ${boundary}`, () => {
+    it("gives the items of a handler in order, and then ends", async () => {
+      const { near, far } = ends();
+      new JSONRPCServer(far).method("count", ({ to }) => count(to));
+      const client = new JSONRPCClient(near);
+      assert.deepEqual(await all(client.stream("count", { to: 100 })), Array.from({ length: 100 }, (_, i) => i + 1));
+      assert.equal(client.pending, 0);
+    });
+
+    it("may be empty", async () => {
+      const { near, far } = ends();
+      new JSONRPCServer(far).method("nothing", () => count(0));
+      assert.deepEqual(await all(new JSONRPCClient(near).stream("nothing")), []);
+    });
+
+    it("ends with the error that the handler throws after its last item", async () => {
+      const { near, far } = ends();
+      new JSONRPCServer(far).method("some", async function* () {
+        yield* count(3);
+        throw new RPCError(-32005, "no more", { at: 3 });
+      });
+      const client = new JSONRPCClient(near);
+      const got = [];
+      const error = await rejection(
+        (async () => {
+          for await (const item of client.stream("some")) got.push(item);
+        })(),
+      );
+      assert.deepEqual([got, error.code, error.message, error.data], [[1, 2, 3], -32005, "no more", { at: 3 }]);
+      assert.equal(client.pending, 0);
+    });
+
+    it("runs beside others and beside calls, both ways", async () => {
+      const { near, far } = ends();
+      const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
+      for (const peer of peers) peer.method("count", ({ to }) => count(to)).method("echo", (params) => params);
+      const lists = peers.flatMap((peer) => [20, 30, 40].map((to) => all(peer.stream("count", { to }))));
+      const echoes = peers.map((peer) => peer.request("echo", [1]));
+      assert.deepEqual((await Promise.all(lists)).map(({ length }) => length), [20, 30, 40, 20, 30, 40]);
+      assert.deepEqual(await Promise.all(echoes), [[1], [1]]);
+    });
+
+    it("is ended at the other side by break, and by what the body throws", async () => {
+      for (const leave of [() => true, () => { throw new Error("enough"); }]) {
+        const { near, far } = ends();
+        let ended = 0;
+        new JSONRPCServer(far).method("count", async function* () {
+          try {
+            yield* count(Infinity);
+          } finally {
+            ended++;
+          }
+        });
+        const client = new JSONRPCClient(near);
+        const loop = async () => {
+          for await (const n of client.stream("count")) if (n === 5 && leave()) break;
+        };
+        await loop().catch(({ message }) => assert.equal(message, "enough"));
+        assert.equal(client.pending, 0);
+        await until(() => ended > 0);
+        assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
+        assert.equal(ended, 1);
+      }
+    });
+  });
+}
+
+describe("the caller of a stream", () => {
+  it("asks for it when it wants the first item, with the size of its window as credit", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const items = client.stream("logs", { level: 1 }, { window: 7 });
+    assert.equal(client.pending, 0);
+    const first = items.next();
+    assert.equal(client.pending, 1);
+    const { request, item, end } = await requested(raw);
+    assert.deepEqual(request, {
+      jsonrpc: "2.0",
+      method: "rpc.stream",
+      params: { method: "logs", params: { level: 1 }, credit: 7 },
+    });
+    item("a");
+    end();
+    assert.deepEqual(await first, { done: false, value: "a" });
+    assert.deepEqual(await items.next(), { done: true, value: undefined });
+    assert.deepEqual(await items.next(), { done: true, value: undefined });
+  });
+
+  it("is an iterator and an iterable", () => {
+    const items = new JSONRPCClient(recorder()).stream("a");
+    assert.equal(items[Symbol.asyncIterator](), items);
+  });
+
+  it("gives credit when it has taken half of the window, for as many as it has taken", async () => {
+    const { transport, raw } = rawChannel();
+    const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
+    const first = items.next();
+    const { item } = await requested(raw);
+    for (let n = 0; n < 4; n++) item(n);
+    assert.equal((await first).value, 0);
+    assert.deepEqual(await raw.before(), [], "one of four is no half");
+    await items.next();
+    const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
+    assert.deepEqual(await raw.next(), credit);
+    await items.next();
+    await items.next();
+    assert.deepEqual(await raw.next(), credit);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("may want many items at once", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("count", () => count(3));
+    const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
+    const got = await Promise.all(Array.from({ length: 5 }, () => items.next()));
+    assert.deepEqual(got.map(({ value }) => value), [1, 2, 3, undefined, undefined]);
+    assert.deepEqual(got.map(({ done }) => done), [false, false, false, true, true]);
+  });
+
+  it("gets what was sent before the end, and before an error, though it takes it later", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    for (const fails of [false, true]) {
+      const items = client.stream("a");
+      const first = items.next();
+      const { item, end, fail } = await requested(raw);
+      [1, 2, 3].forEach(item);
+      if (fails) fail({ code: 5, message: "broken" });
+      else end();
+      await first;
+      await until(() => client.pending === 0);
+      assert.deepEqual([(await items.next()).value, (await items.next()).value], [2, 3]);
+      if (fails) assert.equal((await rejection(items.next())).code, 5);
+      assert.isTrue((await items.next()).done);
+    }
+  });
+
+  it("fails a stream that sends more than was asked for, and tells the other side", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const items = client.stream("flood", undefined, { window: 2 });
+    const first = items.next();
+    const { item } = await requested(raw);
+    for (let n = 0; n < 5; n++) item(n);
+    await first;
+    await until(() => client.pending === 0);
+    const error = await rejection(items.next());
+    assert.instanceOf(error, CallError);
+    assert.deepEqual(
+      [error.reason, error.method, error.message],
+      ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
+    );
+    // With a window of two, one that is taken makes a credit of one, which came too late for the other side.
+    const told = await raw.next();
+    const cancel = told.method === "rpc.credit" ? await raw.next() : told;
+    assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    item("late");
+    assert.isTrue((await items.next()).done);
+  });
+
+  it("ends it by return(), though an item is being waited for", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCPeer(transport);
+    const items = client.stream("a");
+    const waiting = [items.next(), items.next()];
+    await raw.next();
+    assert.deepEqual(await items.return("x"), { done: true, value: "x" });
+    assert.deepEqual(await Promise.all(waiting), Array(2).fill({ done: true, value: undefined }));
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    await items.return();
+    assert.deepEqual([client.pending, await raw.before()], [0, []]);
+  });
+
+  it("sends nothing for a stream that is ended before it has begun", async () => {
+    const transport = recorder();
+    const items = new JSONRPCClient(transport).stream("a");
+    await items.return();
+    assert.isTrue((await items.next()).done);
+    assert.deepEqual(transport.sent, []);
+  });
+
+  for (const window of [0, -1, 1.5, NaN, Infinity, "5", 65_537]) {
+    it(`is told at once that ${JSON.stringify(window) ?? window} (${window}) is no window`, () => {
+      assert.throws(() => new JSONRPCClient(recorder()).stream("a", {}, { window }), RangeError, "from 1 to 65536");
+    });
+  }
+
+  it("is told at once of a bad timeout, and at the first item of params that are none", async () => {
+    const client = new JSONRPCClient(recorder());
+    assert.throws(() => client.stream("a", {}, { timeout: -1 }), RangeError);
+    const items = client.stream("a", 5);
+    assert.instanceOf(await rejection(items.next()), TypeError);
+    assert.isTrue((await items.next()).done);
+  });
+
+  it("hears what could not be cloned of the params, and nothing is left", async () => {
+    const { near } = channel();
+    const client = new JSONRPCClient(near);
+    assert.equal((await rejection(client.stream("a", { f: () => {} }).next())).name, "DataCloneError");
+    assert.equal(client.pending, 0);
+  });
+
+  it("hears of a peer that knows no streams", async () => {
+    const { transport, raw } = rawChannel();
+    const first = new JSONRPCClient(transport).stream("a").next();
+    const { fail } = await requested(raw);
+    fail({ code: -32601, message: "Method not found: rpc.stream" });
+    assert.equal((await rejection(first)).code, ErrorCode.MethodNotFound);
+  });
+
+  it("takes no progress of a call for an item, and no item for progress", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const progress = [];
+    const call = client.request("work", {}, { onProgress: (value) => progress.push(value) });
+    const items = client.stream("a");
+    const first = items.next();
+    await raw.next();
+    const { item, end } = await requested(raw);
+    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
+    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
+    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
+    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 99, value: 1 } });
+    item("own");
+    end();
+    assert.equal((await first).value, "own");
+    raw.post({ jsonrpc: "2.0", id: 1, result: "done" });
+    assert.equal(await call, "done");
+    assert.deepEqual(progress, []);
+  });
+
+  it("gets buffers that are transferred with its params back as items", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("cut", async function* ({ bytes }, { transfer }) {
+      for (let at = 0; at < bytes.length; at += 4) {
+        const piece = bytes.slice(at, at + 4);
+        transfer([piece.buffer]);
+        yield piece;
+        assert.equal(piece.byteLength, 0, "what was transferred is gone here");
+      }
+    });
+    const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const pieces = await all(new JSONRPCClient(near).stream("cut", { bytes }, { transfer: [bytes.buffer] }));
+    assert.equal(bytes.byteLength, 0);
+    assert.deepEqual(pieces.map((piece) => [...piece]), [[1, 2, 3, 4], [5, 6, 7, 8], [9]]);
+  });
+});
+
+describe("the timeout of a stream", () => {
+  it("is the longest wait for an item, and tells the other side to stop", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const items = client.stream("slow", undefined, { timeout: 40 });
+    const first = items.next();
+    const { item } = await requested(raw);
+    item(1);
+    await first;
+    const error = await rejection(items.next());
+    assert.deepEqual([error.reason, error.message], ["timeout", "JSON-RPC timeout: slow (id=1)"]);
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.equal(client.pending, 0);
+  });
+
+  it("is that of the client, if it has none of its own", async () => {
+    const client = new JSONRPCClient(recorder(), { timeout: 20 });
+    assert.equal((await rejection(client.stream("slow").next())).reason, "timeout");
+  });
+
+  it("begins anew with each item", async () => {
+    const { transport, raw } = rawChannel();
+    const items = new JSONRPCClient(transport).stream("steady", undefined, { timeout: 200 });
+    const start = performance.now();
+    const got = all(items);
+    const { item, end } = await requested(raw);
+    for (let n = 0; n < 6; n++) {
+      await isOpen(got, 70);
+      item(n);
+    }
+    end();
+    assert.equal((await got).length, 6);
+    assert.isAbove(performance.now() - start, 400);
+  });
+
+  it("does not run while nobody waits for an item", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const items = client.stream("a", undefined, { timeout: 30 });
+    const first = items.next();
+    const { item, end } = await requested(raw);
+    item(1);
+    await first;
+    const sentinel = client.request("slow", undefined, { timeout: 150 });
+    assert.equal((await rejection(sentinel)).reason, "timeout");
+    assert.equal(client.pending, 1, "the stream is open");
+    item(2);
+    end();
+    assert.deepEqual(await all(items), [2]);
+  });
+
+  for (const timeout of [0, Infinity]) {
+    it(`is none if it is ${timeout}`, async () => {
+      const { transport, raw } = rawChannel();
+      const client = new JSONRPCClient(transport, { timeout: 20 });
+      const items = client.stream("a", undefined, { timeout });
+      const first = items.next();
+      const { item } = await requested(raw);
+      assert.isTrue(await isOpen(first, 80));
+      item(1);
+      await first;
+      const second = items.next();
+      assert.isTrue(await isOpen(second, 80));
+      client.destroy();
+      assert.equal((await rejection(second)).reason, "destroyed");
+    });
+  }
+});
+
+describe("the signal of a stream", () => {
+  it("ends it with its reason, at once and on both sides", async () => {
+    const { near, far } = channel();
+    let signal;
+    const returned = deferred();
+    new JSONRPCServer(far).method("count", async function* (_, context) {
+      signal = context.signal;
+      try {
+        yield* count(Infinity);
+      } finally {
+        returned.resolve();
+      }
+    });
+    const client = new JSONRPCClient(near);
+    const controller = new AbortController();
+    const items = client.stream("count", undefined, { signal: controller.signal });
+    assert.equal((await items.next()).value, 1);
+    const reason = new Error("enough");
+    controller.abort(reason);
+    assert.equal(client.pending, 0);
+    assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+    assert.isTrue((await items.next()).done);
+    await returned.promise;
+    assert.isTrue(signal.aborted);
+  });
+
+  it("keeps it from being sent if it is aborted already", async () => {
+    const transport = recorder();
+    const reason = new Error("too late");
+    const items = new JSONRPCClient(transport).stream("a", undefined, { signal: AbortSignal.abort(reason) });
+    assert.equal(await rejection(items.next()), reason);
+    assert.deepEqual(transport.sent, []);
+  });
+
+  it("sends one cancel, and has no listener afterwards", async () => {
+    const transport = recorder();
+    const controller = new AbortController();
+    const { signal } = controller;
+    let listeners = 0;
+    for (const [name, step] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+      const original = signal[name];
+      signal[name] = function (...args) {
+        listeners += step;
+        return original.apply(this, args);
+      };
+    }
+    const items = new JSONRPCClient(transport).stream("a", undefined, { signal });
+    const first = items.next();
+    assert.equal(listeners, 1);
+    controller.abort();
+    assert.equal((await rejection(first)).name, "AbortError");
+    await items.return();
+    assert.equal(listeners, 0);
+    assert.deepEqual(transport.sent.map(({ method }) => method), ["rpc.stream", "$/cancelRequest"]);
+  });
+});
