@@ -84,7 +84,7 @@ describe("a server", () => {
     assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "second", id: 2 });
   });
 
-  for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(10_000), null]) {
+  for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(1_024), null]) {
     const shown = JSON.stringify(id).slice(0, 40);
     it(`answers the request with the id ${shown} under just that id`, async () => {
       const { server, raw } = serving();
