@@ -140,6 +140,24 @@ describe("a transfer list that names", () => {
   }
 });
 
+describe("a transfer list of an item of a stream", () => {
+  it("that cannot go ends the stream with an error, and takes nothing away", async () => {
+    const { client, server } = ends();
+    const good = buffers();
+    server.method("items", async function* (_, { transfer }) {
+      yield "first";
+      transfer([...good, handedOn()]);
+      yield good;
+    });
+    const items = [];
+    const read = async () => {
+      for await (const item of client.stream("items")) items.push(item);
+    };
+    assert.equal((await rejection(read())).code, -32603);
+    assert.deepEqual([items, lengths(good), client.pending], [["first"], lengths(buffers()), 0]);
+  });
+});
+
 describe("a value that cannot be cloned", () => {
   it("takes nothing of its transfer list away", async () => {
     const { client, server, seen } = ends();
