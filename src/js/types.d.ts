@@ -152,13 +152,15 @@ export function broadcastTransport(nameOrChannel: string | BroadcastChannelLike)
 // ------------------------------------------------------------- method maps
 
 /**
- * One method in a map. With a `result` it is a request, without one a notification. Without `params` it takes none;
+ * One method in a map. With a `result` it is a request, with a `stream` it gives many items of that type, with neither it is
+ * a notification. Without `params` it takes none;
  * with `params?` they may be left out, and the handler gets `undefined`. A handler that has nothing to return has the
  * result `null`. `progress` is the type of the values reported by `context.progress`; `any` when it is not there.
  */
 export interface MethodEntry {
   params?: object | undefined;
   result?: unknown;
+  stream?: unknown;
   progress?: unknown;
 }
 
@@ -170,14 +172,24 @@ export type MethodName<M> = IsAny<M> extends true
   ? string
   : { [K in keyof M & string]: "result" extends keyof M[K] ? K : never }[keyof M & string];
 
-/** The notifications of a map: its entries that have no `result`. Without a map, any string. */
-export type NotificationName<M> = IsAny<M> extends true ? string : Exclude<keyof M & string, MethodName<M>>;
+/** The streams of a map: its entries that have a `stream`. Without a map, any string. */
+export type StreamName<M> = IsAny<M> extends true
+  ? string
+  : { [K in keyof M & string]: "stream" extends keyof M[K] ? K : never }[keyof M & string];
+
+/** The notifications of a map: its entries that have neither `result` nor `stream`. Without a map, any string. */
+export type NotificationName<M> = IsAny<M> extends true
+  ? string
+  : Exclude<keyof M & string, MethodName<M> | StreamName<M>>;
 
 /** The parameters of a method: `undefined` when it takes none, with `undefined` when they may be left out. */
 export type ParamsOf<M, K> = Member<M, K, "params", undefined>;
 
 /** What a call of the method yields. A handler's `undefined` arrives as `null`. `T` stands in where there is no map. */
 export type ResultOf<M, K, T = unknown> = IsAny<M> extends true ? T : Received<Member<M, K, "result", undefined>>;
+
+/** What a stream gives, one after the other. `T` stands in where there is no map. */
+export type ItemOf<M, K, T = unknown> = IsAny<M> extends true ? T : Member<M, K, "stream", never>;
 
 /** What the method reports while it runs. */
 export type ProgressOf<M, K> = Member<M, K, "progress", any>;
@@ -236,12 +248,27 @@ export interface NotifyOptions {
 
 /** Options of one call. */
 export interface RequestOptions<Progress = any> extends NotifyOptions {
-  /** In ms, instead of the client's. A negative number or `NaN` is a `RangeError`. */
+  /**
+   * In ms, instead of the client's. With `onProgress` it begins anew whenever there is progress. A negative number or `NaN`
+   * is a `RangeError`.
+   */
   timeout?: number | undefined;
+  /** The call ends after so many ms, whatever its progress. Default: 60 times the timeout; `0` is no such end. */
+  totalTimeout?: number | undefined;
   /** Gives the call up: it rejects with `signal.reason`, and the other side is told by `$/cancelRequest`. */
   signal?: Signal | undefined;
   /** Gets what the handler reports by `context.progress`, in order, until the call ends. */
   onProgress?: ((value: Progress) => void) | undefined;
+}
+
+/** Options of a stream. */
+export interface StreamOptions extends NotifyOptions {
+  /** How long to wait for an item, in ms, instead of the client's timeout. It runs only while one is being waited for. */
+  timeout?: number | undefined;
+  /** Gives the stream up: it ends with `signal.reason`, and the other side is told by `$/cancelRequest`. */
+  signal?: Signal | undefined;
+  /** How many items may be under way, sent and not yet taken: 1 to 65 536. Default 16. */
+  window?: number | undefined;
 }
 
 /** Options of a batch: time-out in ms and signal for all of its calls. */
@@ -254,8 +281,8 @@ export interface BatchOptions {
 export type BatchCall<M = any> = IsAny<M> extends true
   ? { readonly method: string; readonly params?: object | undefined; readonly notify?: boolean | undefined }
   : {
-      [K in keyof M & string]: BatchMember<K, ParamsOf<M, K>, K extends MethodName<M> ? true : false>;
-    }[keyof M & string];
+      [K in Exclude<keyof M & string, StreamName<M>>]: BatchMember<K, ParamsOf<M, K>, K extends MethodName<M> ? true : false>;
+    }[Exclude<keyof M & string, StreamName<M>>];
 
 type BatchMember<K, P, IsRequest> = { readonly method: K }
   & (undefined extends P ? { readonly params?: Sent<P> | undefined } : { readonly params: Sent<P> })
@@ -284,6 +311,17 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
     method: K,
     ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
   ): Promise<ResultOf<M, K, T>>;
+  /**
+   * Asks for the items of a method, one after the other: `for await (const item of client.stream("logs")) …`. The request
+   * goes out when the first item is wanted. To leave the loop, in whatever way, ends the stream at the other side too. No
+   * more than `window` items are under way, so that a slow consumer makes the other side wait. An error comes after the
+   * items that were sent before it; `destroy()`, the signal and a loss of the other side end it at once. A bad `timeout` or
+   * `window` throws a `RangeError`.
+   */
+  stream<T = any, K extends StreamName<M> = StreamName<M>>(
+    method: K,
+    ...args: CallArguments<ParamsOf<M, K>, StreamOptions>
+  ): AsyncIterableIterator<ItemOf<M, K, T>>;
   /**
    * Sends a notification and returns at once; there is no answer. A request of the map may be sent this way too, when
    * its result does not matter. Throws when the parameters cannot be cloned.
@@ -328,7 +366,7 @@ export interface HandlerContext<Remote = any, Progress = any> {
   readonly signal: Signal;
   /** Reports to the caller's `onProgress`. Does nothing for a notification, or once the handler has ended. */
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
-  /** Names what of the result is to be transferred instead of copied. */
+  /** Names what of the result, or in a stream of the next item, is to be transferred instead of copied. */
   transfer(list: readonly TransferItem[]): void;
   /** Sends a notification to the sender of the message, before the result. */
   notify<K extends keyof Remote & string>(method: K, ...args: CallArguments<ParamsOf<Remote, K>, NotifyOptions>): void;
@@ -338,7 +376,22 @@ export interface HandlerContext<Remote = any, Progress = any> {
 export type MethodHandler<M, K, Remote = any> = (
   params: ParamsOf<M, K>,
   context: HandlerContext<Remote, ProgressOf<M, K>>,
-) => HandlerResult<Member<M, K, "result", undefined>>;
+) => K extends StreamName<M> ? StreamResult<M, K> : HandlerResult<Member<M, K, "result", undefined>>;
+
+/**
+ * What the handler of a stream returns. It is asked for one item after the other, as long as the caller takes them. When the
+ * caller gives up, its `return()` is called (`cancel()` for a `ReadableStream`), and the request is answered after that; a
+ * generator that waits for something has to watch its signal. Arrays are plain results, and no streams.
+ */
+export type StreamSource<Item> = AsyncIterable<Item> | AsyncIterator<Item> | ReadableStreamLike<Item>;
+
+/** A `ReadableStream`. */
+export interface ReadableStreamLike<Item> {
+  getReader(): { read(): Promise<{ done: boolean; value?: Item | undefined }>; releaseLock(): void };
+}
+
+type StreamResult<M, K> = IsAny<M> extends true ? any : Sourced<Member<M, K, "stream", never>>;
+type Sourced<Item> = StreamSource<Item> | PromiseLike<StreamSource<Item>>;
 
 /** Handles a notification; what it returns is ignored, what it throws goes to `onError`. */
 export type NotificationHandler<M, K, Remote = any> = (
@@ -361,7 +414,7 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
    * with -32601. A notification of this name runs the handler too, unanswered, unless `onNotify` has one for it. Names
    * that begin with "rpc." are reserved: a `TypeError`.
    */
-  method<K extends MethodName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
+  method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /** Listens to a notification; a later handler replaces the earlier one. They run in the order of arrival. */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
   /**

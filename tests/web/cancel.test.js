@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -112,6 +112,20 @@ describe("the signal of a call", () => {
     assert.equal(listeners, 0);
   });
 
+  it("can end the calls of a batch, each of which the other side is told of", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const controller = new AbortController();
+    const calls = client.batch([{ method: "a" }, { method: "b", notify: true }, { method: "c" }], { signal: controller.signal });
+    const reason = new Error("given up");
+    controller.abort(reason);
+    const outcomes = await calls;
+    assert.deepEqual([outcomes[0].reason, outcomes[1].status, outcomes[2].reason], [reason, "fulfilled", reason]);
+    const told = transport.sent.slice(1).map(({ method, params }) => [method, params.id]);
+    assert.deepEqual(told, [["$/cancelRequest", 1], ["$/cancelRequest", 2]]);
+    assert.equal(client.pending, 0);
+  });
+
   it("can end several calls", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
@@ -204,6 +218,85 @@ describe("a request that is cancelled", () => {
     assert.equal((await rejection(call)).name, "AbortError");
     await until(() => given.aborted);
     assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
+  });
+
+  it("gets -32800 if its handler waits for what takes the signal", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("work", async (_, { signal }) => {
+      signal.throwIfAborted();
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))));
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("gets the error of its handler if that fails for another reason", async () => {
+    const { transport, raw } = rawChannel();
+    const end = deferred();
+    new JSONRPCServer(transport).method("work", () => end.promise);
+    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await raw.before(), []);
+    end.reject(new RPCError(-32004, "broken"));
+    assert.equal((await raw.next()).error.code, -32004);
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("is passed over if it has been answered already", async () => {
+    const { transport, raw } = rawChannel();
+    const signals = [];
+    new JSONRPCServer(transport).method("work", ([n], { signal }) => (signals.push(signal), n));
+    raw.post({ jsonrpc: "2.0", method: "work", params: [1], id: 1 });
+    assert.equal((await raw.next()).result, 1);
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    raw.post({ jsonrpc: "2.0", method: "work", params: [2], id: 2 });
+    assert.equal((await raw.next()).result, 2);
+    assert.deepEqual([await raw.before(), signals.map(({ aborted }) => aborted)], [[], [false, false]]);
+  });
+
+  it("may be one of a batch, which is answered as a whole, with one answer for each", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport)
+      .method("echo", (params) => params)
+      .method("work", (_, { signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      );
+    raw.post([
+      { jsonrpc: "2.0", method: "work", id: 1 },
+      { jsonrpc: "2.0", method: "echo", params: [2], id: 2 },
+      { jsonrpc: "2.0", method: "work", id: 3 },
+    ]);
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await raw.before(), []);
+    raw.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 3 } }]);
+    const answers = await raw.next();
+    assert.sameDeepMembers(
+      answers.map(({ id, error, result }) => [id, error?.code ?? result]),
+      [[1, ErrorCode.RequestCancelled], [2, [2]], [3, ErrorCode.RequestCancelled]],
+    );
+    assert.deepEqual(await raw.before(), []);
+  });
+
+  it("cancels the calls that its handler makes with its signal", async () => {
+    const { near, far } = channel();
+    const caller = new JSONRPCPeer(near);
+    const inner = deferred();
+    caller.method("ask", (_, { signal }) => {
+      inner.resolve(signal);
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const worker = new JSONRPCPeer(far);
+    worker.method("work", (_, { signal }) => worker.request("ask", undefined, { signal }));
+    const controller = new AbortController();
+    const call = caller.request("work", undefined, { signal: controller.signal });
+    const signal = await inner.promise;
+    controller.abort();
+    assert.equal((await rejection(call)).name, "AbortError");
+    await until(() => signal.aborted);
+    assert.deepEqual([caller.pending, worker.pending], [0, 0]);
   });
 
   it("does not end others", async () => {

@@ -66,6 +66,34 @@ describe("wasm that has died of a full memory", () => {
     other.destroy();
   }).timeout(60_000);
 
+  it("ends streams, those that are asked for and those that are served, and tells the other side of both", async () => {
+    const copy = await smallCopy();
+    const { transport, raw } = rawChannel();
+    const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
+    let ended = 0;
+    other.method("count", async function* () {
+      try {
+        for (let n = 1; ; n++) yield n;
+      } finally {
+        ended++;
+      }
+    });
+    raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 1 }, id: "mine" });
+    assert.equal((await raw.next()).params.value, 1);
+    const items = other.stream("theirs");
+    const first = rejection(items.next());
+    const { id } = await raw.next();
+    await exhaust(copy);
+    assert.equal((await first).reason, "wasm-died");
+    assert.isTrue((await items.next()).done);
+    const told = [await raw.next(), await raw.next()];
+    assert.deepEqual([told[0].id, told[0].error.code], ["mine", -32603]);
+    assert.deepEqual(told[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+    await until(() => ended === 1);
+    raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: "mine", count: 1 } });
+    other.destroy();
+  }).timeout(60_000);
+
   it("answers later requests of the other side with an error, and once each", async () => {
     const copy = await smallCopy();
     const { transport, raw } = rawChannel();

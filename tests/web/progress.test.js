@@ -1,0 +1,137 @@
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { isOpen, pause, rejection } from "./rig/outcomes.js";
+
+/** Timers of a busy machine are late; what is said to be soon is so within this. */
+const SOON = 2_500;
+
+/** A call whose far end the test plays: `tell` is its progress. */
+async function working(options) {
+  const { transport, raw } = rawChannel();
+  const client = new JSONRPCClient(transport);
+  const seen = [];
+  const start = performance.now();
+  const call = client.request("work", undefined, { onProgress: (value) => seen.push(value), ...options });
+  call.catch(() => {});
+  const { id } = await raw.next();
+  return {
+    call,
+    client,
+    seen,
+    elapsed: () => performance.now() - start,
+    tell: (value) => raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
+    answer: (result) => raw.post({ jsonrpc: "2.0", result, id }),
+  };
+}
+
+describe("the progress of a call", () => {
+  it("begins its timeout anew", async () => {
+    const { call, tell, answer, seen, elapsed } = await working({ timeout: 250 });
+    for (let n = 1; n <= 8; n++) {
+      assert.isTrue(await isOpen(call, 80));
+      tell(n);
+    }
+    assert.isAbove(elapsed(), 600);
+    answer("done");
+    assert.equal(await call, "done");
+    assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it("lets it time out when it ceases, counted from the last of it", async () => {
+    const { call, client, tell, elapsed } = await working({ timeout: 120 });
+    await pause(80);
+    tell(1);
+    const error = await rejection(call);
+    assert.deepEqual([error.reason, client.pending], ["timeout", 0]);
+    assert.isAtLeast(elapsed(), 190);
+    assert.isBelow(elapsed(), 200 + SOON);
+  });
+
+  it("does not begin anew the timeout of a call that does not listen to it, nor of another", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { timeout: 120 });
+    const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
+    const ends = calls.map(rejection);
+    const timer = setInterval(() => {
+      for (const token of [1, 3, "2"]) raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
+    }, 20);
+    try {
+      for (const end of ends) assert.equal((await end).reason, "timeout");
+    } finally {
+      clearInterval(timer);
+    }
+  });
+
+  it("lets it run no longer than totalTimeout", async () => {
+    const { call, tell, seen, elapsed } = await working({ timeout: 150, totalTimeout: 400 });
+    const timer = setInterval(() => tell("still at it"), 20);
+    try {
+      assert.equal((await rejection(call)).reason, "timeout");
+    } finally {
+      clearInterval(timer);
+    }
+    assert.isAtLeast(elapsed(), 398);
+    assert.isBelow(elapsed(), 400 + SOON);
+    assert.isAbove(seen.length, 3);
+  });
+
+  it("lets it run no longer than sixty times its timeout, if nothing else was said", async () => {
+    const { call, tell, elapsed } = await working({ timeout: 20 });
+    const timer = setInterval(() => tell(1), 1);
+    try {
+      assert.equal((await rejection(call)).reason, "timeout");
+    } finally {
+      clearInterval(timer);
+    }
+    assert.isBelow(elapsed(), 1_200 + SOON);
+  });
+
+  it("arrives with what the handler transfers, both ways, and the buffers are gone at the sender", async () => {
+    const { near, far } = channel();
+    const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
+    const left = [];
+    for (const peer of peers) {
+      peer.method("work", (_, { progress }) => {
+        const bytes = new Uint8Array([1, 2, 3]);
+        progress({ bytes }, [bytes.buffer]);
+        left.push(bytes.byteLength);
+      });
+    }
+    const seen = [];
+    await Promise.all(
+      peers.map((peer) => peer.request("work", undefined, { onProgress: ({ bytes }) => seen.push([...bytes]) })),
+    );
+    assert.deepEqual([seen, left], [[[1, 2, 3], [1, 2, 3]], [0, 0]]);
+  });
+});
+
+describe("the total timeout of a call", () => {
+  it("holds without any progress, and though there is no other timeout", async () => {
+    for (const timeout of [0, Infinity, 60_000]) {
+      const client = new JSONRPCClient(recorder());
+      const start = performance.now();
+      const error = await rejection(client.request("slow", undefined, { timeout, totalTimeout: 50 }));
+      assert.equal(error.reason, "timeout");
+      assert.isBelow(performance.now() - start, 50 + SOON);
+    }
+  });
+
+  it("is none if it is 0, and then only the other counts", async () => {
+    const client = new JSONRPCClient(recorder());
+    const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
+    assert.isTrue(await isOpen(call, 50));
+    assert.equal((await rejection(client.request("slow", undefined, { timeout: 20, totalTimeout: 0 }))).reason, "timeout");
+    client.destroy();
+    assert.equal((await rejection(call)).reason, "destroyed");
+  });
+
+  for (const totalTimeout of [-1, NaN, "5"]) {
+    it(`is a RangeError if it is ${JSON.stringify(totalTimeout)} (${totalTimeout}), and nothing is sent`, async () => {
+      const transport = recorder();
+      const client = new JSONRPCClient(transport);
+      assert.instanceOf(await rejection(client.request("a", undefined, { totalTimeout })), RangeError);
+      assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
+    });
+  }
+});

@@ -1,0 +1,164 @@
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+/** A server whose stream counts for ever, and how often its iterator was ended. */
+function counting(transport) {
+  const seen = { ended: 0, signal: undefined };
+  seen.server = new JSONRPCServer(transport, { onError: (error) => (seen.error = error) });
+  seen.server.method("count", async function* (_, { signal }) {
+    seen.signal = signal;
+    try {
+      for (let n = 1; ; n++) yield n;
+    } finally {
+      seen.ended++;
+    }
+  });
+  return seen;
+}
+
+/** A transport that can say that the other side is gone. */
+function losable() {
+  const transport = recorder();
+  transport.onClose = (handler) => (transport.lose = handler);
+  return transport;
+}
+
+const reasonOf = (error) => [error instanceof CallError, error.reason];
+
+describe("destroy() and streams", () => {
+  it("of the client ends its streams, at both sides, even though others use the transport on", async () => {
+    const { near, far } = channel();
+    const serving = counting(far);
+    const client = new JSONRPCClient(near);
+    const other = new JSONRPCClient(near);
+    const items = client.stream("count");
+    const others = other.stream("count");
+    await items.next();
+    const { signal } = serving;
+    await others.next();
+    client.destroy();
+    assert.deepEqual(reasonOf(await rejection(items.next())), [true, "destroyed"]);
+    assert.isTrue((await items.next()).done);
+    assert.equal(client.pending, 0);
+    await until(() => serving.ended === 1);
+    assert.isTrue(signal.aborted);
+    assert.equal((await others.next()).value, 2);
+    await others.return();
+  });
+
+  it("of the last client tells the other side, too", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const waiting = [client.stream("a").next(), client.stream("b").next()];
+    client.destroy();
+    for (const next of waiting) assert.equal((await rejection(next)).reason, "destroyed");
+    await until(() => raw.received.length === 4);
+    assert.deepEqual(
+      raw.received.slice(2).map(({ method, params }) => [method, params.id]),
+      [["$/cancelRequest", 1], ["$/cancelRequest", 2]],
+    );
+  });
+
+  it("of the client fails what it begins later, and what has not begun", async () => {
+    const client = new JSONRPCClient(recorder());
+    const items = client.stream("a");
+    client.destroy();
+    assert.equal((await rejection(items.next())).reason, "destroyed");
+    assert.equal((await rejection(client.stream("a").next())).reason, "destroyed");
+  });
+
+  it("of the server ends its iterators once", async () => {
+    const { near, far } = channel();
+    const serving = counting(far);
+    const client = new JSONRPCClient(near);
+    await client.stream("count", undefined, { window: 1 }).next();
+    serving.server.destroy();
+    serving.server.destroy();
+    await until(() => serving.ended > 0);
+    assert.deepEqual([serving.ended, serving.signal.reason.reason, serving.error], [1, "destroyed", undefined]);
+  });
+
+  it("of the server says nothing of what its iterators throw at their end", async () => {
+    const { near, far } = channel();
+    const server = new JSONRPCServer(far).method("a", async function* () {
+      try {
+        yield 1;
+        yield 2;
+      } finally {
+        throw new Error("not tidied up");
+      }
+    });
+    await new JSONRPCClient(near).stream("a", undefined, { window: 1 }).next();
+    server.destroy();
+  });
+});
+
+describe("when the other side is lost, a stream", () => {
+  for (const [reason, reopens] of [["peer-gone", false], ["session-ended", true]]) {
+    it(`fails with ${reason} at the caller, at once, and tells nobody`, async () => {
+      const transport = losable();
+      const client = new JSONRPCClient(transport);
+      const items = client.stream("a", undefined, { window: 4 });
+      const first = items.next();
+      transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } });
+      transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 2 } });
+      await first;
+      transport.lose(new CallError(reason, "lost"), reopens);
+      assert.equal(client.pending, 0);
+      assert.deepEqual(reasonOf(await rejection(items.next())), [true, reason]);
+      assert.isTrue((await items.next()).done);
+      transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "late" } });
+      assert.equal(transport.sent.length, 1);
+    });
+  }
+
+  it("is given up at the other side if that has only not answered", async () => {
+    const transport = losable();
+    const first = new JSONRPCClient(transport).stream("a").next();
+    transport.lose(new CallError("unresponsive", "silent"), true);
+    assert.equal((await rejection(first)).reason, "unresponsive");
+    assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+  });
+
+  it("ends its iterator where it is served, and sends no more", async () => {
+    const transport = losable();
+    const serving = counting(transport);
+    transport.deliver({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 2 }, id: 1 });
+    await until(() => transport.sent.length === 2);
+    transport.lose(new CallError("session-ended", "reloaded"), true);
+    transport.deliver({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } });
+    await until(() => serving.ended === 1);
+    assert.deepEqual([transport.sent.length, serving.signal.reason.reason], [2, "session-ended"]);
+  });
+});
+
+describe("many streams", () => {
+  it("come and go and leave nothing behind, however they end", async () => {
+    const { near, far } = channel();
+    const serving = counting(far);
+    const client = new JSONRPCPeer(near);
+    const ways = [
+      async (items) => items.return(),
+      async (items, controller) => {
+        controller.abort();
+        await rejection(items.next());
+      },
+      async (items) => {
+        for await (const n of items) if (n > 20) break;
+      },
+    ];
+    await Promise.all(
+      Array.from({ length: 300 }, async (_, i) => {
+        const controller = new AbortController();
+        const items = client.stream("count", undefined, { signal: controller.signal, window: 1 + (i % 7) });
+        assert.equal((await items.next()).value, 1);
+        await ways[i % ways.length](items, controller);
+        assert.isTrue((await items.next()).done);
+      }),
+    );
+    assert.equal(client.pending, 0);
+    await until(() => serving.ended === 300);
+  });
+});

@@ -1,0 +1,27 @@
+import { assert } from "chai";
+import { JSONRPCClient, workerTransport } from "./rig/portway.js";
+import { readyWorker } from "./rig/workers.js";
+
+describe("a stream of a worker", () => {
+  it("gives the items of its handler, and ends by break", async () => {
+    const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
+    const got = [];
+    for await (const bytes of client.stream("count", {})) {
+      got.push(bytes[0]);
+      if (got.length === 50) break;
+    }
+    assert.deepEqual(got, Array.from({ length: 50 }, (_, i) => i + 1));
+    assert.equal(client.pending, 0);
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+  });
+
+  it("moves 100 MB of buffers, 64 KiB each, a few at a time", async function () {
+    this.timeout(60_000);
+    const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
+    const size = 65_536;
+    const count = Math.ceil(1e8 / size);
+    let bytes = 0;
+    for await (const chunk of client.stream("chunks", { count, size }, { timeout: 30_000 })) bytes += chunk.byteLength;
+    assert.equal(bytes, count * size);
+  });
+});
