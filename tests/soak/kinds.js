@@ -141,6 +141,28 @@ const kinds = {
       check(result.n === n && heard.join() === `${n},${n + 1},${n + 2}`, `the progress of ${n} was ${heard}`);
     },
   },
+  streamed: {
+    weight: 8,
+    async make({ peer }, n) {
+      let last = n;
+      for await (const item of peer.stream("count", { n, steps: 20 }, { window: 4 })) {
+        check(item === last + 1, `after ${last} came ${item}`);
+        last = item;
+      }
+      check(last === n + 20, `the last item was ${last}`);
+    },
+  },
+  /** A stream that its caller leaves before its end. */
+  streamLeft: {
+    weight: 5,
+    async make({ peer }, n) {
+      for await (const item of peer.stream("count", { n, steps: Infinity }, { window: 4 })) {
+        if (item === n + 5) return;
+        check(item > n && item < n + 5, `there came ${item}`);
+      }
+      throw new Error("the stream has an end");
+    },
+  },
   /** The handler calls back while its caller waits. */
   nested: {
     weight: 5,

@@ -46,7 +46,7 @@ function account({ calls, cycles, reloads }, ledgers, check) {
       check(`${lane.name}: every call has one end, the expected one`, holds, figure, lane.wrong);
     }
     const unlike = [...differences(near.lane, far.service), ...differences(far.lane, near.service)];
-    check(`${name}: both sides count the same`, unlike.length === 0, unlike.join("; ") || "notifications, cancellations and late answers");
+    check(`${name}: both sides count the same`, unlike.length === 0, unlike.join("; ") || "notifications, cancellations, late answers, streams that were left");
   }
   check("all calls are made", sum >= calls, `${sum} of ${calls}`);
   const parts = [["cycles", cycles, "connecting and destroying"], ["reloads", reloads, "reloading"]];
@@ -60,13 +60,14 @@ function account({ calls, cycles, reloads }, ledgers, check) {
 }
 
 /** What the called side has counted, by what the calling side knows. */
-function differences({ name, counts, notes }, { empty, notes: heard, givenUp, released, held }) {
+function differences({ name, counts, notes }, { empty, notes: heard, givenUp, released, left, held }) {
   const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether;
   return [
     ["empty calls", counts.empty, empty],
     ["notifications", notes, heard],
     ["cancelled calls", cancelled, givenUp],
     ["answers that come too late", counts.timedOut, released],
+    ["streams that were left", counts.streamLeft, left],
     ["handlers that still wait", 0, held],
   ].flatMap(([what, here, there]) => (here === there ? [] : [`${name}: ${here} ${what}, ${there} at the other side`]));
 }

@@ -9,6 +9,7 @@ export class Service {
   notes = 0;
   givenUp = 0;
   released = 0;
+  left = 0;
   #held = new Map();
 
   constructor(total) {
@@ -50,6 +51,10 @@ export class Service {
         for (let step = 0; step < 3; step++) progress(n + step);
         return { n };
       },
+      count: ({ n, steps }) => {
+        served(n);
+        return this.#count(n, steps);
+      },
       callBack: async ({ n }) => {
         served(n);
         await peer().request("echoBack", { n });
@@ -71,6 +76,15 @@ export class Service {
     };
   }
 
+  async *#count(n, steps) {
+    let step = 0;
+    try {
+      while (step < steps) yield n + ++step;
+    } finally {
+      if (step < steps) this.left++;
+    }
+  }
+
   notifications() {
     return {
       note: () => this.notes++,
@@ -89,7 +103,7 @@ export class Service {
   }
 
   ledger() {
-    const { served, empty, notes, givenUp, released, held } = this;
-    return { served, empty, notes, givenUp, released, held };
+    const { served, empty, notes, givenUp, released, left, held } = this;
+    return { served, empty, notes, givenUp, released, left, held };
   }
 }
