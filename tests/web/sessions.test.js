@@ -170,10 +170,12 @@ describe("between two sessions", () => {
 
   it("what onSession sends goes before what has waited", async () => {
     let peer;
-    const it = await session({ onSession: ({ number }) => number > 1 && peer.notify("first") });
+    const told = [];
+    const onSession = ({ number }) => number > 1 && peer.notify("first");
+    const it = await session({ onSession, onLost: () => told.push("lost") });
     peer = it.peer;
     it.end.bye();
-    await pause(0);
+    await until(() => told.length > 0);
     const ended = rejection(peer.request("waits", [], { timeout: 0 }));
     const end = await again(it.actor);
     assert.deepEqual([(await end.nextCall()).method, (await end.nextCall()).method], ["first", "waits"]);
