@@ -4,7 +4,7 @@
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
 
 /** What this side understands beside plain JSON-RPC. */
-const FEATURES = ["batch", "cancel", "progress"];
+const FEATURES = ["batch", "cancel", "progress", "stream"];
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
 /** Names that come faster than this, in milliseconds, are passed over. */
