@@ -18,6 +18,12 @@ export function needsWasm() {
   return current === undefined || current.trap !== undefined;
 }
 
+/** Whoever runs the wasm has learned that it has died. */
+export function kill(error) {
+  current.trap ??= error;
+  mourn(current);
+}
+
 /** The instance to use. */
 function running() {
   if (current === undefined) throw new Error("portway is not loaded yet: `await init()` first");

@@ -47,6 +47,9 @@ import {
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** What wasm has died of is nobody's business on the other side. */
+const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
+
 /** Links by transport: a client and a server on one transport share a link. */
 const links = new WeakMap();
 
@@ -280,20 +283,19 @@ export class Link {
   /** The wasm has died, and all that it knew: every call ends, and every request is answered. */
   #die() {
     if (this.closed) return;
-    const end = this.#core.death;
     clearTimeout(this.#timer);
-    for (const reply of this.#service.surrender({ code: INTERNAL_ERROR, message: end.message })) {
+    for (const reply of this.#service.surrender(DEAD)) {
       this.guard(() => sendReply(this.#transport, reply));
     }
+    const end = this.#core.death;
     this.#calls.dropStreams(end);
     this.#lose(end);
   }
 
   /** Refuses requests, without wasm: this side will never serve them. */
   #refuse(message) {
-    const error = { code: INTERNAL_ERROR, message: this.#gone.message };
     for (const { method, id } of [message].flat()) {
-      if (method !== undefined && id !== undefined) sendReply(this.#transport, { message: { jsonrpc: "2.0", error, id } });
+      if (method !== undefined && id !== undefined) sendReply(this.#transport, { message: { jsonrpc: "2.0", error: DEAD, id } });
     }
   }
 

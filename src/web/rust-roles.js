@@ -7,6 +7,7 @@ import "../js/early.js";
 import { complain } from "./complain.js";
 import { CallError, RPCError } from "./errors.js";
 import { Link } from "./link.js";
+import { whileAlive } from "./rust-death.js";
 
 // What a call is told; `api/client.rs` has the same numbers.
 const RESULT = 0;
@@ -54,7 +55,7 @@ export class RustClient {
 
   /** Sets the function that hears of the calls: `tell(token, what, value)`. */
   hear(tell) {
-    this.#tell = tell;
+    this.#tell = whileAlive(tell);
   }
 
   /** Makes a call, and gives the slot by which it can be cancelled; -1 if it has ended. */
@@ -107,7 +108,7 @@ export class RustServer {
 
   /** Sets the function that runs handlers: `tell(what, index or token, params, request)` gives the token of the request. */
   hear(tell) {
-    this.#tell = tell;
+    this.#tell = whileAlive(tell);
   }
 
   method(name, index) {

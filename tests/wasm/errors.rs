@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{Add, add, broken, client_and_server, client_and_wire, next, server_and_wire};
+use crate::wire::{Add, add, broken, client_and_server, client_and_wire, losable, lose, next, server_and_wire};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Place {
@@ -118,6 +118,26 @@ fn errors_say_what_happened() {
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
     assert_eq!(CallError::from(error).to_string(), "BUILD_FAILED (-32001)");
     assert_eq!(CallError::TimedOut.to_string(), "the call timed out");
+    assert_eq!(CallError::PeerGone.to_string(), "the other side is gone");
+    assert_eq!(RpcError::from(CallError::SessionEnded).message, "the other side has ended the session");
+}
+
+#[wasm_bindgen_test]
+async fn a_call_tells_how_the_other_side_was_lost() {
+    for (reason, end) in [
+        ("session-ended", CallError::SessionEnded),
+        ("peer-gone", CallError::PeerGone),
+        ("unresponsive", CallError::Unresponsive),
+    ] {
+        let transport = losable();
+        let client = Client::new(Transport::from_js(transport.clone()).unwrap());
+        let call = client.call::<()>("wait", &()).start();
+        lose(&transport, reason);
+        assert_eq!(call.await, Err(end.clone()), "{reason}");
+        assert_eq!(client.call::<()>("later", &()).await, Err(end.clone()), "{reason}");
+        let error = JsValue::from(end);
+        assert_eq!(js_sys::Reflect::get(&error, &"reason".into()), Ok(reason.into()));
+    }
 }
 
 #[wasm_bindgen_test]

@@ -4,9 +4,11 @@
 
 mod calls;
 mod cancellation;
+mod death;
 mod errors;
 mod javascript;
 mod lifetimes;
+mod mortal;
 mod notifications;
 mod reentrance;
 mod serving;

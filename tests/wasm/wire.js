@@ -1,7 +1,7 @@
 // The other side of the tests: by hand, message for message, or the JavaScript API.
 
 import { JSONRPCClient, JSONRPCServer } from "../../src/js/api.js";
-import { RPCError } from "../../src/web/errors.js";
+import { CallError, RPCError } from "../../src/web/errors.js";
 import { portTransport } from "../../src/web/transports.js";
 
 /** A channel, as an array of its two ports. */
@@ -63,8 +63,37 @@ export function broken() {
   };
 }
 
+/** A transport whose other side can be lost. */
+export function losable() {
+  return {
+    send() {},
+    onMessage() {},
+    onClose(handler) {
+      this.lose = handler;
+    },
+  };
+}
+
+export function lose(transport, reason) {
+  transport.lose(new CallError(reason, "lost"));
+}
+
 export function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** A worker that runs this very module, to die there. */
+export function mortalWorker() {
+  return new Worker(new URL("./mortal.js", import.meta.url), { type: "module" });
+}
+
+/** Asks a worker beside the library, and gives the answer as JSON. The worker is done with then. */
+export async function ask(worker, question) {
+  const answer = new Promise((resolve) => {
+    worker.addEventListener("message", ({ data }) => data.jsonrpc === undefined && resolve(JSON.stringify(data)));
+  });
+  worker.postMessage(question);
+  return answer.finally(() => worker.terminate());
 }
 
 /** A server of the JavaScript API. */

@@ -15,7 +15,12 @@ extern "C" {
     pub fn channel() -> Vec<JsValue>;
     pub fn loopback() -> Vec<JsValue>;
     pub fn broken() -> JsValue;
+    pub fn losable() -> JsValue;
+    pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
+    #[wasm_bindgen(js_name = mortalWorker)]
+    pub fn mortal_worker() -> JsValue;
+    pub async fn ask(worker: &JsValue, question: &str) -> JsValue;
 
     pub type Wire;
     #[wasm_bindgen(constructor)]

@@ -1,7 +1,10 @@
 //! What this API has of JavaScript: `rust-roles.js` and the transports.
 
+use core::{hint, ptr};
+use std::boxed::Box;
 use std::cell::Cell;
-use std::string::String;
+use std::panic;
+use std::string::{String, ToString};
 
 use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
@@ -113,9 +116,12 @@ extern "C" {
     pub(super) fn broadcast_transport(channel: &JsValue) -> Result<JsValue, JsValue>;
 }
 
-#[wasm_bindgen(module = "/src/web/core.js")]
+#[wasm_bindgen(module = "/src/web/rust-death.js")]
 extern "C" {
-    fn install(exports: &JsValue);
+    #[wasm_bindgen(js_name = hasEnded)]
+    fn has_ended() -> bool;
+    fn begin(exports: &JsValue, place: &Closure<dyn Fn() -> u32>);
+    fn panicked(text: &str);
 }
 
 #[wasm_bindgen]
@@ -128,12 +134,33 @@ extern "C" {
     pub(super) fn destroy(this: &JsTransport) -> Result<(), JsValue>;
 }
 
-/// Gives JavaScript the wasm, once a thread. A start function would come too late for the program's own.
+/// Gives JavaScript the wasm, and has it hear of our end. A start function would come too late for the program's own.
 pub(super) fn install_core() {
+    if !has_ended() {
+        return;
+    }
+    let place = Closure::new(place);
+    begin(&wasm_bindgen::exports(), &place);
+    place.forget();
     std::thread_local! {
-        static INSTALLED: Cell<bool> = const { Cell::new(false) };
+        static TELLS: Cell<bool> = const { Cell::new(false) };
     }
-    if !INSTALLED.replace(true) {
-        install(&wasm_bindgen::exports());
+    if cfg!(panic = "abort") && !TELLS.replace(true) {
+        tell_of_panics();
     }
+}
+
+/// A panic is the end, and nothing of Rust runs after it: JavaScript has to know before.
+fn tell_of_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        before(info);
+        panicked(&info.to_string());
+    }));
+}
+
+/// Where the stack in memory is. A trap leaves it where it was, so it is lower from then on.
+fn place() -> u32 {
+    let local = 0_u8;
+    ptr::from_ref(hint::black_box(&local)).addr() as u32
 }

@@ -28,6 +28,9 @@ const TIMED_OUT: u32 = 4;
 const DESTROYED: u32 = 5;
 const INVALID_RESPONSE: u32 = 6;
 const TOO_MANY_CALLS: u32 = 7;
+const SESSION_ENDED: u32 = 8;
+const PEER_GONE: u32 = 9;
+const UNRESPONSIVE: u32 = 10;
 
 /// Calls the other side.
 ///
@@ -258,6 +261,9 @@ impl ClientLink {
             DESTROYED => Err(CallError::Destroyed),
             INVALID_RESPONSE => Err(CallError::InvalidResponse),
             TOO_MANY_CALLS => Err(CallError::TooManyCalls),
+            SESSION_ENDED => Err(CallError::SessionEnded),
+            PEER_GONE => Err(CallError::PeerGone),
+            UNRESPONSIVE => Err(CallError::Unresponsive),
             _ => Err(CallError::Send(value)),
         };
         let before = self.replace(token, |stage| match stage {

@@ -104,6 +104,12 @@ pub enum CallError {
     TimedOut,
     /// The client was destroyed.
     Destroyed,
+    /// The other side was reloaded or closed, or has begun anew. It may be back: later calls wait for that.
+    SessionEnded,
+    /// The other side is closed, removed or terminated, or has not started. Later calls fail at once, until it is heard.
+    PeerGone,
+    /// The other side does not even answer heartbeats. It may yet, and later calls are sent.
+    Unresponsive,
     /// The answer has neither result nor error.
     InvalidResponse,
     /// Too many calls wait already; this one was not sent.
@@ -131,6 +137,9 @@ impl CallError {
         match self {
             Self::TimedOut => Some("timeout"),
             Self::Destroyed => Some("destroyed"),
+            Self::SessionEnded => Some("session-ended"),
+            Self::PeerGone => Some("peer-gone"),
+            Self::Unresponsive => Some("unresponsive"),
             Self::InvalidResponse => Some("invalid-response"),
             Self::TooManyCalls => Some("too-many-calls"),
             _ => None,
@@ -144,6 +153,9 @@ impl fmt::Display for CallError {
             Self::Remote(error) => error.fmt(f),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
+            Self::SessionEnded => f.write_str("the other side has ended the session"),
+            Self::PeerGone => f.write_str("the other side is gone"),
+            Self::Unresponsive => f.write_str("the other side does not respond"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),

@@ -1,0 +1,83 @@
+//! A worker in Rust that dies, seen from the page.
+
+use std::time::Duration;
+
+use portway::{CallError, Client, RpcError, Transport};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{ask, mortal_worker, sleep};
+
+const HANG: Duration = Duration::from_secs(20);
+
+fn dead() -> CallError {
+    CallError::Remote(RpcError::internal("The WebAssembly of the other side has died"))
+}
+
+fn client_of(worker: &JsValue) -> Client {
+    Client::new(Transport::worker(worker).unwrap()).with_timeout(HANG)
+}
+
+async fn echo(client: &Client) -> Result<String, CallError> {
+    client.call("echo", &("hello",)).await
+}
+
+/// A worker that dies of a method leaves nothing open, on either side.
+async fn dies_of(method: &str) {
+    let worker = mortal_worker();
+    let client = client_of(&worker);
+    assert_eq!(echo(&client).await, Ok("hello".to_owned()), "{method}");
+    let waiting = client.call::<()>("wait", &()).start();
+    let given_up = client.call::<()>("wait", &()).start();
+    assert_eq!(client.call::<()>(method, &()).await, Err(dead()), "{method}");
+    assert_eq!(waiting.await, Err(dead()), "{method}");
+    drop(given_up);
+    client.notify("note", &("too late",)).unwrap();
+    assert_eq!(echo(&client).await, Err(dead()), "{method}");
+    assert_eq!(client.pending(), 0);
+    // By then the timer of the worker's own call would have come.
+    sleep(400.0).await;
+    let seen = ask(&worker, "how did the others end?").await.as_string().unwrap();
+    let elsewhere = usize::from(!method.starts_with("panic") && method.len() > "overflow".len());
+    let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterDeath":{elsewhere}}}"#);
+    assert_eq!(seen, expected, "{method}");
+
+    let worker = mortal_worker();
+    assert_eq!(echo(&client_of(&worker)).await, Ok("hello".to_owned()), "a new worker");
+}
+
+#[wasm_bindgen_test]
+async fn a_handler_that_panics_ends_all_calls() {
+    dies_of("panic").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_handler_that_panics_after_an_await_ends_all_calls() {
+    dies_of("panicLater").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
+    dies_of("panicElsewhere").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_full_stack_ends_all_calls() {
+    for method in ["overflow", "overflowLater", "overflowElsewhere"] {
+        dies_of(method).await;
+    }
+}
+
+#[wasm_bindgen_test]
+async fn exhausted_memory_ends_all_calls() {
+    for method in ["exhaust", "exhaustLater", "exhaustElsewhere"] {
+        dies_of(method).await;
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_trap_ends_all_calls() {
+    for method in ["trap", "trapLater", "trapElsewhere"] {
+        dies_of(method).await;
+    }
+}
