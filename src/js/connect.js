@@ -1,7 +1,6 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
-import { doorTo } from "../web/door.js";
-import { CallError } from "../web/errors.js";
+import { doorTo, failure } from "../web/door.js";
 import { sessionTransport } from "../web/session.js";
 import { JSONRPCPeer } from "./api.js";
 
@@ -10,7 +9,7 @@ const CONNECT_TIMEOUT = 10_000;
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
   for (const time of [connectTimeout, heartbeat]) {
-    if (!(time >= 0)) throw new RangeError(`connectTimeout and heartbeat are numbers of milliseconds, not ${String(time)}`);
+    if (!(time >= 0)) throw new RangeError(`no number of milliseconds: ${String(time)}`);
   }
   signal?.throwIfAborted();
   let peer;
@@ -25,8 +24,8 @@ export async function connect(target, options) {
       onAbort = () => reject(signal.reason);
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        const text = `JSON-RPC connect: no answer within ${connectTimeout} ms; the other side has to call connect(), too, or to answer requests`;
-        timer = setTimeout(() => reject(new CallError("no-answer", text)), connectTimeout);
+        const text = `no answer within ${connectTimeout} ms; does the other side connect(), too?`;
+        timer = setTimeout(() => reject(failure("no-answer", text)), connectTimeout);
       }
       transport.start();
     });

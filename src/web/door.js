@@ -8,12 +8,12 @@ import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {
   if (target === null || target === undefined) {
-    throw new TypeError("there is nothing to connect to: an iframe has no window while it is not in the document, nor has open() with noopener");
+    throw new TypeError("no window: is the iframe in the document? open() with noopener gives none");
   }
   if (target.window === target) return windowDoor(() => target, origin);
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin);
   if (typeof target.postMessage === "function" && typeof target.addEventListener === "function") return channelDoor(target);
-  throw new TypeError("connect() takes an iframe, a window, a worker, a MessagePort, or the self of a worker");
+  throw new TypeError("connect() takes an iframe, a window, a worker or a port");
 }
 
 /** Adds listeners, where the target has any; gives what removes them. */
@@ -49,8 +49,8 @@ function windowDoor(current, origin) {
     loss() {
       const window = current();
       if (window !== null && !window.closed) return void (hadWindow = true);
-      if (window !== null) return gone("the window is closed, or out of reach by noopener or Cross-Origin-Opener-Policy");
-      return hadWindow ? gone("the frame was removed from the document") : undefined;
+      if (window !== null) return gone("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
+      return hadWindow ? gone("the frame was removed") : undefined;
     },
   };
 }
@@ -60,23 +60,28 @@ function channelDoor(target) {
   return {
     post: (message, transfer) => target.postMessage(message, transfer),
     listen(hear, lose, fail) {
-      const onEvent = ({ data }) => isOurs(data) && hear(data, undefined, true);
+      const message = ({ data }) => isOurs(data) && hear(data, undefined, true);
       const stop = listen(target, {
-        message: onEvent,
+        message,
         // Of ports, and of the workers of Node; not every engine has it.
         close: () => (target.start === undefined ? fail(undefined, gone("the worker has ended")) : lose(gone("the port is closed"))),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });
       target.start?.();
-      if (target === globalThis) takeEarly(() => true, target).forEach(onEvent);
+      if (target === globalThis) takeEarly(() => true, target).forEach(message);
       return stop;
     },
     loss() {},
   };
 }
 
+/** Why there is no session, or none any more. */
+export function failure(reason, text, cause) {
+  return new CallError(reason, text, undefined, undefined, cause);
+}
+
 /** The end of a session whose other side is not coming back by itself. */
 export function gone(text, cause) {
-  return new CallError("peer-gone", `JSON-RPC peer gone: ${text}`, undefined, undefined, cause);
+  return failure("peer-gone", text, cause);
 }

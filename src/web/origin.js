@@ -28,8 +28,8 @@ export function allowsOrigin(allowed, origin) {
 
 /** That the other side has an origin that is not allowed. */
 export function strangerText(origin, allowed) {
-  const hint = origin === "null" ? '; for a frame without an origin pass origin: "null"' : "";
-  return `the other side has the origin "${origin}", and what is allowed is "${allowed.join('", "')}"${hint}`;
+  const hint = origin === "null" ? '; allow it by origin: "null"' : "";
+  return `the other side has the origin "${origin}"; allowed is "${allowed.join('", "')}"${hint}`;
 }
 
 function checkOrigin(origin) {

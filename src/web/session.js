@@ -1,8 +1,7 @@
 // A transport whose other side may come and go: each session has a port of its own, and what is sent between two sessions
 // waits for the next.
 
-import { listen, gone } from "./door.js";
-import { CallError } from "./errors.js";
+import { failure, gone, listen } from "./door.js";
 import { Handshake } from "./hello.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
@@ -14,7 +13,7 @@ const HEARTBEAT = 10_000;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
 
-const ended = (text) => new CallError("session-ended", `JSON-RPC session ended: ${text}`);
+const ended = (text) => failure("session-ended", text);
 
 /**
  * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
@@ -62,10 +61,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     begin,
     replaced: () => lose(ended("the other side is new"), true, "replaced"),
     stranger(origin) {
-      const error = new CallError("wrong-origin", strangerText(origin, door.allowed));
+      const error = failure("wrong-origin", strangerText(origin, door.allowed));
       lose(number === 0 ? error : gone("another document is in its place", error), false);
     },
-    refused: (error) => number === 0 && onFail(new CallError("refused", `JSON-RPC peer refused: ${error.message}`, undefined, undefined, error)),
+    refused: (error) => number === 0 && onFail(failure("refused", error.message, error)),
   });
 
   // What shows that the other side is gone, and what to do when nothing is heard.
@@ -76,7 +75,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     const beats = heartbeat > 0 && session !== undefined && !session.isPlain && !isLocked;
     if (beats && pulse.quiet >= heartbeat - 1) {
       pulse.quiet = 0;
-      close?.(new CallError("unresponsive", `JSON-RPC peer unresponsive for ${heartbeat} ms`), true);
+      close?.(failure("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
     } else if (beats && pulse.quiet > 0) {
       session?.port.postMessage(note("rpc.ping"));
     }
@@ -157,7 +156,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function leave({ reason }) {
     const error = reason === "replaced" ? gone("another connection has taken its place") : door.loss();
-    lose(error ?? ended("the other side has closed it, reloaded or navigated"), error === undefined);
+    lose(error ?? ended("the other side has left"), error === undefined);
     if (reason === "replaced") stop();
   }
 
@@ -173,8 +172,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       // What runs may throw, too, and go on. What throws before it has said a word has not started.
       const fail = (cause, end) => {
         if (number > 0) return end && lose(end, false);
-        const text = `JSON-RPC worker failed to start: ${cause?.message ?? "its script cannot be loaded, or has ended"}`;
-        onFail(new CallError("worker-failed", text, undefined, undefined, cause));
+        onFail(failure("worker-failed", `the worker has not started: ${cause?.message ?? "is its script there?"}`, cause));
       };
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
@@ -196,7 +194,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (pulse.slow) pulse.start();
       if (session !== undefined) return session.port.postMessage(message, transfer);
       if (queue === undefined) return;
-      if (queue.length >= MOST_KEPT) throw new CallError("too-many-calls", "JSON-RPC call refused, too many wait for a session");
+      if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
       // A copy, as a port would have made it; and what cannot be sent is told now.
       queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
     },
