@@ -30,7 +30,7 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
       assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
       const { sandbox, origin = origins.own } = frameOptions;
       assert.equal(sessions[0].origin, sandbox === undefined ? origin : "null");
-      assert.includeMembers([...sessions[0].features], ["cancel", "progress"]);
+      assert.includeMembers([...sessions[0].features], ["cancel", "progress", "stream"]);
     });
   });
 }
