@@ -61,5 +61,5 @@ pub use limits::Limits;
 pub use message::ErrorCode;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
 pub use web::api::{
-    Call, CallError, Cancelled, Client, Context, Origin, Peer, RpcError, Server, Transport, TransportError,
+    Call, CallError, Cancelled, Client, Context, Items, Origin, Peer, RpcError, Server, Transport, TransportError,
 };

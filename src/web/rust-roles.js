@@ -8,6 +8,7 @@ import { complain } from "./complain.js";
 import { CallError, RPCError } from "./errors.js";
 import { Link } from "./link.js";
 import { whileAlive } from "./rust-death.js";
+import { Stream } from "./streams.js";
 
 // What a call is told; `api/client.rs` has the same numbers.
 const RESULT = 0;
@@ -71,6 +72,18 @@ export class RustClient {
     this.#link.cancel(slot);
   }
 
+  /** The items of a method, which are asked for when the first is. */
+  stream(method, params, timeout, window) {
+    if (this.#link === undefined) throw this.#problem;
+    const stream = new Stream(this.#link, method, timeout, window, (stream, resolve, reject) => {
+      this.#link.begin(this, method, params, timeout, undefined, resolve, reject, stream);
+    });
+    return {
+      next: () => new Promise((resolve, reject) => stream.next().then(whileAlive(resolve), whileAlive(reject))),
+      stop: () => stream.return(),
+    };
+  }
+
   notify(method, params, transfer) {
     if (this.#link === undefined) throw this.#problem;
     this.#link.notify(method, params, transfer);
@@ -88,7 +101,7 @@ export class RustClient {
   }
 }
 
-function whatEnded(error) {
+export function whatEnded(error) {
   if (error instanceof RPCError) return ERROR;
   return error instanceof CallError ? REASONS[error.reason] : FAILED;
 }

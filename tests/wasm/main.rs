@@ -12,7 +12,9 @@ mod mortal;
 mod notifications;
 mod reentrance;
 mod serving;
+mod streams;
 mod transports;
+mod values;
 mod wire;
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;

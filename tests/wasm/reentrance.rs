@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{Add, add, loopback, transports};
 
-fn loopback_transports() -> (Transport, Transport) {
+pub(crate) fn loopback_transports() -> (Transport, Transport) {
     let ends = loopback();
     (Transport::from_js(ends[0].clone()).unwrap(), Transport::from_js(ends[1].clone()).unwrap())
 }

@@ -74,6 +74,30 @@ export function losable() {
   };
 }
 
+/** Arrays in arrays; as a ring, the innermost holds the outermost. */
+export function nested(levels, ring) {
+  const innermost = [];
+  let value = innermost;
+  for (let level = 1; level < levels; level++) value = [value];
+  if (ring) innermost.push(value);
+  return value;
+}
+
+/** Values that JSON has no words for. */
+export function evaluate(name) {
+  const values = {
+    beyond: 2 ** 53,
+    safe: 2 ** 53 - 1,
+    big: 2n ** 63n - 1n,
+    bigger: 2n ** 64n,
+    nan: NaN,
+    negativeZero: -0,
+    fraction: 1.5,
+    undefined,
+  };
+  return [values[name]];
+}
+
 export function lose(transport, reason) {
   transport.lose(new CallError(reason, "lost"));
 }
@@ -112,6 +136,14 @@ export function serve(port) {
       return "done";
     })
     .method("cancelled", () => cancelled)
+    .method("numbers", async function* ([end], { method, signal }) {
+      signal.addEventListener("abort", () => cancelled.push(method));
+      for (let n = 0; n < end; n++) yield n;
+    })
+    .method("badNumbers", async function* () {
+      yield 1;
+      throw new RPCError(-32001, "no more");
+    })
     .method("wait", (_, { method, signal }) => {
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => {

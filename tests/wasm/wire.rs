@@ -16,6 +16,9 @@ extern "C" {
     pub fn loopback() -> Vec<JsValue>;
     pub fn broken() -> JsValue;
     pub fn losable() -> JsValue;
+    pub fn nested(levels: u32, ring: bool) -> JsValue;
+    #[wasm_bindgen(js_name = evaluate)]
+    pub fn js_value(name: &str) -> JsValue;
     pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
     #[wasm_bindgen(js_name = mortalWorker)]

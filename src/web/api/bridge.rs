@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::panic;
 use std::string::{String, ToString};
 
+use js_sys::Promise;
 use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
 #[wasm_bindgen(module = "/src/web/rust-roles.js")]
@@ -34,6 +35,15 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     pub(super) fn cancel(this: &ClientRole, slot: i32);
+
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn stream(
+        this: &ClientRole,
+        method: &str,
+        params: &JsValue,
+        timeout: f64,
+        window: u32,
+    ) -> Result<JsStream, JsValue>;
 
     #[wasm_bindgen(method, catch)]
     pub(super) fn notify(this: &ClientRole, method: &str, params: &JsValue, transfer: &JsValue) -> Result<(), JsValue>;
@@ -90,6 +100,9 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(super) fn notify(this: &JsRequest, method: &str, params: &JsValue) -> Result<(), JsValue>;
 
+    #[wasm_bindgen(js_name = whatEnded)]
+    pub(super) fn what_ended(error: &JsValue) -> u32;
+
     #[wasm_bindgen(js_name = errorCode)]
     pub(super) fn error_code(error: &JsValue) -> f64;
     #[wasm_bindgen(js_name = errorMessage)]
@@ -124,8 +137,33 @@ extern "C" {
     fn panicked(text: &str);
 }
 
+#[wasm_bindgen(module = "/src/web/nesting.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = isTooDeep)]
+    pub(super) fn is_too_deep(value: &JsValue) -> bool;
+}
+
 #[wasm_bindgen]
 extern "C" {
+    /// The items of a stream.
+    #[derive(Debug)]
+    pub(super) type JsStream;
+
+    #[wasm_bindgen(method, structural)]
+    pub(super) fn next(this: &JsStream) -> Promise;
+
+    #[wasm_bindgen(method, structural)]
+    pub(super) fn stop(this: &JsStream);
+
+    /// What an iterator gives.
+    pub(super) type Step;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub(super) fn done(this: &Step) -> bool;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub(super) fn value(this: &Step) -> JsValue;
+
     /// A transport, as JavaScript has it.
     #[derive(Debug)]
     pub(super) type JsTransport;

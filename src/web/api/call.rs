@@ -164,6 +164,6 @@ impl<R> fmt::Debug for Call<R> {
 }
 
 /// A timeout as JavaScript takes it. Less than a millisecond is one: a timeout of 0 would be none.
-fn milliseconds(timeout: Option<Duration>) -> f64 {
+pub(super) fn milliseconds(timeout: Option<Duration>) -> f64 {
     timeout.map_or(-1.0, |timeout| (timeout.as_secs_f64() * 1000.0).clamp(1.0, LONGEST))
 }

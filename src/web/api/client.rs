@@ -12,10 +12,11 @@ use slab::Slab;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 
-use super::bridge::ClientRole;
+use super::bridge::{ClientRole, JsStream};
 use super::call::Call;
 use super::convert::{check_params, from_js, params_to_js};
 use super::error::{CallError, RpcError};
+use super::items::Items;
 use super::transport::Transport;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -89,6 +90,19 @@ impl Client {
     pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
         let params = check_params(params).map(|()| params.clone());
         Call::new(&self.owner.link, self.timeout, method, params, Ok)
+    }
+
+    /// The items that a method gives one after the other. They come no faster than they are taken.
+    ///
+    /// ```ignore
+    /// use futures_util::StreamExt;
+    /// let mut lines = client.stream::<String>("lines", &["log.txt"]);
+    /// while let Some(line) = lines.next().await {
+    ///     println!("{}", line?);
+    /// }
+    /// ```
+    pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
+        Items::new(&self.owner.link, self.timeout, method, params_to_js(params))
     }
 
     /// Tells the other side something, without an answer.
@@ -207,6 +221,20 @@ impl ClientLink {
         }
     }
 
+    /// Asks for a stream, once its first item is wanted.
+    pub(super) fn open(
+        &self,
+        method: &str,
+        params: &JsValue,
+        timeout: f64,
+        window: u32,
+    ) -> Result<JsStream, CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        self.role.stream(method, params, timeout, window).map_err(CallError::Send)
+    }
+
     /// How a call ended, if it has; else `waker` hears of it.
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
         let before = self.replace(token, |stage| matches!(stage, Stage::Ended(_)).then_some(Stage::Over));
@@ -254,18 +282,7 @@ impl ClientLink {
             }
             return;
         }
-        let end = match what {
-            RESULT => Ok(value),
-            ERROR => Err(CallError::Remote(RpcError::from_js(&value))),
-            TIMED_OUT => Err(CallError::TimedOut),
-            DESTROYED => Err(CallError::Destroyed),
-            INVALID_RESPONSE => Err(CallError::InvalidResponse),
-            TOO_MANY_CALLS => Err(CallError::TooManyCalls),
-            SESSION_ENDED => Err(CallError::SessionEnded),
-            PEER_GONE => Err(CallError::PeerGone),
-            UNRESPONSIVE => Err(CallError::Unresponsive),
-            _ => Err(CallError::Send(value)),
-        };
+        let end = if what == RESULT { Ok(value) } else { Err(failure(what, value)) };
         let before = self.replace(token, |stage| match stage {
             Stage::Waiting(_) => Some(Stage::Ended(end)),
             _ => None,
@@ -285,5 +302,20 @@ impl ClientLink {
     fn remove(&self, token: u32) {
         let removed = self.calls.borrow_mut().try_remove(token as usize);
         drop(removed);
+    }
+}
+
+/// Why a call has no result, by the number that JavaScript has for it.
+pub(super) fn failure(what: u32, value: JsValue) -> CallError {
+    match what {
+        ERROR => CallError::Remote(RpcError::from_js(&value)),
+        TIMED_OUT => CallError::TimedOut,
+        DESTROYED => CallError::Destroyed,
+        INVALID_RESPONSE => CallError::InvalidResponse,
+        TOO_MANY_CALLS => CallError::TooManyCalls,
+        SESSION_ENDED => CallError::SessionEnded,
+        PEER_GONE => CallError::PeerGone,
+        UNRESPONSIVE => CallError::Unresponsive,
+        _ => CallError::Send(value),
     }
 }

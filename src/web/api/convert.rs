@@ -7,17 +7,29 @@ use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
+use super::bridge::is_too_deep;
 use super::error::CallError;
 
 /// What `serde_json` would make of a value, but that bytes stay bytes: maps are objects, and `None` is null.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
-    value.serialize(&SERIALIZER).map_err(text)
+    let value = value.serialize(&SERIALIZER).map_err(text)?;
+    check_depth(&value)?;
+    Ok(value)
 }
 
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, String> {
+    check_depth(&value)?;
     serde_wasm_bindgen::from_value(value).map_err(text)
+}
+
+/// What is nested without end would end the stack, and all of this program with it.
+fn check_depth(value: &JsValue) -> Result<(), String> {
+    if value.is_object() && is_too_deep(value) {
+        return Err("the value is nested more than 128 levels deep".to_string());
+    }
+    Ok(())
 }
 
 /// Without the word "Error" in front, which JavaScript would put there.
