@@ -104,11 +104,12 @@ describe("the signal of a call", () => {
     assert.isAbove(listeners, 0);
     raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
     raw.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });
+    const ends = calls.slice(1).map(rejection);
     await calls[0];
-    await rejection(calls[1]);
-    await rejection(calls[2]);
+    await ends[0];
+    await ends[1];
     client.destroy();
-    await rejection(calls[3]);
+    await ends[2];
     assert.equal(listeners, 0);
   });
 

@@ -1,6 +1,7 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { pair } from "./rig/connections.js";
 import { rejection, until } from "./rig/outcomes.js";
 
 /** A server whose stream counts for ever, and how often its iterator was ended. */
@@ -131,6 +132,33 @@ describe("when the other side is lost, a stream", () => {
     transport.deliver({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } });
     await until(() => serving.ended === 1);
     assert.deepEqual([transport.sent.length, serving.signal.reason.reason], [2, "session-ended"]);
+  });
+});
+
+describe("a session that ends", () => {
+  it("ends the streams in it at both sides, once each", async () => {
+    let ended = 0;
+    const count = async function* () {
+      try {
+        for (let n = 1; ; n++) yield n;
+      } finally {
+        ended++;
+      }
+    };
+    const [near, far] = await pair({ methods: { count } });
+    const items = far.stream("count");
+    assert.equal((await items.next()).value, 1);
+    near.destroy();
+    // What has come before the goodbye may still be taken.
+    const error = await rejection(
+      (async () => {
+        for await (const n of items) assert.isBelow(n, 100);
+      })(),
+    );
+    assert.equal(error.reason, "session-ended");
+    assert.isTrue((await items.next()).done);
+    await until(() => ended === 1);
+    assert.equal(far.pending, 0);
   });
 });
 
