@@ -61,5 +61,6 @@ pub use limits::Limits;
 pub use message::ErrorCode;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
 pub use web::api::{
-    Call, CallError, Cancelled, Client, Context, Items, Origin, Peer, RpcError, Server, Transport, TransportError,
+    Call, CallError, Cancelled, Client, Connect, Context, Items, Origin, Peer, RpcError, Server, Transport,
+    TransportError,
 };

@@ -4,6 +4,7 @@
 
 mod calls;
 mod cancellation;
+mod connecting;
 mod death;
 mod errors;
 mod javascript;

@@ -137,6 +137,29 @@ extern "C" {
     fn panicked(text: &str);
 }
 
+#[wasm_bindgen(module = "/src/web/rust-connect.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = sessionTo, catch)]
+    pub(super) fn session_to(
+        target: &JsValue,
+        origin: &JsValue,
+        channel: &str,
+        heartbeat: f64,
+        timeout: f64,
+        begins: &Closure<dyn Fn(u32)>,
+        ends: &Closure<dyn Fn(u32, JsValue)>,
+    ) -> Result<JsSession, JsValue>;
+
+    /// A connection that is to be made.
+    pub(super) type JsSession;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub(super) fn transport(this: &JsSession) -> JsValue;
+
+    #[wasm_bindgen(method, structural)]
+    pub(super) fn open(this: &JsSession) -> Promise;
+}
+
 #[wasm_bindgen(module = "/src/web/nesting.js")]
 extern "C" {
     #[wasm_bindgen(js_name = isTooDeep)]

@@ -6,6 +6,7 @@
 mod bridge;
 mod call;
 mod client;
+mod connect;
 mod context;
 mod convert;
 mod error;
@@ -17,6 +18,7 @@ mod transport;
 
 pub use self::call::Call;
 pub use self::client::Client;
+pub use self::connect::Connect;
 pub use self::context::{Cancelled, Context};
 pub use self::error::{CallError, RpcError};
 pub use self::items::Items;

@@ -5,9 +5,11 @@ use std::mem;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use wasm_bindgen::JsValue;
 
 use super::call::Call;
 use super::client::Client;
+use super::connect::{Connect, Sessions};
 use super::context::Context;
 use super::error::{CallError, RpcError};
 use super::server::Server;
@@ -38,12 +40,38 @@ use super::transport::Transport;
 pub struct Peer {
     client: Client,
     server: Server,
+    /// Last, since JavaScript calls it until the others are gone.
+    _sessions: Option<Sessions>,
 }
 
 impl Peer {
     /// A peer without methods, whose calls wait for 10 seconds.
     pub fn new(transport: Transport) -> Self {
-        Self { client: Client::new(transport.clone()), server: Server::new(transport) }
+        Self { client: Client::new(transport.clone()), server: Server::new(transport), _sessions: None }
+    }
+
+    /// A peer that finds its other side by itself, and again after that was reloaded: a frame, a window, a worker, a port, or
+    /// in a worker its own global scope. The other side connects, too.
+    ///
+    /// ```no_run
+    /// # use portway::{CallError, Origin, Peer};
+    /// # async fn run(frame: wasm_bindgen::JsValue) -> Result<(), wasm_bindgen::JsValue> {
+    /// let preview = Peer::connect(&frame)
+    ///     .origin(Origin::Only("https://preview.example"))
+    ///     .on_lost(|reason: CallError| { /* it may be back */ })
+    ///     .open(|peer| { peer.on_notify("log", |(line,): (String,), _| { /* show it */ }); })
+    ///     .await?;
+    /// let title: String = preview.call("title", &()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connect(target: &impl AsRef<JsValue>) -> Connect {
+        Connect::new(target.as_ref().clone())
+    }
+
+    pub(super) fn with_sessions(mut self, sessions: Sessions) -> Self {
+        self._sessions = Some(sessions);
+        self
     }
 
     /// The half that calls. Its clones end with the peer.

@@ -61,21 +61,26 @@ pub enum Origin<'a> {
     Any,
 }
 
+impl Origin<'_> {
+    pub(super) fn to_js(self) -> JsValue {
+        match self {
+            Self::Own => JsValue::UNDEFINED,
+            Self::Only(origin) => JsValue::from_str(origin),
+            Self::OneOf(origins) => origins.iter().map(|origin| JsValue::from_str(origin)).collect::<Array>().into(),
+            Self::Opaque => JsValue::from_str("null"),
+            Self::Any => JsValue::from_str("*"),
+        }
+    }
+}
+
 impl Transport {
     /// Another window or frame.
     ///
     /// # Errors
     /// If the target is no window, an origin is none, or this document has no origin to fall back on.
     pub fn window(target: &impl AsRef<JsValue>, origin: Origin<'_>) -> Result<Self, TransportError> {
-        let origin = match origin {
-            Origin::Own => JsValue::UNDEFINED,
-            Origin::Only(origin) => JsValue::from_str(origin),
-            Origin::OneOf(origins) => origins.iter().map(|origin| JsValue::from_str(origin)).collect::<Array>().into(),
-            Origin::Opaque => JsValue::from_str("null"),
-            Origin::Any => JsValue::from_str("*"),
-        };
         let options = Object::new();
-        Reflect::set(&options, &JsValue::from_str("origin"), &origin).map_err(TransportError)?;
+        Reflect::set(&options, &JsValue::from_str("origin"), &origin.to_js()).map_err(TransportError)?;
         Self::made(bridge::window_transport(target.as_ref(), &options))
     }
 
@@ -126,7 +131,7 @@ impl Transport {
         Self::made(Ok(transport))
     }
 
-    fn made(transport: Result<JsValue, JsValue>) -> Result<Self, TransportError> {
+    pub(super) fn made(transport: Result<JsValue, JsValue>) -> Result<Self, TransportError> {
         bridge::install_core();
         let transport = transport.map_err(TransportError)?.unchecked_into();
         Ok(Self(Rc::new(Boundary { transport, used: Cell::new(false) })))
@@ -141,7 +146,16 @@ impl Transport {
 
 /// Why there is no transport: the error that JavaScript has thrown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TransportError(JsValue);
+pub struct TransportError(pub(super) JsValue);
+
+impl TransportError {
+    /// Why [`Connect::open`](crate::Connect::open) has failed: `no-answer`, `wrong-origin`, `worker-failed`, `refused` or
+    /// `peer-gone`. Other errors have no reason.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        Reflect::get(&self.0, &JsValue::from_str("reason")).ok()?.as_string()
+    }
+}
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

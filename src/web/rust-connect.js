@@ -1,0 +1,32 @@
+// `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
+
+import { doorTo, failure } from "./door.js";
+import { whileAlive } from "./rust-death.js";
+import { whatEnded } from "./rust-roles.js";
+import { sessionTransport } from "./session.js";
+
+/** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */
+export function sessionTo(target, origin, channel, heartbeat, timeout, tellSession, tellLoss) {
+  const [sessionBegins, sessionEnds] = [whileAlive(tellSession), whileAlive(tellLoss)];
+  const onSession = ({ number }) => sessionBegins(number);
+  const onLost = (error) => sessionEnds(whatEnded(error), error);
+  let resolver;
+  let rejecter;
+  const opened = new Promise((resolve, reject) => {
+    resolver = resolve;
+    rejecter = reject;
+  });
+  const options = { channel, heartbeat, onSession, onLost };
+  const transport = sessionTransport(doorTo(target, origin), options, resolver, rejecter);
+  return {
+    transport,
+    open() {
+      const late = () => rejecter(failure("no-answer", `no answer within ${timeout} ms; does the other side connect, too?`));
+      const timer = timeout < 0 ? undefined : setTimeout(late, Math.min(timeout, 2 ** 31 - 1));
+      transport.start();
+      return new Promise((resolve, reject) => {
+        opened.finally(() => clearTimeout(timer)).then(whileAlive(resolve), whileAlive(reject));
+      });
+    },
+  };
+}
