@@ -10,6 +10,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen(typescript_custom_section)]
 const DECLARATIONS: &str = include_str!("types.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
+const MESSAGES: &str = include_str!("messages.d.ts");
+#[wasm_bindgen(typescript_custom_section)]
+const CONNECT: &str = after_first_line(include_str!("connect.d.ts"));
+#[wasm_bindgen(typescript_custom_section)]
 const CODES: &str = include_str!("codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const BOUNDARIES: &str = include_str!("boundaries.d.ts");
@@ -20,6 +24,19 @@ const BOUNDARIES: &str = include_str!("boundaries.d.ts");
 #[wasm_bindgen(start)]
 fn start() {
     install(&wasm_bindgen::exports());
+}
+
+/// A file of declarations without its first line, which imports what is in the same file here.
+#[allow(dead_code, reason = "the macro uses it on wasm alone")]
+const fn after_first_line(text: &'static str) -> &'static str {
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte == b'\n' {
+            break;
+        }
+    }
+    text.split_at(text.len() - rest.len()).1
 }
 
 /// Declares what is passed on. To wasm-bindgen each is a function without arguments, whatever it really is, since only

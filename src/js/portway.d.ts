@@ -1,6 +1,8 @@
 // What `import … from "portway"` gives.
 
 export * from "./types.js";
+export * from "./messages.js";
+export * from "./connect.js";
 export * from "./codes.js";
 export * from "./boundaries.js";
 export * from "./init.js";

@@ -1,46 +1,7 @@
-// The JavaScript API of Portway. Apart from it: loading the wasm (init.d.ts), the error codes (codes.d.ts), and
-// ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
+// The JavaScript API of Portway. Apart from it: `connect` (connect.d.ts), what crosses and its validation
+// (messages.d.ts), loading the wasm (init.d.ts), error codes (codes.d.ts), and ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
 // used where the project has them and missed by nobody where it has none. That is why the parameters of the
 // transports are structural (`PortLike` instead of `MessagePort`), and why there is no import and no `declare global`.
-
-// ---------------------------------------------------------------- messages
-
-/** A request: a call that the other side answers, once, under the same `id`. */
-export interface JSONRPCRequest {
-  jsonrpc: "2.0";
-  method: string;
-  /** By name (object) or by position (array); absent when the method takes none. */
-  params?: Record<string, unknown> | unknown[];
-  id: number | string;
-}
-
-/** A notification: has no `id` key and is never answered. */
-export interface JSONRPCNotification {
-  jsonrpc: "2.0";
-  method: string;
-  params?: Record<string, unknown> | unknown[];
-}
-
-/** The answer to a request that went well. */
-export interface JSONRPCSuccessResponse {
-  jsonrpc: "2.0";
-  result: unknown;
-  id: number | string;
-}
-
-/** The answer to a request that failed. */
-export interface JSONRPCErrorResponse {
-  jsonrpc: "2.0";
-  error: { code: number; message: string; data?: unknown };
-  /** `null` when the request was too broken to find its id in it (JSON-RPC 2.0 §5). */
-  id: number | string | null;
-}
-
-/** Either answer. */
-export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse;
-
-/** Everything that crosses a boundary, apart from batches, which are arrays of these. */
-export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
 
 // -------------------------------------------------------------- transports
 
@@ -456,74 +417,6 @@ export class JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends M
 export interface JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>
   extends JSONRPCClient<Remote>, JSONRPCServer<Local, Remote> {}
 
-// ----------------------------------------------------------------- connect
-
-/** An iframe: what it shows, and what it shows after that. */
-export interface FrameLike {
-  readonly contentWindow: WindowLike | null;
-}
-
-/** The global object of a dedicated worker: there, `self`. */
-export interface WorkerScopeLike extends ListenTarget {
-  postMessage(message: any, transfer: any): void;
-}
-
-/** What `connect` connects to: an iframe, a window, a worker, a port; in a worker `self`, in a thread of Node `parentPort`. */
-export type ConnectTarget = FrameLike | WindowLike | WorkerLike | PortLike | WorkerScopeLike;
-
-/** One session with the other side: it ends when that side reloads, navigates, closes or destroys it. */
-export interface SessionInfo {
-  /** 1 for the first, and so on. */
-  readonly number: number;
-  /** The origin of the other side, if it is a window. */
-  readonly origin?: string | undefined;
-  /** What the other side understands beside plain JSON-RPC; nothing if it knows no `connect`. */
-  readonly features: readonly string[];
-}
-
-/** Options of `connect`, and all those of a peer. `Local` maps what is served here. */
-export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
-  /**
-   * The origin, or origins, that the other side may have if it is a window: as in `windowTransport`. Default: this page's
-   * own origin.
-   */
-  origin?: string | readonly string[] | undefined;
-  /** How long to wait for the other side, in ms. Default 10 000; `0` waits for ever. */
-  connectTimeout?: number | undefined;
-  /** Gives up connecting: it rejects with `signal.reason`. */
-  signal?: Signal | undefined;
-  /** Both sides name the same; others on the same boundary pass by. Default `""`. */
-  channel?: string | undefined;
-  /** Handlers of requests, by name; those that are there before anything comes in. Inherited members do not count. */
-  methods?: { readonly [K in MethodName<Local>]?: MethodHandler<Local, K, Remote> } | undefined;
-  /** Handlers of notifications, by name. */
-  notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
-  /**
-   * The longest, in ms, that the other side may be silent before calls that wait end as `unresponsive`; it is asked in
-   * between. Not needed, and not used, where both sides can see each other's Web Locks. Default 10 000; `0` for none.
-   */
-  heartbeat?: number | undefined;
-  /** Called as each session begins; what it sends goes before the calls that have waited for the session. */
-  onSession?: ((session: SessionInfo) => void) | undefined;
-  /** Called as each session ends, with what its calls were rejected with. */
-  onLost?: ((error: CallError) => void) | undefined;
-}
-
-/**
- * Connects to the other side, whichever of the two begins, and again each time that it has reloaded; it has to call
- * `connect`, too. A side that merely answers requests is connected as a plain peer, without sessions.
- *
- * Nothing is delivered before the code after `await connect(…)` has run. While there is no session calls wait for the
- * next, 10 000 at most. `destroy()` of the peer says goodbye and leaves the target open.
- *
- * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `refused`, `peer-gone`), with `signal.reason`,
- * or with a `TypeError` or `RangeError` for what cannot be.
- */
-export function connect<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>(
-  target: ConnectTarget,
-  options?: ConnectOptions<Local, Remote>,
-): Promise<JSONRPCPeer<Remote, Local>>;
-
 // ------------------------------------------------------------------ errors
 
 /** A failure with a JSON-RPC code: thrown by a handler it is sent; an error answer arrives as one. */
@@ -581,24 +474,5 @@ export class CallError extends Error {
   /** What it came from, where that is known. */
   readonly cause?: unknown;
 }
-
-// -------------------------------------------------------------- validation
-
-/** What `validateMessage` found. */
-export interface ValidationReport {
-  /** Whether there are no errors; warnings do not count. */
-  isValid: boolean;
-  errors: string[];
-  warnings: string[];
-}
-
-/**
- * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0; never throws. Without `type` the message's own
- * members decide whether it is read as a request or as a response.
- */
-export function validateMessage(
-  message: unknown,
-  options?: { type?: "request" | "response" | undefined },
-): ValidationReport;
 
 export {};
