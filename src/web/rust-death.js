@@ -59,9 +59,18 @@ export function begin(wasm, place) {
   const mine = (life = { isOver: false });
   // Not before what runs now, which may be Rust, has left the stack.
   const atRest = Promise.resolve().then(place);
+  const placeNow = () => {
+    try {
+      return place();
+    } catch {
+      // The stack was left where not even this finds room.
+    }
+  };
   const look = async ({ error, reason }) => {
     const thrown = error ?? reason;
-    if (isTrap(thrown) && !mine.isOver && (await atRest) !== place()) end(thrown);
+    if (!isTrap(thrown)) return;
+    const there = await atRest;
+    if (!mine.isOver && there !== placeNow()) end(thrown);
   };
   globalThis.addEventListener?.("error", look);
   globalThis.addEventListener?.("unhandledrejection", look);

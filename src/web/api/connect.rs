@@ -89,7 +89,7 @@ impl Connect {
     pub async fn open(self, set_up: impl FnOnce(&Peer)) -> Result<Peer, TransportError> {
         install_core();
         let (on_session, on_lost) = (self.on_session, self.on_lost);
-        let begins = Closure::new(move |number| on_session(number));
+        let begins = Closure::new(on_session);
         let ends = Closure::new(move |what, error| on_lost(failure(what, error)));
         let heartbeat = self.heartbeat.map_or(0.0, |every| milliseconds(Some(every)));
         let timeout = milliseconds(self.timeout);
