@@ -208,7 +208,7 @@ describe("of the two sides of a handshake", () => {
     await actor.find((message) => message.result !== undefined);
     assert.isTrue(await isOpen(connecting));
     // The other side has begun anew meanwhile.
-    const end = await actor.openByHello(hexId(1));
+    const end = await actor.openByHello(`${"0".repeat(31)}1`);
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
