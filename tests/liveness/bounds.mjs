@@ -1,0 +1,52 @@
+// bounds.json, as the runners need it: which kinds an engine runs, and what may come of them.
+
+import { readFileSync } from "node:fs";
+
+export const engines = ["chromium", "firefox", "webkit", "node"];
+const browsers = engines.slice(0, 3);
+
+export const { deaths, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
+
+/** As many deaths are measured of each kind. */
+const RUNS = 20;
+
+/** The kinds that this engine runs, and those that it cannot; `part` is in the names of all of them. */
+export function kindsOf(engine, part = "") {
+  const kinds = [];
+  const left = [];
+  const add = (kind, { engines = browsers, not }) => {
+    if (!kind.id.includes(part) || !engines.includes(engine)) return;
+    const why = not?.[engine];
+    if (why === undefined) kinds.push(kind);
+    else left.push({ id: kind.id, why });
+  };
+  for (const row of deaths) {
+    for (const id of row.kinds) {
+      const other = row.differs?.[engine];
+      const { within, reason } = other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
+      add({ id, within, reason }, row);
+    }
+  }
+  for (const row of alive) add({ id: row.what, alive: true, within: row.seconds * 1000 || 0 }, row);
+  return { kinds, left };
+}
+
+/** What came of a kind: `fault` says what is wrong, if anything is. */
+export function verdict(kind, result) {
+  if (result?.ends === undefined) return { fault: result?.error ?? "it has not been run", count: 0, good: 0 };
+  const { ends } = result;
+  if (kind.alive) {
+    return { count: ends.length, fault: ends.length > 0 ? `calls ended: ${ends.join(", ")}` : undefined };
+  }
+  const times = ends.map(({ ms }) => ms).filter((ms) => ms !== undefined).sort((a, b) => a - b);
+  const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || reason !== kind.reason);
+  const faults = wrong.map(({ ms, reason }) => `${reason}${ms === undefined ? "" : ` after ${ms.toFixed(0)} ms`}`);
+  if (ends.length < RUNS) faults.push(`only ${ends.length} of ${RUNS} have died`);
+  return {
+    count: ends.length,
+    good: ends.length - wrong.length,
+    longest: times.at(-1),
+    median: times[times.length >> 1],
+    fault: faults.length > 0 ? `${wrong.length} of ${ends.length}: ${faults.join("; ")}` : undefined,
+  };
+}

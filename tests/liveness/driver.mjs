@@ -1,0 +1,72 @@
+// What the page cannot do by itself.
+
+import { readFileSync, readdirSync } from "node:fs";
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const deeds = {
+  "kill the process that spins": kill,
+  "hide the page": hide,
+  "freeze the page": freeze,
+};
+
+/** Does what the page wants, and gives the answer for it. */
+export async function doFor(driver, what, argument) {
+  try {
+    return { answer: await deeds[what](driver, argument) };
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+
+/** Ends a renderer of Chromium as a crash does. Gives the time of death, by the page's clock. */
+async function kill(driver) {
+  const before = renderers();
+  await driver.executeScript("window.begin()");
+  await pause(700);
+  const after = renderers();
+  const spent = [...after].map(([pid, ticks]) => [ticks - (before.get(pid) ?? ticks), pid]).sort(([a], [b]) => b - a);
+  const [[most = 0, pid] = [], [next = 0] = []] = spent;
+  if (most < 10 || most < 3 * next) throw new Error(`it cannot be told which process spins: ${JSON.stringify(spent)}`);
+  const at = await driver.executeScript("return performance.now()");
+  process.kill(pid, "SIGKILL");
+  return at;
+}
+
+/** The renderers below this process, and the processor time that each has had. */
+function renderers() {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap(status);
+  const ours = new Set([process.pid]);
+  for (let size = 0; size !== ours.size; ) {
+    size = ours.size;
+    for (const { pid, parent } of all) if (ours.has(parent)) ours.add(pid);
+  }
+  return new Map(all.filter(({ pid, isRenderer }) => isRenderer && ours.has(pid)).map(({ pid, ticks }) => [pid, ticks]));
+}
+
+function status(name) {
+  try {
+    const isRenderer = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer");
+    // The name of the command, in brackets, may have spaces in it. See proc(5).
+    const fields = readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
+    return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), isRenderer }];
+  } catch {
+    // It has just ended.
+    return [];
+  }
+}
+
+/** Has another tab in front for a while. */
+async function hide(driver, ms) {
+  const page = await driver.getWindowHandle();
+  await driver.switchTo().newWindow("tab");
+  await pause(ms);
+  await driver.close();
+  await driver.switchTo().window(page);
+}
+
+async function freeze(driver, ms) {
+  await driver.sendDevToolsCommand("Page.setWebLifecycleState", { state: "frozen" });
+  await pause(ms);
+  await driver.sendDevToolsCommand("Page.setWebLifecycleState", { state: "active" });
+}

@@ -1,0 +1,6 @@
+// The wasm is not where this worker looks, and `portway/early` is there to say so.
+
+import "/pkg/early.js";
+import init from "/pkg/portway.js";
+
+init("/nowhere.wasm").catch(() => {});

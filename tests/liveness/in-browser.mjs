@@ -1,0 +1,42 @@
+// The kinds in a browser: a page of ours runs them, posts what comes of them, and asks for what only a driver can do.
+
+import { startBrowser } from "../web/runner/browsers.mjs";
+import { startServers } from "../web/runner/server.mjs";
+import { doFor } from "./driver.mjs";
+
+/** Without news for so long, the page is stuck. */
+const PATIENCE = 90_000;
+/** Kinds that may take so long are run at once, before the others. */
+const SLOW = 10_000;
+
+/** The outcomes of these kinds, by id. */
+export async function runKinds(engine, kinds) {
+  const slow = kinds.filter(({ within }) => within >= SLOW);
+  const groups = [slow, ...kinds.filter((kind) => !slow.includes(kind)).map((kind) => [kind])];
+  const ids = groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
+
+  let browser;
+  const results = {};
+  let timer;
+  let end;
+  const ended = new Promise((resolve) => (end = resolve));
+  const servers = await startServers(async ({ id, result, done, error, what, argument }) => {
+    timer?.refresh();
+    if (done) end(error);
+    else if (id !== undefined) results[id] = result;
+    else return doFor(browser.driver, what, argument);
+  });
+  try {
+    browser = await startBrowser(engine);
+    const query = new URLSearchParams({ kinds: JSON.stringify(ids), ...servers.origins });
+    await browser.driver.get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`);
+    timer = setTimeout(() => end("the page is stuck"), PATIENCE);
+    const error = await ended;
+    for (const { id } of kinds) results[id] ??= { error };
+    return results;
+  } finally {
+    clearTimeout(timer);
+    await browser?.stop();
+    servers.stop();
+  }
+}

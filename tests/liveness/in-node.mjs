@@ -1,0 +1,77 @@
+// The kinds in Node: workers, and ports to them.
+
+import { MessageChannel, Worker } from "node:worker_threads";
+import init, { connect } from "../../pkg/node.js";
+import { RUNS, ending, many, measure, measureStart, pause } from "./page/measure.js";
+import { spin } from "./ends/serve.js";
+
+const connectTimeout = 60_000;
+const end = (file) => new URL(`ends/${file}`, import.meta.url);
+
+/** Starts a worker; what it throws is no fault of the run. */
+function start(file) {
+  return new Worker(end(file)).on("error", () => {});
+}
+
+async function connected(options) {
+  const worker = start("node-worker.mjs");
+  return { worker, peer: await connect(worker, { connectTimeout, ...options }) };
+}
+
+async function port() {
+  const worker = start("node-worker.mjs");
+  const { port1, port2 } = new MessageChannel();
+  worker.postMessage({ type: "port", port: port2 }, [port2]);
+  return { worker, peer: await connect(port1, { connectTimeout }) };
+}
+
+const close = ({ worker }) => worker.terminate();
+const told = (type) => ({ worker }) => worker.postMessage({ type });
+
+function startOf(file) {
+  const workers = [];
+  const begin = () => {
+    workers.push(start(file));
+    return connect(workers.at(-1));
+  };
+  return measureStart({ begin }).finally(() => workers.forEach((worker) => worker.terminate()));
+}
+
+async function stayAlive(options, meanwhile) {
+  const pairs = await many(RUNS, () => connected(options));
+  const ended = [];
+  for (const { peer } of pairs) ending(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
+  await meanwhile(pairs);
+  await pause(1_000);
+  const answers = await Promise.all(pairs.map(({ peer }) => ending(peer.request("echo"))));
+  const deaths = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
+  for (const { peer, worker } of pairs) peer.destroy(), worker.terminate();
+  return deaths.map(({ reason }) => reason);
+}
+
+const kinds = {
+  "a Node worker is terminated": () => measure({ open: connected, kill: close }),
+  "a Node worker exits": () => measure({ open: connected, kill: told("exit") }),
+  "a Node worker throws": () => measure({ open: connected, kill: told("throw") }),
+  "a Node worker's script is not there": () => startOf("nowhere.mjs"),
+  "a Node worker's script throws as it starts": () => startOf("throwing-worker.js"),
+  "in Node, the other side of a port destroys its peer": () => measure({ open: port, kill: told("destroy"), close }),
+  "in Node, the thread at the other side of a port is terminated": () => measure({ open: port, kill: close }),
+  "a Node worker blocks for three seconds": () => stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),
+  "this thread of Node blocks for three seconds, with a heartbeat of half a second": () =>
+    stayAlive({ heartbeat: 500 }, async () => spin(3_000)),
+};
+
+/** The outcomes of these kinds, by id. */
+export async function runKinds(_engine, wanted) {
+  await init();
+  const results = {};
+  for (const { id } of wanted) {
+    try {
+      results[id] = { ends: await kinds[id]() };
+    } catch (error) {
+      results[id] = { error: `${error}` };
+    }
+  }
+  return results;
+}

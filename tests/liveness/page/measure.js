@@ -1,0 +1,70 @@
+// From a death to the rejection of the call that it leaves open, many times over.
+
+/** How many of each kind die. */
+export const RUNS = 20;
+/** Deaths are so far apart that they fall on every phase of a poll. */
+const APART = 25;
+/** A call that has not ended by then hangs. */
+const PATIENCE = 16_000;
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** `count` of what `make` makes, all at once. */
+export const many = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
+
+/** How a call ends, and when: by the clock of the realm that made it. */
+export function ending(call, clock = performance) {
+  return call.then(
+    () => ({ at: clock.now(), reason: "answered" }),
+    (error) => ({ at: clock.now(), reason: error?.reason ?? String(error), cause: error?.cause !== undefined }),
+  );
+}
+
+const hung = () => pause(PATIENCE).then(() => ({ reason: "it hangs" }));
+
+/**
+ * Opens pairs, kills them, and measures.
+ *
+ * `open(n)` gives `{ peer, clock? }`: a peer in the realm that survives, and that realm's clock. `kill(pair)` is the death
+ * of its other side; `killAll(pairs)` kills all of them at once, and gives the time.
+ */
+export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0 }) {
+  const pairs = await many(runs, open);
+  try {
+    const ends = pairs.map(({ peer, clock }) => ending(peer.request("never", [], { timeout }), clock));
+    // An answer to a later call: the other side is at work on the earlier one.
+    await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: PATIENCE })));
+    const since = Array(runs);
+    if (killAll !== undefined) since.fill(await killAll(pairs));
+    else {
+      for (const [n, pair] of pairs.entries()) {
+        since[n] = (pair.clock ?? performance).now();
+        kill(pair);
+        await pause(APART);
+      }
+    }
+    return await outcomes(ends, since);
+  } finally {
+    for (const pair of pairs) {
+      pair.peer.destroy();
+      close(pair);
+    }
+  }
+}
+
+/** Measures what never comes up: `begin()` starts a pair and gives what has to reject. */
+export async function measureStart({ runs = RUNS, begin }) {
+  const since = [];
+  const ends = [];
+  for (let n = 0; n < runs; n++) {
+    since.push(performance.now());
+    ends.push(ending(begin(n)));
+    await pause(APART);
+  }
+  return outcomes(ends, since);
+}
+
+async function outcomes(ends, since) {
+  const all = await Promise.all(ends.map((end) => Promise.race([end, hung()])));
+  return all.map(({ at, ...rest }, n) => ({ ms: at === undefined ? undefined : at - since[n], ...rest }));
+}

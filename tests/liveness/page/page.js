@@ -1,0 +1,36 @@
+// Runs the kinds that the address names: groups of them one after another, those of a group at once. What comes of them is
+// posted to the runner. To be asked by WebDriver is no way: WebKit's waits for frames that are loaded anew, and if one dies
+// meanwhile, for ever.
+
+async function tell(news) {
+  return (await fetch("/", { method: "POST", body: JSON.stringify(news) })).json();
+}
+
+/** Has the driver do something. Resolves to its answer. */
+async function driver(what, argument) {
+  if (typeof argument === "function") window.begin = argument;
+  const { error, answer } = await tell({ what, argument });
+  if (error !== undefined) throw new Error(error);
+  return answer;
+}
+
+async function run(id, kind) {
+  try {
+    await tell({ id, result: { ends: await kind(driver) } });
+  } catch (error) {
+    await tell({ id, result: { error: `${error}` } });
+  }
+}
+
+let error;
+try {
+  const parts = ["frames", "workers", "ports", "windows", "plain", "alive"];
+  const modules = await Promise.all(parts.map((part) => import(`./${part}.js`)));
+  const all = Object.assign({}, ...modules.map((module, n) => module[parts[n]]));
+  for (const group of JSON.parse(new URLSearchParams(location.search).get("kinds"))) {
+    await Promise.all(group.map((id) => run(id, all[id])));
+  }
+} catch (thrown) {
+  error = `${thrown}`;
+}
+await tell({ done: true, error });

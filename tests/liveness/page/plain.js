@@ -1,0 +1,56 @@
+// Transports without `connect`: what they notice by themselves, and what is left to the timeout.
+
+import { frameElement, frameKinds, portway, worker } from "./boundaries.js";
+import { measure, measureStart } from "./measure.js";
+
+const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
+
+/** What the calls that nothing else ends are given. */
+const timeout = 1_500;
+
+/** The next message of its own that this window or worker sends. */
+function said(target, isFrom) {
+  return new Promise((resolve) => {
+    target.addEventListener("message", function listener(event) {
+      if (event.data?.type !== "ready" || !isFrom(event)) return;
+      target.removeEventListener("message", listener);
+      resolve();
+    });
+  });
+}
+
+async function plainFrame() {
+  const element = frameElement("own origin", "plain-frame.html");
+  await said(window, ({ source }) => source === element.contentWindow);
+  const { origin } = frameKinds["own origin"];
+  return { element, peer: new JSONRPCPeer(windowTransport(element.contentWindow, { origin })) };
+}
+
+async function plainWorker() {
+  const started = worker("plain-worker.js");
+  await said(started, () => true);
+  return { worker: started, peer: new JSONRPCPeer(workerTransport(started)) };
+}
+
+/** A port whose other side is in this page. */
+function plainPort() {
+  const { port1, port2 } = new MessageChannel();
+  const far = new JSONRPCPeer(portTransport(port2)).method("never", () => new Promise(() => {})).method("echo", () => {});
+  return { far, peer: new JSONRPCPeer(portTransport(port1)) };
+}
+
+const close = ({ element }) => element.remove();
+const terminate = ({ worker }) => worker.terminate();
+
+export const plain = {
+  "windowTransport: the frame is removed": () => measure({ open: plainFrame, kill: close }),
+  "windowTransport: the frame is reloaded": () =>
+    measure({ open: plainFrame, kill: ({ element }) => element.contentWindow.location.reload(), close, timeout }),
+  "workerTransport: the worker's script is not there": () => {
+    const begin = () => new JSONRPCPeer(workerTransport(worker("nowhere.js"))).request("never", [], { timeout: 0 });
+    return measureStart({ begin });
+  },
+  "workerTransport: the worker is terminated": () => measure({ open: plainWorker, kill: terminate, timeout }),
+  "portTransport: the other side destroys its peer": () =>
+    measure({ open: plainPort, kill: ({ far }) => far.destroy(), timeout }),
+};

@@ -1,0 +1,39 @@
+// Ports whose other side dies, and this side's own end.
+
+import { connectTimeout, frame, endUrl, ready, workersPort } from "./boundaries.js";
+import { measure } from "./measure.js";
+
+const close = ({ worker }) => worker.terminate();
+
+/** A frame of this origin that lets the page open ends in its name, within `parent`. */
+async function holder(parent) {
+  const element = parent.document.createElement("iframe");
+  element.src = endUrl("holder.html");
+  parent.document.body.append(element);
+  await ready(element.contentWindow);
+  return element;
+}
+
+/** A port between two frames; one of them is in a frame of its own, which the page can remove. */
+async function siblings() {
+  const [outer, sibling] = await Promise.all([holder(window), holder(window)]);
+  const inner = await holder(outer.contentWindow);
+  const { port1, port2 } = new MessageChannel();
+  const { methods } = await import(endUrl("serve.js"));
+  inner.contentWindow.connect(port1, { connectTimeout, methods });
+  const { connect, performance } = sibling.contentWindow;
+  return { outer, sibling, peer: await connect(port2, { connectTimeout }), clock: performance };
+}
+
+export const ports = {
+  "the other side of a port destroys its peer": () =>
+    measure({ open: () => workersPort("port-worker.js"), kill: ({ worker }) => worker.postMessage({ type: "close" }), close }),
+  "the worker at the other side of a port is terminated by its owner": () =>
+    measure({ open: () => workersPort("nest.js"), kill: ({ worker }) => worker.postMessage({ type: "terminate" }), close }),
+  "the worker that owns the worker at the other side of a port is terminated": () =>
+    measure({ open: () => workersPort("nest.js"), kill: ({ worker }) => worker.terminate() }),
+  "the parent of the frame at the other side of a port is removed": () =>
+    measure({ open: siblings, kill: ({ outer }) => outer.remove(), close: ({ sibling }) => sibling.remove() }),
+  "this side destroys its peer": () =>
+    measure({ open: () => frame("own origin"), kill: ({ peer }) => peer.destroy(), close: ({ element }) => element.remove() }),
+};

@@ -1,0 +1,27 @@
+// Windows that are closed: one that the page has opened, and one that has opened the survivor.
+
+import { connect, connectTimeout, endUrl, open, origins, ready } from "./boundaries.js";
+import { measure } from "./measure.js";
+
+async function popup(origin) {
+  const opened = open("frame.html", { origin: origins.own }, origin);
+  if (opened === undefined) throw new Error("this engine opens no window for a script");
+  return { opened, peer: await connect(opened, { origin, connectTimeout }) };
+}
+
+/** A window, and one that it has opened; the page keeps hold of both. */
+async function family() {
+  const parent = await ready(open("holder.html"));
+  const child = await ready(parent.open(endUrl("holder.html"), "_blank", "popup,width=200,height=200"));
+  const { methods } = await import(endUrl("serve.js"));
+  parent.connect(child, { connectTimeout, methods });
+  return { opened: parent, child, peer: await child.connect(parent, { connectTimeout }), clock: child.performance };
+}
+
+const kill = ({ opened }) => opened.close();
+
+export const windows = {
+  "a popup (own origin) is closed": () => measure({ open: () => popup(origins.own), kill }),
+  "a popup (another origin) is closed": () => measure({ open: () => popup(origins.other), kill }),
+  "the opener of a popup is closed": () => measure({ open: family, kill, close: ({ child }) => child.close() }),
+};

@@ -1,0 +1,44 @@
+// Workers that die, and such that never live.
+
+import { connect, connectedWorker, frameElement, worker } from "./boundaries.js";
+import { measure, measureStart } from "./measure.js";
+
+const close = ({ worker }) => worker.terminate();
+
+/** Workers whose connection never comes about. */
+function startOf(file) {
+  return () => {
+    const started = [];
+    const begin = () => {
+      started.push(worker(file));
+      return connect(started.at(-1));
+    };
+    return measureStart({ begin }).finally(() => started.forEach((worker) => worker.terminate()));
+  };
+}
+
+export const workers = {
+  "a worker is terminated": () => measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.terminate() }),
+  "a worker closes itself": () =>
+    measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.postMessage({ type: "close" }), close }),
+  "a worker's script is not there": startOf("nowhere.js"),
+  "a worker's script throws as it starts": startOf("throwing-worker.js"),
+  "a worker's script awaits in vain as it starts": startOf("rejecting-worker.js"),
+  "a worker's wasm does not load": startOf("failing-worker.js"),
+  "a worker's wasm does not load, and portway/early says so": startOf("early-failing-worker.js"),
+  "a worker of a sandboxed frame is terminated": () => inSandbox(),
+};
+
+/** What the sandboxed frame has measured; see `ends/sandbox.js`. */
+function inSandbox() {
+  const element = frameElement("sandboxed", "sandbox.html");
+  return new Promise((resolve, reject) => {
+    addEventListener("message", function listener({ source, data }) {
+      if (source !== element.contentWindow || data?.type !== "measured") return;
+      removeEventListener("message", listener);
+      element.remove();
+      if (data.error === undefined) resolve(data.results);
+      else reject(new Error(data.error));
+    });
+  });
+}

@@ -1,0 +1,81 @@
+// How fast a death is noticed: `node tests/liveness/run.mjs <chromium|firefox|webkit|node> [--part text] [--write]`.
+// Each kind dies many times, with a call open that would wait for ever; bounds.json says how long that call may wait, and how it
+// ends. The README states the same bounds, which is checked, too.
+//
+//   --part     only the kinds with this text in their names
+//   --write    puts the table into the README
+//
+// With PORTWAY_REPORT set, the counts are written there as JSON.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { engines, kindsOf, verdict } from "./bounds.mjs";
+import { table, tableIn, withTable } from "./table.mjs";
+
+const readme = new URL("../../README.md", import.meta.url);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { part: { type: "string", default: "" }, write: { type: "boolean" } },
+});
+const [engine] = positionals;
+
+if (!engines.includes(engine) && !options.write) {
+  console.error(`usage: node tests/liveness/run.mjs <${engines.join("|")}> [--part text] [--write]`);
+  process.exit(2);
+}
+
+const report = { passed: 0, failed: 0, failures: [] };
+
+function test(name, fault) {
+  if (fault === undefined) report.passed += 1;
+  else {
+    report.failed += 1;
+    report.failures.push({ name, message: fault });
+  }
+  return fault === undefined ? "ok  " : "FAIL";
+}
+
+function checkReadme() {
+  const text = readFileSync(readme, "utf8");
+  const wanted = table();
+  if (options.write) writeFileSync(readme, withTable(text, wanted));
+  const fault = options.write || tableIn(text) === wanted ? undefined : "it states others; `node tests/liveness/run.mjs --write` puts it right";
+  console.log(`  ${test("README.md states these bounds", fault)}  README.md states these bounds${fault ? `: ${fault}` : ""}`);
+}
+
+async function measureAll() {
+  if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
+    return void test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
+  }
+  const { kinds, left } = kindsOf(engine, options.part);
+  const { runKinds } = await import(engine === "node" ? "./in-node.mjs" : "./in-browser.mjs");
+  const results = await runKinds(engine, kinds);
+  const counts = { deaths: 0, inTime: 0, alive: 0, falseDeaths: 0 };
+  const ms = (value) => (value === undefined ? "-" : `${value.toFixed(0)} ms`).padStart(9);
+  console.log(`\n${engine}\n  ${"".padEnd(6)}${"longest".padStart(9)}${"median".padStart(9)}${"bound".padStart(9)}`);
+  for (const kind of kinds) {
+    const { fault, longest, median, count, good } = verdict(kind, results[kind.id]);
+    const ok = test(kind.id, fault);
+    if (kind.alive) {
+      counts.alive += 1;
+      counts.falseDeaths += count;
+      console.log(`  ${ok}  ${"alive".padStart(27)}  ${kind.id}`);
+    } else {
+      counts.deaths += count;
+      counts.inTime += good;
+      console.log(`  ${ok}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
+    }
+    if (fault) console.log(fault.replace(/^/gm, "          "));
+  }
+  for (const { id, why } of left) console.log(`  -     not here: ${id} (${why})`);
+  const { deaths, inTime, alive, falseDeaths } = counts;
+  console.log(`\n${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`);
+}
+
+const started = Date.now();
+if (engine !== undefined) await measureAll();
+checkReadme();
+const seconds = ((Date.now() - started) / 1000).toFixed(1);
+console.log(`${engine ?? "README"}: ${report.passed} passed, ${report.failed} failed in ${seconds} s`);
+if (process.env.PORTWAY_REPORT) writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify(report));
+process.exit(report.failed === 0 ? 0 : 1);

@@ -1,0 +1,47 @@
+// The table of the README, made from bounds.json.
+
+import { deaths } from "./bounds.mjs";
+
+const BEGIN = "<!-- liveness:begin -->";
+const END = "<!-- liveness:end -->";
+const names = { chromium: "Chromium", firefox: "Firefox", webkit: "WebKit", node: "Node" };
+
+/** The part of the README between its markers, or undefined without them. */
+export function tableIn(readme) {
+  const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  return start < 0 || end < start ? undefined : readme.slice(start + BEGIN.length, end).trim();
+}
+
+/** The README with another table. */
+export function withTable(readme, table) {
+  if (tableIn(readme) === undefined) throw new Error(`README.md has no ${BEGIN} and ${END}`);
+  const start = readme.indexOf(BEGIN) + BEGIN.length;
+  return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END))}`;
+}
+
+const seconds = (ms) => `${ms / 1000} s`;
+/** What only the timeout ends has no bound of its own. */
+const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
+
+/** The Markdown of the table, and below it where engines differ. */
+export function table() {
+  const notes = [];
+  const rows = deaths.map(({ what, within, reason, sign, differs = {} }) => {
+    const marks = Object.entries(differs).map(([engine, other]) => {
+      const { within: limit = within, reason: ends = reason, because } = other;
+      const which = other.kinds === undefined ? "" : ` (${other.kinds.join("; ")})`;
+      notes.push(`${names[engine]}${which}: \`${ends}\` within ${seconds(limit)}, since ${because}.`);
+      return `<sup>${notes.length}</sup>`;
+    });
+    return `| ${what}${marks.join(" ")} | \`${reason}\` | ${sign} | ${bound({ within, reason })} |`;
+  });
+  const lines = [
+    "| what happens | `reason` | noticed by | within |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+    "",
+    ...(notes.length > 0 ? ["Engines differ here:", ""] : []),
+    ...notes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
+  ];
+  return lines.join("\n").replace(/<br>$/, "").trim();
+}
