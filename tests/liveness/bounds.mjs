@@ -27,7 +27,7 @@ export function kindsOf(engine, part = "") {
       add({ id, within, reason }, row);
     }
   }
-  for (const row of alive) add({ id: row.what, alive: true, within: row.seconds * 1000 || 0 }, row);
+  for (const row of alive) add({ id: row.what, alive: true, within: (row.seconds ?? 0) * 1000 }, row);
   return { kinds, left };
 }
 
@@ -40,7 +40,11 @@ export function verdict(kind, result) {
   }
   const times = ends.map(({ ms }) => ms).filter((ms) => ms !== undefined).sort((a, b) => a - b);
   const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || reason !== kind.reason);
-  const faults = wrong.map(({ ms, reason }) => `${reason}${ms === undefined ? "" : ` after ${ms.toFixed(0)} ms`}`);
+  const faults = [...new Set(wrong.map(({ reason }) => reason))].map((reason) => {
+    const those = wrong.filter((end) => end.reason === reason);
+    const latest = Math.max(...those.map(({ ms }) => ms ?? 0));
+    return `${those.length} times ${reason}${latest === 0 ? "" : `, after ${latest.toFixed(0)} ms at the latest`}`;
+  });
   if (ends.length < RUNS) faults.push(`only ${ends.length} of ${RUNS} have died`);
   return {
     count: ends.length,

@@ -40,6 +40,8 @@ enum Suite {
     Wasm,
     /// The JavaScript API of the built package, in the browser engines and in Node
     Js,
+    /// How fast a death is noticed, and the bounds in the README
+    Liveness,
     /// The packed npm package in bundlers, pages, workers and Node
     Packaging,
     /// The type declarations
@@ -59,10 +61,11 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
+        Self::Liveness,
         Self::Packaging,
         Self::Types,
         Self::Comparison,
@@ -132,6 +135,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Native => native::run(&mut run),
             Suite::Wasm => wasm::run(&mut run),
             Suite::Js => node_suites::js(&mut run),
+            Suite::Liveness => node_suites::liveness(&mut run),
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),

@@ -1,5 +1,5 @@
-//! The suites that Node runs: `js`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`, `soak`. Each is a
-//! script that writes its counts to the file named by `PORTWAY_REPORT`.
+//! The suites that Node runs: `js`, `liveness`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`, `soak`.
+//! Each is a script that writes its counts to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
 
@@ -16,13 +16,22 @@ use crate::test::{LIMIT, Run};
 
 /// The JavaScript API of the built package, in every engine and in Node.
 pub(super) fn js(suites: &mut Run<'_>) {
-    let script = "tests/web/run.mjs";
+    everywhere(suites, "js", "tests/web/run.mjs");
+}
+
+/// How fast a death is noticed, in every engine and in Node.
+pub(super) fn liveness(suites: &mut Run<'_>) {
+    everywhere(suites, "liveness", "tests/liveness/run.mjs");
+}
+
+fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str) {
     for engine in suites.engines.clone() {
-        in_browser(suites, "js", engine, prepare(suites), &[script, &engine.to_string()]);
+        in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);
     }
     if suites.every_engine {
         let prepared = prepare(suites);
-        suites.suite("js", "node", prepared, |setup, node| script_in(setup, node, &[], "js-node", &[script, "node"]));
+        let name = format!("{suite}-node");
+        suites.suite(suite, "node", prepared, |setup, node| script_in(setup, node, &[], &name, &[script, "node"]));
     }
 }
 
