@@ -5,14 +5,15 @@ import { startServers } from "../web/runner/server.mjs";
 import { doFor } from "./driver.mjs";
 
 /** Without news for so long, the page is stuck. */
-const PATIENCE = 90_000;
+const PATIENCE = 60_000;
 /** Kinds that may take so long are run at once, before the others. */
 const SLOW = 10_000;
 
 /** The outcomes of these kinds, by id. */
 export async function runKinds(engine, kinds) {
   const slow = kinds.filter(({ within }) => within >= SLOW);
-  const groups = [slow, ...kinds.filter((kind) => !slow.includes(kind)).map((kind) => [kind])];
+  const others = kinds.filter((kind) => !slow.includes(kind)).sort((a, b) => (b.alive ?? 0) - (a.alive ?? 0));
+  const groups = [slow, ...others.map((kind) => [kind])];
   const ids = groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
 
   let browser;

@@ -5,7 +5,7 @@ import init, { connect } from "/pkg/portway.js";
 import { measure } from "../page/measure.js";
 
 const script = `import ${JSON.stringify(new URL("worker.js", import.meta.url))};`;
-const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+const url = `data:text/javascript,${encodeURIComponent(script)}`;
 
 async function open() {
   const worker = new Worker(url, { type: "module" });

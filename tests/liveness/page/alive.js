@@ -19,6 +19,8 @@ async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}
   const ended = [];
   try {
     for (const { peer } of pairs) ending(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
+    // For the signs of life that are arranged when a session begins.
+    await pause(SHORT);
     await meanwhile(pairs);
     // What a late timer does, it has done by now.
     await pause(2 * SHORT);

@@ -28,27 +28,30 @@ const hung = () => pause(PATIENCE).then(() => ({ reason: "it hangs" }));
  * `open(n)` gives `{ peer, clock? }`: a peer in the realm that survives, and that realm's clock. `kill(pair)` is the death
  * of its other side; `killAll(pairs)` kills all of them at once, and gives the time.
  */
-export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0 }) {
+export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0, apart = APART }) {
   const pairs = await many(runs, open);
+  const since = Array(runs);
+  const leave = (pair) => {
+    pair.peer.destroy();
+    close(pair);
+  };
   try {
     const ends = pairs.map(({ peer, clock }) => ending(peer.request("never", [], { timeout }), clock));
+    // What comes up again in the place of the dead takes no time from those that die next.
+    ends.forEach((end, n) => end.then(() => since[n] !== undefined && leave(pairs[n])));
     // An answer to a later call: the other side is at work on the earlier one.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: PATIENCE })));
-    const since = Array(runs);
     if (killAll !== undefined) since.fill(await killAll(pairs));
     else {
       for (const [n, pair] of pairs.entries()) {
         since[n] = (pair.clock ?? performance).now();
         kill(pair);
-        await pause(APART);
+        await pause(apart);
       }
     }
     return await outcomes(ends, since);
   } finally {
-    for (const pair of pairs) {
-      pair.peer.destroy();
-      close(pair);
-    }
+    pairs.forEach(leave);
   }
 }
 
