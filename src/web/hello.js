@@ -50,7 +50,7 @@ export class Handshake {
 
   stop() {
     clearTimeout(this.#timer);
-    this.#offer?.port.close();
+    this.#offer?.letGo();
     this.#offer = undefined;
   }
 
@@ -101,7 +101,7 @@ export class Handshake {
       if (this.id < other.id) return;
     }
     if (this.id < other.id) return this.#greet();
-    this.#offer?.port.close();
+    this.#offer?.letGo();
     const { port1, port2 } = new MessageChannel();
     other.port = port1;
     this.#offer = other;
@@ -125,7 +125,7 @@ export class Handshake {
     if (this.#hasMet) return;
     if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
     const postMessage = (message, transfer) => this.#door.post(message, transfer, origin);
-    this.#begin({ origin, features: [], port: { postMessage, close() {} }, isPlain: true });
+    this.#begin({ origin, features: [], port: { postMessage }, letGo() {}, isPlain: true });
   }
 
   #begin(other) {

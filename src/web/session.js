@@ -48,7 +48,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   const handshake = new Handshake(door, channel, {
     adopt(other, onFirst) {
-      listen(other.port, {
+      const stop = listen(other.port, {
         message({ data }) {
           if (session !== other) onFirst?.();
           if (session === other) receive(data);
@@ -57,6 +57,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         close: () => session === other && suspect(other),
       });
       other.port.start();
+      other.letGo = () => {
+        stop();
+        other.port.close();
+      };
     },
     begin,
     replaced: () => lose(ended("the other side is new"), true, "replaced"),
@@ -131,13 +135,13 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** Lets go of the session, and says goodbye. */
   function end(reason) {
     if (session === undefined) return;
-    const { port, isPlain, origin } = session;
+    const { port, isPlain, origin, letGo } = session;
     if (reason !== undefined && !isPlain) {
       port.postMessage(note("rpc.bye", { reason }));
       // Of a document that goes, not every browser delivers what it sends through ports.
       if (door.current !== undefined) door.post(note("rpc.bye", { session: handshake.id, reason }), undefined, origin);
     }
-    port.close();
+    letGo();
     life.abort();
     session = undefined;
     held = undefined;
