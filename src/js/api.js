@@ -76,6 +76,10 @@ export class JSONRPCClient {
     return this.#link.pending(this);
   }
 
+  get ignored() {
+    return this.#link.ignored;
+  }
+
   destroy() {
     if (this.#destroyed) return;
     this.#destroyed = true;

@@ -299,6 +299,8 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   ): Promise<BatchResults<M, Calls>>;
   /** How many calls are waiting for their answer. */
   readonly pending: number;
+  /** How many messages on this transport were of no use: late or unknown answers, and broken ones that have no answer. */
+  readonly ignored: number;
   /**
    * Ends all pending calls with `CallError` `destroyed`, and the transport too, unless a server still uses it. Harmless
    * when repeated.

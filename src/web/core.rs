@@ -17,8 +17,8 @@ use super::commands;
 use super::token::{IdNumber, Token, TokenError};
 use super::validator::validate;
 use super::words::{
-    ARM, CLOSED, FAULT, INVALID, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST, RESOLVE,
-    SEND, TIMED_OUT, word,
+    ARM, CLOSED, FAULT, IGNORED, INVALID, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
+    RESOLVE, SEND, TIMED_OUT, word,
 };
 use crate::Limits;
 use crate::connection::{Config, Connection, End, Event, Ignored};
@@ -227,8 +227,9 @@ impl Subject {
                 word(operation, call.slot())
             }
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
-            // JavaScript tells its handlers itself of what the peer gives up; and nothing is to be done about the rest.
-            Event::Cancelled(_) | Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Malformed) => NOTHING,
+            Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Malformed) => IGNORED,
+            // JavaScript tells its handlers itself of what the peer gives up.
+            Event::Cancelled(_) => NOTHING,
         }
     }
 

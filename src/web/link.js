@@ -23,6 +23,7 @@ import { complain } from "./complain.js";
 import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, fromWire } from "./errors.js";
+import { DEFAULTS, setLimits } from "./limits.js";
 import { callMessage, callProblem, post, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
@@ -31,6 +32,7 @@ import {
   ARM,
   CLOSED,
   FAULT,
+  IGNORED,
   INVALID,
   MORE,
   NOTIFICATION,
@@ -63,6 +65,8 @@ const executor = (resolve, reject) => {
 
 export class Link {
   closed = false;
+  /** How many messages were for nobody: answers to no call that waits, and what is no message at all. */
+  ignored = 0;
   /** Why calls are refused, while they are: a `CallError`. */
   #gone = undefined;
   /** While it is true, no replies go out: they would go to somebody else. */
@@ -74,7 +78,7 @@ export class Link {
   #onError = undefined;
   #users = 0;
   #lastBatch = 0;
-  #limits = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idLength: 1024 };
+  #limits = { ...DEFAULTS };
   #nullParams = true;
   #timer = undefined;
   #onTimer = () => this.#setTimer();
@@ -110,13 +114,7 @@ export class Link {
   /** Takes over the options that are given: those of a client and of a server on one transport add up. */
   #configure(options) {
     if (options?.onError !== undefined) this.#onError = options.onError;
-    for (const [name, value] of Object.entries(options?.limits ?? {})) {
-      if (!Object.hasOwn(this.#limits, name)) throw new TypeError(`there is no limit "${name}"`);
-      if (value === undefined) continue;
-      if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
-      // What does not fit into a word of wasm is as good as no limit.
-      this.#limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
-    }
+    setLimits(this.#limits, options?.limits);
     if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
     const { pendingCalls, inFlight, batchItems } = this.#limits;
     this.#core.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#nullParams);
@@ -463,6 +461,8 @@ export class Link {
         return calls.invalid(argument);
       case PEER_ERROR:
         return this.report(fromWire(subject.error));
+      case IGNORED:
+        this.ignored++;
     }
   }
 

@@ -28,6 +28,7 @@ ship! {
     "/src/web/errors.js" as errors,
     "/src/web/hello.js" as hello,
     "/src/web/inbox.js" as inbox,
+    "/src/web/limits.js" as limits,
     "/src/web/link.js" as link,
     "/src/web/liveness.js" as liveness,
     "/src/web/origin.js" as origin,

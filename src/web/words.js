@@ -16,6 +16,7 @@ export const CLOSED = 9;
 export const REQUEST = 10;
 export const NOTIFICATION = 11;
 export const PEER_ERROR = 12;
+export const IGNORED = 13;
 
 /** Whether an operation ends calls. */
 export function isEnd(operation) {

@@ -31,6 +31,8 @@ pub(super) const REQUEST: u32 = 10;
 pub(super) const NOTIFICATION: u32 = 11;
 /// An error that no call can be blamed for; `ELEMENT` says which element that is.
 pub(super) const PEER_ERROR: u32 = 12;
+/// A message was of no use.
+pub(super) const IGNORED: u32 = 13;
 
 pub(super) const fn word(operation: u32, argument: u32) -> u32 {
     operation | argument << ARGUMENT_SHIFT

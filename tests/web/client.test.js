@@ -174,6 +174,19 @@ describe("a client", () => {
     );
   });
 
+  it("counts the messages that were of no use, and takes no harm of them", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a");
+    transport.deliver({ jsonrpc: "2.0", result: 1, id: 1 });
+    assert.equal(client.ignored, 0);
+    transport.deliver({ jsonrpc: "2.0", result: "late", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", error: { code: 1, message: "unknown" }, id: "x" });
+    transport.deliver([{ jsonrpc: "2.0", result: 1, id: 8 }, { jsonrpc: "2.0", result: 1, id: 9 }]);
+    assert.equal(client.ignored, 4);
+    assert.equal(await call, 1);
+  });
+
   it("tells how many calls are pending", async () => {
     const { transport, raw } = rawChannel();
     const client = new JSONRPCClient(transport);

@@ -1,0 +1,15 @@
+// The bounds that an application can set.
+
+/** What holds if it sets none. `../limits.rs` says what each is for. */
+export const DEFAULTS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idLength: 1024 };
+
+/** Takes over the limits that are given. */
+export function setLimits(limits, given) {
+  for (const [name, value] of Object.entries(given ?? {})) {
+    if (!Object.hasOwn(DEFAULTS, name)) throw new TypeError(`there is no limit "${name}"`);
+    if (value === undefined) continue;
+    if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
+    // What does not fit into a word of wasm is as good as no limit.
+    limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
+  }
+}
