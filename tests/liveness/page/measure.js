@@ -12,12 +12,17 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** `count` of what `make` makes, all at once. */
 export const many = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
-/** How a call ends, and when: by the clock of the realm that made it. */
+/**
+ * How a call ends, and when: by the clock of the realm that made it. The promise is of this realm; those of a window that is
+ * closed are never heard of again.
+ */
 export function ending(call, clock = performance) {
-  return call.then(
-    () => ({ at: clock.now(), reason: "answered" }),
-    (error) => ({ at: clock.now(), reason: error?.reason ?? String(error), cause: error?.cause !== undefined }),
-  );
+  return new Promise((resolve) => {
+    call.then(
+      () => resolve({ at: clock.now(), reason: "answered" }),
+      (error) => resolve({ at: clock.now(), reason: error?.reason ?? `${error}` }),
+    );
+  });
 }
 
 const hung = () => pause(PATIENCE).then(() => ({ reason: "it hangs" }));
