@@ -137,22 +137,37 @@ export function listenersOf(target) {
   return added;
 }
 
-/** The timers that are set from now on, and have neither fired nor been cleared. */
-export function timersSet() {
-  const open = new Set();
-  const { setTimeout: set, clearTimeout: clear } = globalThis;
-  globalThis.setTimeout = (run, ms, ...args) => {
-    const timer = set(() => {
-      open.delete(timer);
-      run(...args);
-    }, ms);
-    open.add(timer);
-    return timer;
-  };
-  globalThis.clearTimeout = (timer) => {
+/** All timers that are open, each with the run of `timersSet` that it belongs to: one that a timer sets, to that timer's. */
+const open = new Map();
+let run = 0;
+
+const { setTimeout: set, clearTimeout: clear } = globalThis;
+globalThis.setTimeout = (act, ms, ...args) => {
+  const mine = run;
+  const timer = set(() => {
     open.delete(timer);
-    clear(timer);
+    const current = run;
+    run = mine;
+    try {
+      act(...args);
+    } finally {
+      run = current;
+    }
+  }, ms);
+  open.set(timer, mine);
+  return timer;
+};
+globalThis.clearTimeout = (timer) => {
+  open.delete(timer);
+  clear(timer);
+};
+
+/** The timers that are open of those that are set from now on. What earlier tests have left behind may go on beside. */
+export function timersSet() {
+  const mine = ++run;
+  return {
+    get size() {
+      return [...open.values()].filter((one) => one === mine).length;
+    },
   };
-  afterThisTest(() => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear }));
-  return open;
 }
