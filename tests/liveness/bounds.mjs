@@ -1,14 +1,12 @@
 // bounds.json, as the runners need it: which kinds an engine runs, and what may come of them.
 
 import { readFileSync } from "node:fs";
+import { RUNS } from "./page/measure.js";
 
 export const engines = ["chromium", "firefox", "webkit", "node"];
 const browsers = engines.slice(0, 3);
 
 export const { deaths, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
-
-/** As many deaths are measured of each kind. */
-const RUNS = 20;
 
 /** The kinds that this engine runs, and those that it cannot; `part` is in the names of all of them. */
 export function kindsOf(engine, part = "") {

@@ -3,6 +3,7 @@
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 import { doFor } from "./driver.mjs";
+import { RUNS } from "./page/measure.js";
 
 /** Without news for so long, the page is stuck. */
 const PATIENCE = 60_000;
@@ -29,7 +30,7 @@ export async function runKinds(engine, kinds) {
   });
   try {
     browser = await startBrowser(engine);
-    const query = new URLSearchParams({ kinds: JSON.stringify(ids), ...servers.origins });
+    const query = new URLSearchParams({ kinds: JSON.stringify(ids), runs: RUNS, ...servers.origins });
     await browser.driver.get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`);
     timer = setTimeout(() => end("the page is stuck"), PATIENCE);
     const error = await ended;

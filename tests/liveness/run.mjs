@@ -5,7 +5,7 @@
 //   --part     only the kinds with this text in their names
 //   --write    puts the table into the README
 //
-// With PORTWAY_REPORT set, the counts are written there as JSON.
+// With PORTWAY_REPORT set, counts and figures are written there as JSON; PORTWAY_RUNS is how many of each kind die, 20 if unset.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -24,7 +24,12 @@ if (!engines.includes(engine) && !options.write) {
   process.exit(2);
 }
 
-const report = { passed: 0, failed: 0, failures: [] };
+const report = { passed: 0, failed: 0, failures: [], figures: [] };
+
+function figure(line) {
+  console.log(line);
+  report.figures.push(line);
+}
 
 function test(name, fault) {
   if (fault === undefined) report.passed += 1;
@@ -52,24 +57,24 @@ async function measureAll() {
   const results = await runKinds(engine, kinds);
   const counts = { deaths: 0, inTime: 0, alive: 0, falseDeaths: 0 };
   const ms = (value) => (value === undefined ? "-" : `${value.toFixed(0)} ms`).padStart(9);
-  console.log(`\n${engine}\n  ${"".padEnd(6)}${"longest".padStart(9)}${"median".padStart(9)}${"bound".padStart(9)}`);
+  figure(`${engine}\n  ${"".padEnd(6)}${"longest".padStart(9)}${"median".padStart(9)}${"bound".padStart(9)}`);
   for (const kind of kinds) {
     const { fault, longest, median, count, good } = verdict(kind, results[kind.id]);
     const ok = test(kind.id, fault);
     if (kind.alive) {
       counts.alive += 1;
       counts.falseDeaths += count;
-      console.log(`  ${ok}  ${"alive".padStart(27)}  ${kind.id}`);
+      figure(`  ${ok}  ${"alive".padStart(27)}  ${kind.id}`);
     } else {
       counts.deaths += count;
       counts.inTime += good;
-      console.log(`  ${ok}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
+      figure(`  ${ok}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
     }
     if (fault) console.log(fault.replace(/^/gm, "          "));
   }
-  for (const { id, why } of left) console.log(`  -     not here: ${id} (${why})`);
+  for (const { id, why } of left) figure(`  -     not here: ${id} (${why})`);
   const { deaths, inTime, alive, falseDeaths } = counts;
-  console.log(`\n${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`);
+  figure(`${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`);
 }
 
 const started = Date.now();

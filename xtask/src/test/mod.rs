@@ -83,6 +83,8 @@ struct Run<'a> {
     engines: Vec<Engine>,
     /// Whether all engines were asked for, and with them the ones that are no browser.
     every_engine: bool,
+    /// Whether these suites were named, and are to be run in full.
+    named: bool,
     /// Whether the package is up to date, once somebody asked.
     package: OnceCell<bool>,
     report: Report,
@@ -106,6 +108,9 @@ impl Run<'_> {
         for failure in &verdict.failures {
             eprintln!("    FAILED {failure}");
         }
+        for figure in &verdict.figures {
+            eprintln!("    {}", figure.replace('\n', "\n    "));
+        }
         self.report.add(suite, engine, verdict);
     }
 
@@ -122,14 +127,15 @@ impl Run<'_> {
         let counts =
             if in_ci { Counts { failed: 1, ..Counts::default() } } else { Counts { skipped: 1, ..Counts::default() } };
         eprintln!("  {suite} {engine} ... {}: {reason}", if in_ci { "FAILED" } else { "skipped" });
-        self.report.add(suite, &engine.to_string(), Verdict { counts, failures: Vec::new() });
+        self.report.add(suite, &engine.to_string(), Verdict { counts, failures: Vec::new(), figures: Vec::new() });
     }
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let every_engine = arguments.engine.is_empty();
     let engines = if every_engine { Engine::ALL.to_vec() } else { arguments.engine.clone() };
-    let mut run = Run { setup, engines, every_engine, package: OnceCell::new(), report: Report::default() };
+    let named = !arguments.only.is_empty();
+    let mut run = Run { setup, engines, every_engine, named, package: OnceCell::new(), report: Report::default() };
     for suite in Suite::ALL.into_iter().filter(|suite| arguments.only.is_empty() || arguments.only.contains(suite)) {
         match suite {
             Suite::Native => native::run(&mut run),
@@ -156,6 +162,7 @@ fn size(suites: &mut Run<'_>) {
     suites.suite("size", "gzip", prepared, |setup, ()| {
         let failures = Sizes::measure(setup)?.problems(&setup.workspace.readme()?);
         let failed = failures.len() as u64;
-        Ok(Verdict { counts: Counts { passed: Sizes::CHECKS - failed, failed, ..Counts::default() }, failures })
+        let counts = Counts { passed: Sizes::CHECKS - failed, failed, ..Counts::default() };
+        Ok(Verdict { counts, failures, figures: Vec::new() })
     });
 }

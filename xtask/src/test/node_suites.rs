@@ -19,12 +19,15 @@ pub(super) fn js(suites: &mut Run<'_>) {
     everywhere(suites, "js", "tests/web/run.mjs");
 }
 
-/// How fast a death is noticed, in every engine and in Node.
+/// How fast a death is noticed, in every engine and in Node: twenty of each kind if that is what was asked for, and five
+/// along with all other suites.
 pub(super) fn liveness(suites: &mut Run<'_>) {
     everywhere(suites, "liveness", "tests/liveness/run.mjs");
 }
 
 fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str) {
+    let runs = if suites.named { "20" } else { "5" };
+    let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     for engine in suites.engines.clone() {
         in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);
     }

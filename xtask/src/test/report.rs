@@ -39,12 +39,14 @@ pub(crate) struct Verdict {
     pub(crate) counts: Counts,
     /// One text per failure, which may have several lines.
     pub(crate) failures: Vec<String>,
+    /// What was measured, line by line.
+    pub(crate) figures: Vec<String>,
 }
 
 impl Verdict {
     /// A suite that did not get as far as counting.
     pub(crate) fn broken(reason: String) -> Self {
-        Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason] }
+        Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason], figures: Vec::new() }
     }
 
     /// From the output of `cargo test`, or of wasm-bindgen-test-runner, which prints the same lines.
@@ -55,7 +57,7 @@ impl Verdict {
                 counts += found;
             }
         }
-        let mut verdict = Self { counts, failures: failed_tests(&outcome.output) };
+        let mut verdict = Self { counts, failures: failed_tests(&outcome.output), figures: Vec::new() };
         verdict.check(outcome);
         verdict
     }
@@ -70,6 +72,8 @@ impl Verdict {
             skipped: u64,
             #[serde(default)]
             failures: Vec<Failure>,
+            #[serde(default)]
+            figures: Vec<String>,
         }
         #[derive(Deserialize)]
         struct Failure {
@@ -78,15 +82,16 @@ impl Verdict {
             message: String,
         }
         let mut verdict = match written {
-            None => Self { counts: Counts::default(), failures: Vec::new() },
+            None => Self { counts: Counts::default(), failures: Vec::new(), figures: Vec::new() },
             Some(text) => {
                 let written: Written = serde_json::from_str(text).context("the suite's report is not understood")?;
-                let Written { passed, failed, skipped, failures } = written;
+                let Written { passed, failed, skipped, failures, figures } = written;
                 let show = |Failure { name, message }: Failure| {
                     let message = tail(&message, 12);
                     if message.is_empty() { name } else { format!("{name}\n{message}") }
                 };
-                Self { counts: Counts { passed, failed, skipped }, failures: failures.into_iter().map(show).collect() }
+                let counts = Counts { passed, failed, skipped };
+                Self { counts, failures: failures.into_iter().map(show).collect(), figures }
             }
         };
         verdict.check(outcome);
