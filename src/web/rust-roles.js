@@ -30,6 +30,7 @@ const REASONS = {
 const REQUEST = 0;
 const NOTIFICATION = 1;
 const CANCEL = 2;
+const POLL = 3;
 
 /** A link, or in the place of one that cannot be, what went wrong. */
 function linkOn(transport) {
@@ -182,6 +183,11 @@ class RustRequest {
     this.#context.abort = () => this.#tell(CANCEL, token);
     // It may be cancelled already, over a transport that delivers at once.
     if (this.#context.startedSignal?.aborted) this.#context.abort();
+  }
+
+  /** Works on, from a task of Rust: if that traps, it is noticed here, and the task ends with it. */
+  poll(token) {
+    if (this.#tell(POLL, token) < 0) throw new Error("this program has died");
   }
 
   answer(result) {

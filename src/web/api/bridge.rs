@@ -86,6 +86,9 @@ extern "C" {
     pub(super) fn method(this: &JsRequest) -> String;
 
     #[wasm_bindgen(method)]
+    pub(super) fn poll(this: &JsRequest, token: u32);
+
+    #[wasm_bindgen(method)]
     pub(super) fn answer(this: &JsRequest, result: &JsValue);
 
     #[wasm_bindgen(method)]

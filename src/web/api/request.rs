@@ -68,21 +68,37 @@ impl RunningRequest {
         }
     }
 
-    /// Works on. Answers when it is done, which it is as well when it was aborted.
-    pub(super) fn poll(&self, context: &mut TaskContext<'_>) -> Poll<()> {
-        let Some(mut work) = self.work.take() else { return Poll::Ready(()) };
-        match work.as_mut().poll(context) {
+    /// Has a turn. It is done when it is answered, which it is as well when it was aborted.
+    pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
+        // The server may be gone, and what JavaScript would call.
+        if self.is_done() {
+            return Poll::Ready(());
+        }
+        self.waker.set(Some(context.waker().clone()));
+        self.request.poll(token);
+        if self.is_done() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn is_done(&self) -> bool {
+        let work = self.work.take();
+        let is_done = work.is_none();
+        self.work.set(work);
+        is_done
+    }
+
+    /// Works on, and answers when it is done.
+    pub(super) fn work_on(&self) {
+        let (Some(mut work), Some(waker)) = (self.work.take(), self.waker.take()) else { return };
+        match work.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
             Poll::Ready(outcome) => {
                 drop(work);
                 self.answer(outcome);
-                Poll::Ready(())
             }
             // It was aborted while it ran.
-            Poll::Pending if self.lifetime.is_over() => Poll::Ready(()),
+            Poll::Pending if self.lifetime.is_over() => {}
             Poll::Pending => {
-                self.waker.set(Some(context.waker().clone()));
+                self.waker.set(Some(waker));
                 self.work.set(Some(work));
-                Poll::Pending
             }
         }
     }

@@ -28,9 +28,12 @@ use crate::message::ErrorCode;
 // What JavaScript tells a server; `rust-roles.js` has the same numbers.
 const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
+const CANCEL: u32 = 2;
 
 /// The token of a request that was answered at once.
 const ANSWERED: i32 = -1;
+/// A task has had its turn. Those that have died of it give less.
+const POLLED: i32 = 0;
 
 /// Serves the other side.
 ///
@@ -73,7 +76,8 @@ impl Server {
         let tell = Closure::new(move |what, number, params, request| match what {
             REQUEST => Service::serve(&listener, number, params, request),
             NOTIFICATION => listener.notified(number, params, request),
-            _ => listener.cancel(number),
+            CANCEL => listener.cancel(number),
+            _ => listener.poll(number),
         });
         service.role.hear(&tell);
         Self { service, _tell: tell }
@@ -224,7 +228,8 @@ impl Service {
                 running.start(work);
                 let service = Rc::clone(self);
                 spawn_local(async move {
-                    poll_fn(|context| running.poll(context)).await;
+                    // By way of JavaScript, which sees if it traps; nobody else may.
+                    poll_fn(|context| running.poll(context, token as u32)).await;
                     service.forget(token, &running);
                 });
                 token as i32
@@ -250,6 +255,15 @@ impl Service {
             running.abort(RpcError::new(ErrorCode::REQUEST_CANCELLED, "Request cancelled"));
         }
         ANSWERED
+    }
+
+    /// The task of a request has its turn.
+    fn poll(&self, token: u32) -> i32 {
+        let running = self.running.borrow().get(token as usize).cloned();
+        if let Some(running) = running {
+            running.work_on();
+        }
+        POLLED
     }
 
     /// The task of a request has ended.
