@@ -106,14 +106,14 @@ function manifest() {
       [`./${wasm}`]: `./${wasm}`,
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", wasm, "LICENSE-*"],
+    files: ["*.js", "*.d.ts", wasm, "PROTOCOL.md", "SECURITY.md", "LICENSE-*"],
   };
 }
 
 await rm(stage, { recursive: true, force: true });
 await mkdir(stage);
 await copyFile(shortened, join(stage, wasm));
-for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+for (const file of ["README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
   else console.warn(`${file} is not there yet`);
 }

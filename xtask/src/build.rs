@@ -24,6 +24,8 @@ const INPUTS: &[&str] = &[
     "package-lock.json",
     "wasm-pack.toml",
     "README.md",
+    "PROTOCOL.md",
+    "SECURITY.md",
     "LICENSE-MIT",
     "LICENSE-APACHE",
 ];

@@ -16,7 +16,7 @@ export default async function facts(suite, { installation }) {
   const files = installation.files.map(({ path }) => path).sort();
 
   await suite.test("the tarball has its modules, wasm, declarations, README and licences, and nothing else", () => {
-    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"];
     const missing = fixed.filter((file) => !files.includes(file));
     const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z]+\.d\.ts$/.test(file));
     assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
