@@ -38,7 +38,7 @@ function windowDoor(current, origin) {
     listen(hear) {
       const onEvent = ({ data, source, origin, isTrusted }) => {
         if (isTrusted === false || !isOurs(data)) return;
-        // A window that goes has no more to be the source; the id of the session tells whose goodbye it is.
+        // A window that goes has no more to be the source; the key of the session tells whose goodbye it is.
         if (source === null ? data.method === "rpc.bye" : source === current()) hear(data, origin, allowsOrigin(allowed, origin));
       };
       const stop = listen(globalThis, { message: onEvent });

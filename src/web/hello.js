@@ -11,7 +11,7 @@ const LONGEST_PAUSE = 250;
 const MEETING = 10;
 
 /** 128 random bits: they name a session, and are good for one answer. */
-const newId = () =>
+export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 const strings = (value) => (Array.isArray(value) ? value.filter((item) => typeof item === "string") : []);

@@ -2,7 +2,7 @@
 // waits for the next.
 
 import { failure, gone, listen } from "./door.js";
-import { Handshake } from "./hello.js";
+import { Handshake, newId } from "./hello.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
 import { callMessage as note } from "./outgoing.js";
@@ -26,6 +26,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let window;
   /** What has come before it may be handed over; then undefined. */
   let held = [];
+  /** Shows that a goodbye over the window is ours: all who see messages there know the id. */
+  let key;
   /** What is to be sent; undefined if nobody will get it. */
   let queue = [];
   let handler;
@@ -99,6 +101,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       setTimeout(release);
     }
     life = new AbortController();
+    key = newId();
+    if (!other.isPlain && door.current !== undefined) other.port.postMessage(note("rpc.key", { key }));
     if (!other.isPlain) holdLock(handshake.id, life.signal, () => other.port.postMessage(note("rpc.lock")));
     pulse.quiet = 0;
     pulse.start();
@@ -139,7 +143,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (reason !== undefined && !isPlain) {
       port.postMessage(note("rpc.bye", { reason }));
       // Of a document that goes, not every browser delivers what it sends through ports.
-      if (door.current !== undefined) door.post(note("rpc.bye", { session: handshake.id, reason }), undefined, origin);
+      if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
     letGo();
     life.abort();
@@ -181,7 +185,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
         if (message.method === "rpc.bye") {
-          if (message.params?.session === session?.id && session?.id !== undefined) leave(message.params);
+          if (session?.key !== undefined && message.params?.key === session.key) leave(message.params);
         } else if (session === undefined ? number === 0 : session.isPlain) receive(message);
       };
       cleanups = [
@@ -216,6 +220,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (session === undefined) return;
       if (method === "rpc.ping") session.port.postMessage(note("rpc.pong"));
       else if (method === "rpc.bye") leave(Object(params));
+      else if (method === "rpc.key") session.key = params?.key;
       else if (method === "rpc.lock") {
         const other = session;
         watchLock(other.id, life.signal, () => (isLocked = true), () => suspect(other));
