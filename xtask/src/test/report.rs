@@ -252,7 +252,11 @@ mod tests {
     #[test]
     fn the_last_line_is_the_total() {
         let mut report = Report::default();
-        let verdict = |passed, skipped| Verdict { counts: Counts { passed, failed: 0, skipped }, failures: Vec::new() };
+        let verdict = |passed, skipped| Verdict {
+            counts: Counts { passed, failed: 0, skipped },
+            failures: Vec::new(),
+            figures: Vec::new(),
+        };
         report.add("native", "host", verdict(3, 0));
         report.add("js", "node", verdict(4, 0));
         assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed"));
