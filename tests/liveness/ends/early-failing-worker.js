@@ -3,4 +3,5 @@
 import "/pkg/early.js";
 import init from "/pkg/portway.js";
 
+postMessage({ type: "starts" });
 init("/nowhere.wasm").catch(() => {});

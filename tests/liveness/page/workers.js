@@ -9,9 +9,11 @@ const close = ({ worker }) => worker.terminate();
 function startOf(file) {
   return () => {
     const started = [];
-    const begin = () => {
-      started.push(worker(file));
-      return connect(started.at(-1));
+    const begin = (_, begins) => {
+      const one = worker(file);
+      started.push(one);
+      one.addEventListener("message", ({ data }) => data?.type === "starts" && begins());
+      return connect(one);
     };
     return measureStart({ begin }).finally(() => started.forEach((worker) => worker.terminate()));
   };
