@@ -3,7 +3,7 @@
 // told.
 
 import { FREE, OPEN } from "./commands.js";
-import { CallError } from "./errors.js";
+import { failure } from "./errors.js";
 
 /** The instance that new links are made in. */
 let current;
@@ -47,7 +47,7 @@ function call(instance, link, command, a, b, c, d) {
 
 function deathOf({ trap }) {
   const text = `portway's wasm has died (${trap.message}); \`await init()\` starts another, for new clients and servers`;
-  return new CallError("wasm-died", text, undefined, undefined, trap);
+  return failure("wasm-died", text, trap);
 }
 
 /** Tells the users of an instance that it has died, once this task is done. */

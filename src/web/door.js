@@ -2,7 +2,8 @@
 
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { CallError } from "./errors.js";
+import { gone } from "./errors.js";
+import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
@@ -14,14 +15,6 @@ export function doorTo(target, origin) {
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin);
   if (typeof target.postMessage === "function" && typeof target.addEventListener === "function") return channelDoor(target);
   throw new TypeError("connect() takes an iframe, a window, a worker or a port");
-}
-
-/** Adds listeners, where the target has any; gives what removes them. */
-export function listen(target, listeners) {
-  for (const [type, listener] of Object.entries(listeners)) target.addEventListener?.(type, listener);
-  return () => {
-    for (const [type, listener] of Object.entries(listeners)) target.removeEventListener?.(type, listener);
-  };
 }
 
 /** A window, or what is in a frame: that is another window each time the frame is put into the document. */
@@ -74,14 +67,4 @@ function channelDoor(target) {
     },
     loss() {},
   };
-}
-
-/** Why there is no session, or none any more. */
-export function failure(reason, text, cause) {
-  return new CallError(reason, text, undefined, undefined, cause);
-}
-
-/** The end of a session whose other side is not coming back by itself. */
-export function gone(text, cause) {
-  return failure("peer-gone", text, cause);
 }

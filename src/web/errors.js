@@ -29,6 +29,21 @@ export class CallError extends Error {
   }
 }
 
+/** Why there is no answer, of no call in particular. */
+export function failure(reason, text, cause) {
+  return new CallError(reason, text, undefined, undefined, cause);
+}
+
+/** The end of calls whose other side is not coming back by itself. */
+export function gone(text = "the other side is gone", cause) {
+  return failure("peer-gone", text, cause);
+}
+
+/** What a message is that did come, but cannot be read here. */
+export function unreadable() {
+  return new Error("a message of the other side cannot be read here");
+}
+
 // On the prototypes, so that each instance is spared a property.
 RPCError.prototype.name = "RPCError";
 CallError.prototype.name = "CallError";

@@ -2,6 +2,7 @@
 // new. PROTOCOL.md has the rules.
 
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
+import { callMessage } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "progress", "stream"];
@@ -33,7 +34,8 @@ export class Handshake {
 
   /**
    * `on` is told of each port that may become a session (`adopt`) and of each that does (`begin`), of a hello of somebody
-   * new during a session (`replaced`) or of an origin that is not allowed (`stranger`), and of an error (`refused`).
+   * new during a session (`replaced`, which says whether a new one is still wanted) or of an origin that is not allowed
+   * (`stranger`), and of an error (`refused`).
    */
   constructor(door, channel, on) {
     this.#door = door;
@@ -50,6 +52,12 @@ export class Handshake {
 
   stop() {
     clearTimeout(this.#timer);
+    this.#withdraw("closed");
+  }
+
+  /** Takes an answer back, which the other side may have taken for a session already. */
+  #withdraw(reason) {
+    this.#offer?.port.postMessage(callMessage("rpc.bye", { reason }));
     this.#offer?.letGo();
     this.#offer = undefined;
   }
@@ -73,35 +81,35 @@ export class Handshake {
     if (method !== undefined || !isAllowed) return false;
     if (id === this.id && this.#session === undefined) {
       if (error !== undefined) this.#refused(fromWire(error), origin);
-      else if (isId(result?.session) && result.port?.postMessage) this.#accept(result, origin);
+      else if (isId(result?.session) && result.port instanceof MessagePort) this.#accept(result, origin);
       return true;
     }
     if (id !== this.id && id !== this.#spent) return false;
     // A name is good for one answer.
-    result?.port?.close?.();
+    if (result?.port instanceof MessagePort) result.port.close();
     return true;
   }
 
   #greet() {
-    const params = { version: 1, channel: this.#channel, features: FEATURES };
-    this.#door.post({ jsonrpc: "2.0", id: this.id, method: "rpc.hello", params });
+    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: FEATURES }, this.id));
   }
 
   #meet(other) {
     if (other.id === this.#session?.id || other.id === this.#offer?.id) return;
     // Whoever floods this side with names is answered now and then; who means it says hello again.
     const now = performance.now();
-    if (now - this.#lastMet < MEETING) return;
+    // A clock may be set back.
+    if (Math.abs(now - this.#lastMet) < MEETING) return;
     this.#lastMet = now;
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
     if (this.#session !== undefined) {
-      this.#on.replaced();
+      if (!this.#on.replaced()) return;
       // A hello now could reach the one that was replaced before the goodbye does; the new one says its own again.
       if (this.id < other.id) return;
     }
     if (this.id < other.id) return this.#greet();
-    this.#offer?.letGo();
+    this.#withdraw("replaced");
     const { port1, port2 } = new MessageChannel();
     other.port = port1;
     this.#offer = other;
@@ -116,7 +124,7 @@ export class Handshake {
     const other = { id: session, port, origin, features: strings(features) };
     this.#on.adopt(other);
     // Tells the other side that its port is in use.
-    port.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
+    port.postMessage(callMessage("rpc.ping"));
     this.#begin(other);
   }
 

@@ -22,7 +22,7 @@ import {
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
-import { CallError, INTERNAL_ERROR, fromWire } from "./errors.js";
+import { CallError, INTERNAL_ERROR, fromWire, gone } from "./errors.js";
 import { DEFAULTS, setLimits } from "./limits.js";
 import { callMessage, callProblem, post, sendBatch, sendReply, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
@@ -97,7 +97,7 @@ export class Link {
 
   constructor(transport) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
-      throw new TypeError("a transport is an object with the functions send and onMessage");
+      throw new TypeError("a transport is an object with the functions send and onMessage, such as workerTransport(worker)");
     }
     this.#core = new Core(() => this.#die());
     this.#calls = new Calls(this.#core);
@@ -267,7 +267,7 @@ export class Link {
   /** The other side has gone. If it may be back (`reopens`), calls are sent as ever; else they are refused until then. */
   #lose(error, reopens) {
     if (this.closed) return;
-    const end = error instanceof CallError ? error : new CallError("peer-gone", "the other side is gone", undefined, undefined, error);
+    const end = error instanceof CallError ? error : gone(undefined, error);
     if (!reopens) this.#gone = end;
     this.#calls.dropAll(end);
     // Who merely does not answer may still wait for answers.

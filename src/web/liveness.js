@@ -40,6 +40,8 @@ export class Pulse {
   #canHurry;
   #beat;
   #timer;
+  /** What is under way, until it is stopped. */
+  #turn;
 
   /** `beat` looks, and says whether somebody waits; with undefined, that there is nothing more to look at. */
   constructor(rest, canHurry, beat) {
@@ -55,14 +57,16 @@ export class Pulse {
 
   stop() {
     clearTimeout(this.#timer);
+    this.#turn = undefined;
     this.slow = false;
   }
 
   #run(passed, hurry) {
     this.stop();
+    const turn = (this.#turn = {});
     this.quiet += passed;
     const isWaiting = this.#beat();
-    if (isWaiting === undefined) return;
+    if (isWaiting === undefined || this.#turn !== turn) return;
     const soon = this.#canHurry && (isWaiting || hurry);
     this.slow = this.#canHurry && !soon;
     const pause = soon ? Math.min(HASTE, this.#rest) : this.#rest;

@@ -30,6 +30,7 @@ ship! {
     "/src/web/inbox.js" as inbox,
     "/src/web/limits.js" as limits,
     "/src/web/link.js" as link,
+    "/src/web/listen.js" as listen,
     "/src/web/liveness.js" as liveness,
     "/src/web/origin.js" as origin,
     "/src/web/outgoing.js" as outgoing,

@@ -1,8 +1,9 @@
 // A transport whose other side may come and go: each session has a port of its own, and what is sent between two sessions
 // waits for the next.
 
-import { failure, gone, listen } from "./door.js";
+import { failure, gone, unreadable } from "./errors.js";
 import { Handshake, newId } from "./hello.js";
+import { listen } from "./listen.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
 import { callMessage as note } from "./outgoing.js";
@@ -37,12 +38,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let cleanups = [];
   /** Aborted with the session, for its locks. */
   let life;
+  /** Resolves once this side holds its lock. */
+  let isHeld;
   /** Whether the other side's life is told by its lock. */
   let isLocked;
 
   const guard = (run) => {
     try {
-      run();
+      run()?.then?.(undefined, report);
     } catch (error) {
       report(error);
     }
@@ -55,7 +58,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           if (session !== other) onFirst?.();
           if (session === other) receive(data);
         },
-        messageerror: () => report(new Error("a message of the other side cannot be read here")),
+        messageerror: () => report(unreadable()),
         close: () => session === other && suspect(other),
       });
       other.port.start();
@@ -65,7 +68,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       };
     },
     begin,
-    replaced: () => lose(ended("the other side is new"), true, "replaced"),
+    replaced() {
+      lose(ended("the other side is new"), true, "replaced");
+      // It may have been destroyed for that.
+      return cleanups.length > 0;
+    },
     stranger(origin) {
       const error = failure("wrong-origin", strangerText(origin, door.allowed));
       lose(number === 0 ? error : gone("another document is in its place", error), false);
@@ -100,10 +107,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       // Whoever has waited for this is told first, and can set up what receives.
       setTimeout(release);
     }
-    life = new AbortController();
     key = newId();
     if (!other.isPlain && door.current !== undefined) other.port.postMessage(note("rpc.key", { key }));
-    if (!other.isPlain) holdLock(handshake.id, life.signal, () => other.port.postMessage(note("rpc.lock")));
+    if (life === undefined) hold();
+    if (!other.isPlain) isHeld.then(() => session === other && other.port.postMessage(note("rpc.lock")));
     pulse.quiet = 0;
     pulse.start();
     if (session !== other) return;
@@ -111,6 +118,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     handler(note("rpc.pong"));
     guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
     for (const [message, transfer] of queue.splice(0)) session?.port.postMessage(message, transfer);
+  }
+
+  /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */
+  function hold() {
+    life = new AbortController();
+    isHeld = new Promise((resolve) => holdLock(handshake.id, life.signal, resolve));
   }
 
   function release() {
@@ -121,6 +134,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function receive(message) {
     pulse.quiet = 0;
+    if (held?.length === MOST_KEPT && number > 0) release();
     if (held === undefined) handler(message);
     else if (held.length < MOST_KEPT) held.push(message);
   }
@@ -136,6 +150,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (was !== undefined) guard(() => onLost?.(error));
   }
 
+  function post(message, transfer) {
+    if (session !== undefined) return session.port.postMessage(message, transfer);
+    if (queue === undefined) return;
+    if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
+    // A copy, as a port would have made it; and what cannot be sent is told now.
+    queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
+  }
+
   /** Lets go of the session, and says goodbye. */
   function end(reason) {
     if (session === undefined) return;
@@ -146,10 +168,15 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
     letGo();
-    life.abort();
+    letLockGo();
     session = undefined;
     held = undefined;
     handshake.end();
+  }
+
+  function letLockGo() {
+    life?.abort();
+    life = undefined;
   }
 
   /** There are signs that the other side has gone, and it may have said why. */
@@ -158,7 +185,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (session !== other) return;
       const error = door.loss();
       if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
-      else lose(error ?? gone("it has ended"), false);
+      else lose(error ?? gone("the worker or thread of the other side has ended"), false);
     }, GRACE);
   }
 
@@ -171,6 +198,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function stop() {
     handshake.stop();
     pulse.stop();
+    letLockGo();
     for (const cleanup of cleanups.splice(0)) cleanup();
   }
 
@@ -195,16 +223,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           pageshow: ({ persisted }) => persisted && handshake.start(),
         }),
       ];
+      hold();
       handshake.start();
       pulse.start();
     },
     send(message, transfer) {
+      post(message, transfer);
+      // After that: what is sent belongs to the session that there was, even if this look ends it.
       if (pulse.slow) pulse.start();
-      if (session !== undefined) return session.port.postMessage(message, transfer);
-      if (queue === undefined) return;
-      if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
-      // A copy, as a port would have made it; and what cannot be sent is told now.
-      queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
     },
     onMessage(receiver) {
       handler = receiver;
@@ -217,12 +243,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       report = handler;
     },
     onControl(method, params) {
-      if (session === undefined) return;
-      if (method === "rpc.ping") session.port.postMessage(note("rpc.pong"));
-      else if (method === "rpc.bye") leave(Object(params));
-      else if (method === "rpc.key") session.key = params?.key;
-      else if (method === "rpc.lock") {
-        const other = session;
+      const other = session;
+      if (other === undefined) return;
+      if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
+      // Not before what came with it is done: its replies are for the session that ends.
+      else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
+      else if (method === "rpc.key") other.key = params?.key;
+      else if (method === "rpc.lock" && !other.isWatched) {
+        other.isWatched = true;
         watchLock(other.id, life.signal, () => (isLocked = true), () => suspect(other));
       }
     },

@@ -22,7 +22,7 @@ function isCredit(value) {
 // The caller's side.
 
 /** Ends that the other side knows of, or will never hear of. */
-const UNTOLD = ["session-ended", "peer-gone"];
+const UNTOLD = ["session-ended", "peer-gone", "too-many-calls"];
 
 /** An iterator of the items that a method gives. It asks for them when the first is wanted. */
 export class Stream {
@@ -185,7 +185,7 @@ class Outflow {
   }
 
   grant(count) {
-    if (!isCredit(count)) return;
+    if (!isCredit(count) || this.#stopped !== undefined) return;
     this.#credit = Math.min(this.#credit + count, MOST_CREDIT);
     this.#wake?.();
   }

@@ -4,8 +4,9 @@
 import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { CallError } from "./errors.js";
+import { gone, unreadable } from "./errors.js";
 import { Inbox } from "./inbox.js";
+import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
 /** How often a window is looked at while calls wait, in milliseconds: there is no event for its end. */
@@ -38,24 +39,23 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
       inbox.receive(event.data);
     },
     messageerror(event) {
-      if (accepts(event)) report(new Error("a message of the other side cannot be read here"));
+      if (accepts(event)) report(unreadable());
     },
     close: () => lose(gone()),
     // What runs may throw, too, and go on. What throws before it has said a word has not started.
     error(event) {
-      if (!hasHeard) lose(gone(event.error ?? event.message, "the worker has not started"));
+      if (!hasHeard) lose(gone("the worker has not started", event.error ?? event.message));
     },
   };
-  const events = ["message", "messageerror", ...signs];
-  let listening = false;
+  const wanted = Object.fromEntries(["message", "messageerror", ...signs].map((event) => [event, listeners[event]]));
+  let stop;
   let destroyed = false;
-  const listen = () => {
-    if (listening || destroyed) return;
-    listening = true;
-    for (const event of events) source.addEventListener(event, listeners[event]);
+  const start = () => {
+    if (stop !== undefined || destroyed) return;
+    stop = listen(source, wanted);
     source.start?.();
   };
-  if (!keeps) listen();
+  if (!keeps) start();
   if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
   return {
     send(message, transfer) {
@@ -65,7 +65,7 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
     },
     onMessage(handler) {
       inbox.attach(handler);
-      listen();
+      start();
     },
     onClose(handler, isAnyWaiting) {
       lose = handler;
@@ -78,15 +78,10 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
       if (destroyed) return;
       destroyed = true;
       clearInterval(looking);
-      for (const event of events) source.removeEventListener(event, listeners[event]);
+      stop?.();
       destroy?.();
     },
   };
-}
-
-/** The error of calls whose other side is gone for good. */
-function gone(cause, text = "the other side is gone") {
-  return new CallError("peer-gone", text, undefined, undefined, cause);
 }
 
 function need(object, name, ...methods) {

@@ -274,6 +274,8 @@ describe("a connection ignores", () => {
     "an answer without a name": ({ id, port }) => [id, { port }],
     "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
     "an answer that is null": ({ id }) => [id, null],
+    "an answer with a port that is none": ({ id, session }) => [id, { session, port: { postMessage: 1, start: 2, close: 3 } }],
+    "an answer with a file in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
   })) {
     it(name, () =>
       isIgnored((actor, { id }) => {
@@ -281,7 +283,7 @@ describe("a connection ignores", () => {
         afterThisTest(() => [port1, port2].forEach((port) => port.close()));
         const [to, result] = answer({ id, session: hexId(0), port: port2 });
         const message = { jsonrpc: "2.0", id: to, result };
-        actor.post(message, result?.port ? [port2] : []);
+        actor.post(message, result?.port === port2 ? [port2] : []);
       }),
     );
   }

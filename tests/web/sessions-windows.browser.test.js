@@ -3,9 +3,9 @@
 import { assert } from "chai";
 import { connect } from "./rig/portway.js";
 import { connectingFrame, frameAddress, origins } from "./rig/frames.js";
-import { connected, diary } from "./rig/connections.js";
+import { connected, diary, timersSet } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { isOpen, rejection, until } from "./rig/outcomes.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
 /** What a promise rejects with, and after how many milliseconds. */
 async function timedRejection(promise) {
@@ -86,6 +86,32 @@ describe("a frame", () => {
     await until(() => told.told.length === 3);
     assert.deepEqual(told.told, [1, "peer-gone", 2]);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+
+  /** A frame whose window is found to be another one by the next call: it was looked at so often that it is left in peace. */
+  async function unnoticed(options) {
+    const element = connectingFrame();
+    const peer = await connected(element, options);
+    await pause(1_200);
+    return { peer, move: () => document.body.append(element) };
+  }
+
+  it("that is moved leaves no timer if the peer is destroyed for that", async () => {
+    const timers = timersSet();
+    const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
+    move();
+    await rejection(peer.request("echo", []));
+    await pause(0);
+    assert.equal(timers.size, 0);
+  });
+
+  it("that is moved never gets a call that was told to have failed", async () => {
+    const calls = [];
+    const { peer, move } = await unnoticed({ methods: { name: ([n]) => calls.push(n) } });
+    move();
+    assert.equal((await rejection(peer.request("callBack", [1]))).reason, "session-ended");
+    await peer.request("callBack", [2]);
+    assert.deepEqual(calls, [2]);
   });
 
   it("that is moved in the document begins a new session", async () => {

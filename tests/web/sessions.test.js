@@ -4,7 +4,8 @@ import { assert } from "chai";
 import { connect } from "./rig/portway.js";
 import { connected, diary, hexId, pair, ports, stage } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { Raw } from "./rig/ends.js";
+import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
 /** A peer in a session whose far end is the test. */
 async function session(options) {
@@ -210,6 +211,103 @@ describe("between two sessions", () => {
     await again(it.actor);
     await until(() => errors.length === 3);
     assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
+  });
+
+  it("what their promises reject with goes there, too", async () => {
+    const errors = [];
+    const it = await gap({
+      onError: ({ message }) => errors.push(message),
+      onSession: () => Promise.reject(new Error("in onSession")),
+      onLost: () => Promise.reject(new Error("in onLost")),
+    });
+    await again(it.actor);
+    await until(() => errors.length === 3);
+    assert.sameMembers(errors, ["in onSession", "in onLost", "in onSession"]);
+  });
+});
+
+describe("a peer that is destroyed", () => {
+  it("in onLost, when the other side is new, stays destroyed: the new one gets no answer", async () => {
+    const it = await session({ onLost: () => it.peer.destroy() });
+    // Hellos that come too fast are passed over, and the name of this side is new each time.
+    await pause(20);
+    it.actor.hello(hexId(0));
+    await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session goes on");
+    it.port.postMessage("mark");
+    await it.actor.find((message) => message === "mark");
+    assert.deepEqual(it.actor.received.filter((message) => message?.result !== undefined), []);
+  });
+
+  it("after it has answered a hello says goodbye through the port that it gave", async () => {
+    const { port, actor } = stage();
+    const abort = new AbortController();
+    const connecting = rejection(connect(port, { signal: abort.signal }));
+    await actor.heardHello();
+    actor.hello(hexId(0));
+    const { result } = await actor.find((message) => message?.id === hexId(0));
+    const end = new Raw(result.port);
+    afterThisTest(() => result.port.close());
+    abort.abort();
+    await connecting;
+    assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
+  });
+});
+
+describe("of one session", () => {
+  it("no message is lost, though more come than are kept for a handler that is not there yet", async () => {
+    const { port, actor } = stage();
+    let count = 0;
+    const connecting = connected(port, { notifications: { note: () => void count++ } });
+    const end = await actor.open();
+    for (let n = 0; n < 12_000; n++) end.post({ jsonrpc: "2.0", method: "note" });
+    await connecting;
+    await end.before();
+    assert.equal(count, 12_000);
+  }).timeout(20_000);
+
+  it("the replies to what came with its goodbye go to it, and not to the next", async () => {
+    const lost = deferred();
+    const it = await session({
+      methods: { echo: (params) => params, later: () => pause(30).then(() => "late") },
+      onLost: lost.resolve,
+    });
+    const request = (method, id) => ({ jsonrpc: "2.0", method, params: [id], id });
+    it.end.post([{ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }, request("echo", 1)]);
+    it.end.post(request("later", 2));
+    await lost.promise;
+    const next = await again(it.actor);
+    await pause(60);
+    const messages = await next.before();
+    assert.deepEqual(messages.filter(({ method }) => method === undefined), []);
+    await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
+  });
+
+  it("its lock is waited for once, however often the other side says that it holds it", async function () {
+    if (globalThis.navigator?.locks === undefined) return;
+    const it = await session();
+    const name = `portway:${hexId(1)}`;
+    let release;
+    const held = new Promise((resolve) => navigator.locks.request(name, () => (resolve(), new Promise((done) => (release = done)))));
+    await held;
+    afterThisTest(() => release());
+    for (let n = 0; n < 20; n++) it.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    await it.end.before();
+    const waiting = async () => (await navigator.locks.query()).pending.filter((lock) => lock.name === name).length;
+    while ((await waiting()) === 0) await pause(5);
+    await pause(50);
+    assert.equal(await waiting(), 1);
+  });
+
+  it("the lock of this side is held before the session begins, so that who is blocked right after is not taken for dead", async () => {
+    if (globalThis.navigator?.locks === undefined) return;
+    const { port, actor } = stage();
+    const connecting = connected(port);
+    const { id } = await actor.heardHello();
+    const isHeld = async () => (await navigator.locks.query()).held.some(({ name }) => name === `portway:${id}`);
+    while (!(await isHeld())) await pause(5);
+    const end = await actor.open();
+    await connecting;
+    await end.noted("rpc.lock");
   });
 });
 

@@ -428,3 +428,18 @@ describe("a plain request to a handler that gives a stream", () => {
     assert.deepEqual(await client.request("map"), new Map([[1, 2]]));
   });
 });
+
+describe("a stream that is no longer wanted", () => {
+  it("asks its iterator for nothing more, whatever credit still comes", async () => {
+    const source = scripted({ return: () => new Promise(() => {}) });
+    const { open, credit, cancel, raw } = served({ numbers: () => source });
+    open("numbers", 2);
+    await raw.before();
+    cancel();
+    await raw.before();
+    const before = source.asked.length;
+    credit(5);
+    await raw.before();
+    assert.deepEqual(source.asked.slice(before), []);
+  });
+});
