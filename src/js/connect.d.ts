@@ -1,4 +1,4 @@
-import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, RequestOptions, WindowLike, WorkerLike } from "./types.js";
+import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./types.js";
 // `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without the line above.
 
 /** An iframe: what it shows, and what it shows after that. */
@@ -37,8 +37,8 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   signal?: RequestOptions["signal"];
   /** Both sides name the same; others on the same boundary pass by. Default `""`. */
   channel?: string | undefined;
-  /** Handlers of requests, by name; those that are there before anything comes in. Inherited members do not count. */
-  methods?: { readonly [K in MethodName<Local>]?: MethodHandler<Local, K, Remote> } | undefined;
+  /** Handlers of requests and streams, by name; those that are there before anything comes in. Inherited members do not count. */
+  methods?: { readonly [K in MethodName<Local> | StreamName<Local>]?: MethodHandler<Local, K, Remote> } | undefined;
   /** Handlers of notifications, by name. */
   notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
   /**

@@ -50,6 +50,22 @@ export async function maps(frame: HTMLIFrameElement): Promise<void> {
   await connect(frame, { origins: "*" });
 }
 
+interface LogApi {
+  logs: { params: { level: string }; stream: string };
+}
+
+export async function streams(port: MessagePort): Promise<void> {
+  await connect<{}, LogApi>(port, {
+    methods: {
+      async *logs({ level }) {
+        yield level;
+      },
+    },
+  });
+  // @ts-expect-error its items are checked
+  await connect<{}, LogApi>(port, { methods: { async *logs() { yield 1; } } });
+}
+
 export function untyped(frame: HTMLIFrameElement): Promise<JSONRPCPeer> {
   const options: ConnectOptions = { methods: { any: (params) => params.thing }, notifications: { note() {} } };
   return connect(frame, options);
