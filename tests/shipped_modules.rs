@@ -1,5 +1,6 @@
 //! Beside the wasm of a program that uses this crate lie those JavaScript files that the crate's `extern` blocks name, and no
-//! others. One that is only imported by another would be missing there, and the page would not load.
+//! others. One that is only imported by another would be missing there, and the page would not load. Neither would it if one
+//! imported what another does not export: a bundler tells that of the npm package, but not all modules are part of it.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
 
@@ -48,4 +49,37 @@ fn every_module_that_a_named_one_imports_is_named() {
             );
         }
     }
+}
+
+/// The names between the braces of `import { a, b as c } from "…"`, and where they are from.
+fn imports(text: &str) -> impl Iterator<Item = (Vec<&str>, &str)> {
+    text.split("import {").skip(1).filter_map(|rest| {
+        let (names, rest) = rest.split_once('}')?;
+        let from = rest.trim_start().strip_prefix("from \"")?.split('"').next()?;
+        let names = names.split(',').filter_map(|name| name.split_whitespace().next()).collect();
+        Some((names, from))
+    })
+}
+
+#[test]
+fn every_name_that_a_module_imports_is_exported_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut checked = 0;
+    for (path, text) in files(&root.join("src"), "js") {
+        for (names, from) in imports(&text).filter(|(_, from)| from.starts_with('.')) {
+            let other = fs::read_to_string(path.parent().unwrap().join(from)).unwrap();
+            for name in names {
+                let exports = ["function", "async function", "class", "const", "let"];
+                let is_there = exports.iter().any(|kind| {
+                    other.match_indices(&format!("export {kind} {name}")).any(|(at, found)| {
+                        let after = other.as_bytes().get(at + found.len());
+                        after.is_none_or(|byte| !byte.is_ascii_alphanumeric())
+                    })
+                });
+                assert!(is_there, "{} imports {name} of {from}, which does not export it", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50, "{checked}");
 }

@@ -1,8 +1,7 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
 import { doorTo } from "../web/door.js";
-import { failure } from "../web/errors.js";
-import { sessionTransport } from "../web/session.js";
+import { noAnswer, sessionTransport } from "../web/session.js";
 import { JSONRPCPeer } from "./api.js";
 
 const CONNECT_TIMEOUT = 10_000;
@@ -25,8 +24,7 @@ export async function connect(target, options) {
       onAbort = () => reject(signal.reason);
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        const text = `no answer within ${connectTimeout} ms: has its script loaded, and does it connect(), too?`;
-        timer = setTimeout(() => reject(failure("no-answer", text)), connectTimeout);
+        timer = setTimeout(() => reject(noAnswer(connectTimeout)), connectTimeout);
       }
       transport.start();
     });

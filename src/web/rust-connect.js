@@ -1,9 +1,9 @@
 // `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
 
-import { doorTo, failure } from "./door.js";
+import { doorTo } from "./door.js";
 import { whileAlive } from "./rust-death.js";
 import { whatEnded } from "./rust-roles.js";
-import { sessionTransport } from "./session.js";
+import { noAnswer, sessionTransport } from "./session.js";
 
 /** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */
 export function sessionTo(target, origin, channel, heartbeat, timeout, tellSession, tellLoss) {
@@ -21,7 +21,7 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, tellSessi
   return {
     transport,
     open() {
-      const late = () => rejecter(failure("no-answer", `no answer within ${timeout} ms; does the other side connect, too?`));
+      const late = () => rejecter(noAnswer(timeout));
       const timer = timeout < 0 ? undefined : setTimeout(late, Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {

@@ -14,6 +14,9 @@ const HEARTBEAT = 10_000;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
 
+/** Nobody has answered a hello, in that many milliseconds. */
+export const noAnswer = (ms) => failure("no-answer", `no answer within ${ms} ms: has its script loaded, and does it connect(), too?`);
+
 const ended = (text) => failure("session-ended", text);
 
 /**
