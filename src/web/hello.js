@@ -2,7 +2,7 @@
 // new. PROTOCOL.md has the rules.
 
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
-import { callMessage } from "./outgoing.js";
+import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "progress", "stream"];
@@ -81,12 +81,12 @@ export class Handshake {
     if (method !== undefined || !isAllowed) return false;
     if (id === this.id && this.#session === undefined) {
       if (error !== undefined) this.#refused(fromWire(error), origin);
-      else if (isId(result?.session) && result.port instanceof MessagePort) this.#accept(result, origin);
+      else if (isId(result?.session) && isPort(result.port)) this.#accept(result, origin);
       return true;
     }
     if (id !== this.id && id !== this.#spent) return false;
     // A name is good for one answer.
-    if (result?.port instanceof MessagePort) result.port.close();
+    if (isPort(result?.port)) result.port.close();
     return true;
   }
 

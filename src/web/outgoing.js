@@ -38,9 +38,14 @@ function transferable(list) {
     // Throws if the buffer is detached.
     if (item?.byteLength === 0) new Uint8Array(item);
     if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw refused("a locked stream");
-    if (item instanceof MessagePort && isClosed(item)) throw refused("a port that is closed or was transferred");
+    if (isPort(item) && isClosed(item)) throw refused("a port that is closed or was transferred");
   }
   return [...list].sort((a, b) => turn(a) - turn(b));
+}
+
+/** Whether a value is a port, of whichever window: each has a class of its own for them. */
+export function isPort(value) {
+  return typeof value?.start === "function";
 }
 
 /** Nothing goes through itself: a port that is alive refuses, and some engines are silent if it is not. */

@@ -33,7 +33,7 @@ async function kill(driver) {
   return at;
 }
 
-/** The renderers below this process, and the processor time that each has had. */
+/** The renderers below this process, and the processor time of their main threads: workers may be busy at the same time. */
 function renderers() {
   const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap(status);
   const ours = new Set([process.pid]);
@@ -48,7 +48,7 @@ function status(name) {
   try {
     const isRenderer = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer");
     // The name of the command, in brackets, may have spaces in it. See proc(5).
-    const fields = readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
+    const fields = readFileSync(`/proc/${name}/task/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
     return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), isRenderer }];
   } catch {
     // It has just ended.

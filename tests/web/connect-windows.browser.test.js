@@ -98,6 +98,16 @@ describe("a frame and its page", () => {
   });
 });
 
+describe("a port of another window", () => {
+  it("can be connected, though its class is not this window's", async () => {
+    const { contentWindow } = await frame("puppet.html");
+    const { port1, port2 } = new contentWindow.MessageChannel();
+    assert.notInstanceOf(port1, MessagePort);
+    const [near] = await Promise.all([connected(port1), connected(port2, { methods: { echo: (params) => params } })]);
+    assert.deepEqual(await near.request("echo", [1]), [1]);
+  });
+});
+
 describe("connect fails at once", () => {
   it("if the window is closed, and says what may have closed it", async () => {
     const element = await frame("puppet.html");
