@@ -475,8 +475,9 @@ export class Link {
   #sendBatch(entries) {
     if (entries.length === 0) return;
     this.guard(() =>
-      sendBatch(this.#transport, entries, ({ slot, reject }, problem) => {
-        if (slot !== undefined && this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
+      sendBatch(this.#transport, entries, ({ slot, reject, message }, problem) => {
+        if (slot === undefined) "method" in message && this.report(problem);
+        else if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
       }),
     );
   }
