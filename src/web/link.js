@@ -106,7 +106,8 @@ export class Link {
     let ready = false;
     const receive = (message) => this.#receive(message);
     transport.onMessage((message) => (ready ? receive(message) : Promise.resolve().then(() => receive(message))));
-    transport.onClose?.((error, reopens) => this.#lose(error, reopens), () => !this.#calls.isEmpty());
+    const isWaiting = () => this.#calls.waiting().size > 0;
+    transport.onClose?.((error, reopens) => this.#lose(error, reopens), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
     ready = true;
   }

@@ -37,6 +37,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let handler;
   let close;
   let isWaiting;
+  let waitingIds;
   let report;
   let cleanups = [];
   /** Aborted with the session, for its locks. */
@@ -123,7 +124,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     // To the link, this is a sign of life.
     handler(note("rpc.pong"));
     guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
-    for (const [message, transfer] of queue.splice(0)) session?.port.postMessage(message, transfer);
+    prune();
+    for (const [message, transfer] of queue?.splice(0) ?? []) session?.port.postMessage(message, transfer);
+  }
+
+  /** Lets go of calls that have ended before they could be sent. */
+  function prune() {
+    const ids = waitingIds();
+    queue = queue?.filter(([{ id }]) => id === undefined || ids.has(id));
   }
 
   /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */
@@ -158,7 +166,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function post(message, transfer) {
     if (session !== undefined) return session.port.postMessage(message, transfer);
-    if (queue === undefined) return;
+    // Whoever comes next knows of no call to give up.
+    if (queue === undefined || message.method === "$/cancelRequest") return;
+    if (queue.length >= MOST_KEPT) prune();
     if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
     // A copy, as a port would have made it; and what cannot be sent is told now.
     queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
@@ -251,9 +261,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     onMessage(receiver) {
       handler = receiver;
     },
-    onClose(onEnd, waits) {
+    onClose(onEnd, waits, ids) {
       close = onEnd;
       isWaiting = waits;
+      waitingIds = ids;
     },
     onError(handler) {
       report = handler;
