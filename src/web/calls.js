@@ -113,9 +113,9 @@ export class Calls {
     return this.#rejecters.length;
   }
 
-  /** Whether any call waits. */
-  isEmpty() {
-    return this.#rejecters.every((reject) => reject === undefined);
+  /** The ids of the calls that wait. */
+  waiting() {
+    return new Set(this.#ids.filter((_, slot) => this.#rejecters[slot] !== undefined));
   }
 
   /** How many calls of this owner wait. */

@@ -138,6 +138,8 @@ export class Handshake {
 
   #begin(other) {
     if (this.#offer === other) this.#offer = undefined;
+    // Whoever has another answer is of the same side, and does not come back.
+    this.#withdraw("replaced");
     this.stop();
     this.#session = other;
     this.#on.begin(other);

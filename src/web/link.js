@@ -106,7 +106,8 @@ export class Link {
     let ready = false;
     const receive = (message) => this.#receive(message);
     transport.onMessage((message) => (ready ? receive(message) : Promise.resolve().then(() => receive(message))));
-    transport.onClose?.((error, reopens) => this.#lose(error, reopens), () => !this.#calls.isEmpty());
+    const isWaiting = () => this.#calls.waiting().size > 0;
+    transport.onClose?.((error, reopens) => this.#lose(error, reopens), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
     ready = true;
   }
@@ -475,8 +476,9 @@ export class Link {
   #sendBatch(entries) {
     if (entries.length === 0) return;
     this.guard(() =>
-      sendBatch(this.#transport, entries, ({ slot, reject }, problem) => {
-        if (slot !== undefined && this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
+      sendBatch(this.#transport, entries, ({ slot, reject, message }, problem) => {
+        if (slot === undefined) "method" in message && this.report(problem);
+        else if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
       }),
     );
   }

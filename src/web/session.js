@@ -37,6 +37,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let handler;
   let close;
   let isWaiting;
+  let waitingIds;
   let report;
   let cleanups = [];
   /** Aborted with the session, for its locks. */
@@ -72,7 +73,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     },
     begin,
     replaced() {
-      lose(ended("the other side is new"), true, "replaced");
+      const replace = () => lose(ended("the other side is new"), true, "replaced");
+      // What the old one has sent may still be on its way, with its goodbye at the end; and the new one says hello again.
+      if (!session.isPlain) return void soon(session, replace);
+      replace();
       // It may have been destroyed for that.
       return cleanups.length > 0;
     },
@@ -120,7 +124,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     // To the link, this is a sign of life.
     handler(note("rpc.pong"));
     guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
-    for (const [message, transfer] of queue.splice(0)) session?.port.postMessage(message, transfer);
+    prune();
+    for (const [message, transfer] of queue?.splice(0) ?? []) session?.port.postMessage(message, transfer);
+  }
+
+  /** Lets go of calls that have ended before they could be sent. */
+  function prune() {
+    const ids = waitingIds();
+    queue = queue?.filter(([{ id }]) => id === undefined || ids.has(id));
   }
 
   /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */
@@ -155,7 +166,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function post(message, transfer) {
     if (session !== undefined) return session.port.postMessage(message, transfer);
-    if (queue === undefined) return;
+    // Whoever comes next knows of no call to give up.
+    if (queue === undefined || message.method === "$/cancelRequest") return;
+    if (queue.length >= MOST_KEPT) prune();
     if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
     // A copy, as a port would have made it; and what cannot be sent is told now.
     queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
@@ -184,18 +197,28 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** There are signs that the other side has gone, and it may have said why. */
   function suspect(other) {
-    setTimeout(() => {
-      if (session !== other) return;
+    soon(other, () => {
       const error = door.loss();
       if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
       else lose(error ?? gone("the worker or thread of the other side has ended"), false);
-    }, GRACE);
+    });
+  }
+
+  /** Ends a session, unless its own goodbye comes first. */
+  function soon(other, end) {
+    setTimeout(() => session === other && end(), GRACE);
   }
 
   function leave({ reason }) {
     const error = reason === "replaced" ? gone("another connection has taken its place") : door.loss();
     lose(error ?? ended("the other side has left"), error === undefined);
     if (reason === "replaced") stop();
+  }
+
+  /** A goodbye over the window. Who has not left the document has sent it through the port, too, after all else. */
+  function bidden(goodbye) {
+    if (goodbye.reason === "left") leave(goodbye);
+    else soon(session, () => leave(goodbye));
   }
 
   function stop() {
@@ -216,13 +239,13 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
         if (message.method === "rpc.bye") {
-          if (session?.key !== undefined && message.params?.key === session.key) leave(message.params);
+          if (session?.key !== undefined && message.params?.key === session.key) bidden(message.params);
         } else if (session === undefined ? number === 0 : session.isPlain) receive(message);
       };
       cleanups = [
         door.listen(hear, (error) => lose(error, false), fail),
         listen(globalThis, {
-          pagehide: () => session !== undefined && lose(ended("this page was left"), true, "closed"),
+          pagehide: () => session !== undefined && lose(ended("this page was left"), true, "left"),
           pageshow: ({ persisted }) => persisted && handshake.start(),
         }),
       ];
@@ -238,9 +261,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     onMessage(receiver) {
       handler = receiver;
     },
-    onClose(onEnd, waits) {
+    onClose(onEnd, waits, ids) {
       close = onEnd;
       isWaiting = waits;
+      waitingIds = ids;
     },
     onError(handler) {
       report = handler;

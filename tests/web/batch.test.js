@@ -117,6 +117,15 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
+  it("tells onError of a notification that cannot be cloned, and sends the others", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("one", () => 1);
+    const errors = [];
+    const client = new JSONRPCClient(near, { onError: ({ name }) => errors.push(name) });
+    const [outcome] = await client.batch([{ method: "one" }, { method: "note", params: { f() {} }, notify: true }]);
+    assert.deepEqual([outcome.value, errors], [1, ["DataCloneError"]]);
+  });
+
   it("sends the others if one of its calls cannot be cloned", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("echo", ([value]) => value);

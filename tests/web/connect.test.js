@@ -4,6 +4,7 @@ import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./rig/portway.js";
 import { connected, diary, hexId, listenersOf, pair, ports, stage, timersSet } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
+import { Raw } from "./rig/ends.js";
 import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
 const echo = { echo: (params) => params };
@@ -212,6 +213,19 @@ describe("of the two sides of a handshake", () => {
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
+  });
+
+  it("the one that has answered, and is answered by another of the same side, says to the first that it is replaced", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port);
+    const hello = await actor.heardHello();
+    actor.hello(hexId(0));
+    const { result } = await actor.find((message) => message?.id === hexId(0));
+    const first = new Raw(result.port);
+    afterThisTest(() => result.port.close());
+    actor.accept(hello, { session: hexId(1) });
+    await connecting;
+    assert.deepEqual(await first.next(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "replaced" } });
   });
 
   it("each has a new name in each session, of 128 random bits", async () => {

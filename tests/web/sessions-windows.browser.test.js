@@ -49,6 +49,34 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
+for (const [kind, query, frameOptions, options] of [
+  ["of the page's origin", {}, {}, undefined],
+  ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+]) {
+  describe(`what was sent before destroy(), with a frame ${kind},`, () => {
+    it("arrives: the goodbye, and the hello of the next connection, do not overtake it", async () => {
+      const element = connectingFrame(query, frameOptions);
+      let count = 0;
+      for (let round = 0; round < 5; round++) {
+        const peer = await connected(element, options);
+        for (let n = 0; n < 20; n++, count++) peer.notify("keep", [n]);
+        peer.destroy();
+      }
+      const peer = await connected(element, options);
+      assert.equal((await peer.request("kept")).length, count);
+    });
+
+    it("arrives: an answer ends its call, though the other side has left by then", async () => {
+      for (let round = 0; round < 5; round++) {
+        const peer = await connected(connectingFrame(query, frameOptions), options);
+        const call = peer.request("echo", [round]);
+        peer.notify("destroy");
+        assert.deepEqual(await call, [round]);
+      }
+    });
+  });
+}
+
 describe("a frame", () => {
   it("that is removed ends its calls within a second, for good", async () => {
     for (const [query, frameOptions, options] of [

@@ -169,6 +169,23 @@ describe("between two sessions", () => {
     assert.deepEqual(await Promise.all(calls), Array.from({ length: 10_000 }, (_, n) => n));
   }).timeout(30_000);
 
+  it("calls that have ended are not sent to the next session, and take nobody's place", async () => {
+    const it = await gap();
+    const controller = new AbortController();
+    const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
+    const calls = Array.from({ length: 9_999 }, (_, n) => rejection(it.peer.request("dead", [n], { signal: controller.signal })));
+    assert.equal((await rejection(it.peer.request("one more"))).reason, "too-many-calls");
+    assert.equal((await late).reason, "timeout");
+    controller.abort();
+    await Promise.all(calls);
+    const call = it.peer.request("alive", [1]);
+    const end = await again(it.actor);
+    const message = await end.nextCall();
+    assert.equal(message.method, "alive");
+    end.answer(message, "ok");
+    assert.equal(await call, "ok");
+  });
+
   it("what onSession sends goes before what has waited", async () => {
     let peer;
     const told = [];

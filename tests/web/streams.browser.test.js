@@ -1,6 +1,23 @@
 import { assert } from "chai";
-import { JSONRPCClient, workerTransport } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCServer, workerTransport } from "./rig/portway.js";
+import { channel } from "./rig/ends.js";
 import { readyWorker } from "./rig/workers.js";
+
+describe("a directory", () => {
+  it("is a result as any other, though it can be iterated over", async () => {
+    const { near, far } = channel();
+    let directory;
+    try {
+      directory = await navigator.storage.getDirectory();
+      structuredClone(directory);
+    } catch {
+      // This engine has none, or none that crosses.
+      return;
+    }
+    new JSONRPCServer(far).method("directory", () => directory);
+    assert.equal((await new JSONRPCClient(near).request("directory")).kind, "directory");
+  });
+});
 
 describe("a stream of a worker", () => {
   it("gives the items of its handler, and ends by break", async () => {
