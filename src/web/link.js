@@ -24,7 +24,8 @@ import { Core } from "./core.js";
 import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, fromWire, gone } from "./errors.js";
 import { DEFAULTS, setLimits } from "./limits.js";
-import { callMessage, callProblem, post, sendBatch, sendReply, signalProblem } from "./outgoing.js";
+import { Outbox } from "./outbox.js";
+import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
 import { takeFault } from "./told.js";
 import {
@@ -73,6 +74,7 @@ export class Link {
   #isMuted = false;
   #transport;
   #core;
+  #outbox;
   #calls;
   #service = new Service(this);
   #onError = undefined;
@@ -102,6 +104,7 @@ export class Link {
     this.#core = new Core(() => this.#die());
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
+    this.#outbox = new Outbox(transport, (entry, problem) => this.#drop(entry, problem), (problem) => this.report(problem));
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let ready = false;
     const receive = (message) => this.#receive(message);
@@ -146,16 +149,11 @@ export class Link {
     if (signal !== undefined) this.#watch(slot, signal);
     if (stream !== undefined) this.#calls.listen(slot, id, stream);
     else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
-    try {
-      const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
-      post(this.#transport, message, options?.transfer);
-    } catch (error) {
-      // Over a transport that delivers at once, the call may have ended before its sending failed.
-      if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, error);
-      return;
-    }
-    // Over such a transport there may be nothing left to wait for, and then no clock is read.
-    if (word & ARM && this.#calls.isWaiting(slot, reject)) this.#setTimer();
+    const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
+    this.#outbox.send({ message, transfer: options?.transfer, slot, reject });
+    // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
+    if (!this.#calls.isWaiting(slot, reject)) return;
+    if (word & ARM) this.#setTimer();
     return slot;
   }
 
@@ -185,7 +183,7 @@ export class Link {
     const problem = callProblem(method, params);
     if (problem !== undefined) throw problem;
     if (this.#gone !== undefined) return this.report(this.#gone.of(method));
-    post(this.#transport, callMessage(method, params), transfer);
+    this.#outbox.sendNow(callMessage(method, params), transfer);
   }
 
   /** Sends calls and notifications in one array; resolves to the outcome of each. */
@@ -220,7 +218,7 @@ export class Link {
       if (signal !== undefined) this.#watch(slot, signal);
       entries.push({ message: callMessage(method, params, id), slot, reject: rejecter });
     }
-    this.#sendBatch(entries);
+    this.#outbox.sendTogether(entries);
     if (arm) this.#setTimer();
     return Promise.allSettled(outcomes);
   }
@@ -283,9 +281,7 @@ export class Link {
   #die() {
     if (this.closed) return;
     clearTimeout(this.#timer);
-    for (const reply of this.#service.surrender(DEAD)) {
-      this.guard(() => sendReply(this.#transport, reply));
-    }
+    for (const reply of this.#service.surrender(DEAD)) this.#outbox.send(reply);
     const end = this.#core.death;
     this.#calls.dropStreams(end);
     this.#lose(end);
@@ -294,7 +290,7 @@ export class Link {
   /** Refuses requests, without wasm: this side will never serve them. */
   #refuse(message) {
     for (const { method, id } of [message].flat()) {
-      if (method !== undefined && id !== undefined) sendReply(this.#transport, { message: { jsonrpc: "2.0", error: DEAD, id } });
+      if (method !== undefined && id !== undefined) this.#outbox.send({ message: { jsonrpc: "2.0", error: DEAD, id } });
     }
   }
 
@@ -450,10 +446,10 @@ export class Link {
         if (subject === undefined || this.#isMuted) return;
       // falls through
       case FAULT:
-        return this.guard(() => sendReply(this.#transport, subject));
+        return this.#outbox.send(subject);
       case REPLY_BATCH:
         if (this.#isMuted) return;
-        return this.#sendBatch(subject.filter((reply) => reply !== undefined));
+        return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         return calls.timedOut(argument);
       case CLOSED:
@@ -473,14 +469,11 @@ export class Link {
     this.#calls.watch(slot, signal, (slot) => this.cancel(slot, signal.reason));
   }
 
-  #sendBatch(entries) {
-    if (entries.length === 0) return;
-    this.guard(() =>
-      sendBatch(this.#transport, entries, ({ slot, reject, message }, problem) => {
-        if (slot === undefined) "method" in message && this.report(problem);
-        else if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
-      }),
-    );
+  /** A call or notification cannot be sent. */
+  #drop({ slot, reject }, problem) {
+    if (slot === undefined) this.report(problem);
+    // Over a transport that delivers at once, the call may have ended before its sending failed.
+    else if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
   }
 
   #refusal(method) {

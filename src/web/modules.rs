@@ -33,6 +33,7 @@ ship! {
     "/src/web/listen.js" as listen,
     "/src/web/liveness.js" as liveness,
     "/src/web/origin.js" as origin,
+    "/src/web/outbox.js" as outbox,
     "/src/web/outgoing.js" as outgoing,
     "/src/web/service.js" as service,
     "/src/web/session.js" as session,
