@@ -138,6 +138,8 @@ export class Stream {
 /** Whether what a handler has returned is a stream. */
 export function isStream(result) {
   if (typeof result !== "object" || result === null) return false;
+  // A directory can be iterated over, too, and is cloned as it is.
+  if (result[Symbol.toStringTag] === "FileSystemDirectoryHandle") return false;
   return Symbol.asyncIterator in result || typeof result.getReader === "function";
 }
 

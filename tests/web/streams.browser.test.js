@@ -1,6 +1,18 @@
 import { assert } from "chai";
-import { JSONRPCClient, workerTransport } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCServer, workerTransport } from "./rig/portway.js";
+import { channel } from "./rig/ends.js";
 import { readyWorker } from "./rig/workers.js";
+
+describe("a directory of the browser's file system", () => {
+  it("is a result as any other, though it can be iterated over", async () => {
+    // WebKitGTK may have none.
+    const directory = await navigator.storage?.getDirectory?.().catch(() => undefined);
+    if (directory === undefined) return;
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("root", () => directory);
+    assert.equal((await new JSONRPCClient(near).request("root")).kind, "directory");
+  });
+});
 
 describe("a stream of a worker", () => {
   it("gives the items of its handler, and ends by break", async () => {
