@@ -47,6 +47,19 @@ export function isOurs(value) {
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
 }
 
+/**
+ * The members of a message, read once: where nothing is cloned they may be getters, which say something else the next time,
+ * or throw, when a call or a request is half done.
+ */
+export function membersOf(message) {
+  const { jsonrpc, id, method, params, result, error } = message;
+  const members = { jsonrpc, method, params, error };
+  // Of these it matters whether they are there.
+  if (id !== undefined || "id" in message) members.id = id;
+  if (result !== undefined || "result" in message) members.result = result;
+  return members;
+}
+
 function isMessage(value) {
   return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
 }

@@ -80,6 +80,13 @@ export function sendReply(transport, { message, transfer, method }) {
   }
 }
 
+/** Refuses the requests in a message: this side will never serve them. */
+export function refuse(transport, message, error) {
+  for (const { method, id } of [message].flat()) {
+    if (method !== undefined && id !== undefined) sendReply(transport, { message: { jsonrpc: "2.0", error, id } });
+  }
+}
+
 /**
  * Sends entries (`message`, and perhaps `transfer`) as one array. If it cannot be sent, those that are to blame are taken
  * out, so that they do no harm to the rest: a reply becomes an error; any other is handed to `drop` with the problem.
