@@ -161,6 +161,6 @@ function remote(client) {
 // `using` needs a symbol that not every engine has yet.
 if (Symbol.dispose !== undefined) {
   for (const { prototype } of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
-    Object.defineProperty(prototype, Symbol.dispose, { value: prototype.destroy });
+    prototype[Symbol.dispose] = prototype.destroy;
   }
 }

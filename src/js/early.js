@@ -8,8 +8,9 @@ const heard = (globalThis[EARLY] ??= new WeakSet());
 const MOST_KEPT = 10_000;
 
 function isOurs(data) {
-  if (typeof data !== "object" || data === null) return false;
-  return data.jsonrpc === "2.0" || (Array.isArray(data) && data.some((item) => item?.jsonrpc === "2.0"));
+  if (!Array.isArray(data)) return data?.jsonrpc === "2.0";
+  // Ends at the first hole, of which there may be billions.
+  return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
 }
 
 /** Answers every request in a message: this side will never serve. */

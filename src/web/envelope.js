@@ -43,7 +43,21 @@ export function isResponse(shape) {
 /** Whether a value may be one of our messages, or a batch of them. Anything else belongs to somebody else. */
 export function isOurs(value) {
   if (!Array.isArray(value)) return isMessage(value);
-  return value.length > 0 && value.every(isMessage);
+  // Not by `every`, which passes over holes: an array of billions of them is small on its way, and none of ours.
+  return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
+}
+
+/**
+ * The members of a message, read once: where nothing is cloned they may be getters, which say something else the next time,
+ * or throw, when a call or a request is half done.
+ */
+export function membersOf(message) {
+  const { jsonrpc, id, method, params, result, error } = message;
+  const members = { jsonrpc, method, params, error };
+  // Of these it matters whether they are there.
+  if (id !== undefined || "id" in message) members.id = id;
+  if (result !== undefined || "result" in message) members.result = result;
+  return members;
 }
 
 function isMessage(value) {

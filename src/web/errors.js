@@ -125,20 +125,29 @@ function copied(value, depth, seen) {
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST || seen.size === MOST_OBJECTS || seen.has(value)) return undefined;
   seen.add(value);
-  const copy = {};
+  const inner = (item) => copied(item, depth + 1, seen);
+  const copy = Array.isArray(value) ? [] : {};
   const take = (key) => {
     try {
-      const member = copied(value[key], depth + 1, seen);
+      const member = inner(value[key]);
       if (member !== undefined) copy[key] = member;
     } catch {
       // A getter of the application's.
     }
   };
   try {
-    if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, seen));
+    const tag = tagOf(value);
+    // Its holes stay holes: there may be billions of them.
+    if (Array.isArray(value)) copy.length = value.length;
     // No `instanceof` alone: it may be an error of another frame.
-    if (value instanceof Error || /(Error|Exception)\]$/.test(tagOf(value))) ["name", "message", "cause", "errors"].forEach(take);
-    else if (tagOf(value) !== "[object Object]") return structuredClone(value);
+    else if (value instanceof Error || /(Error|Exception)\]$/.test(tag)) ["name", "message", "cause", "errors"].forEach(take);
+    else if (tag !== "[object Object]") {
+      const clone = structuredClone(value);
+      // In these there may be errors, which are cloned with their stacks; and anything can say that it is something else.
+      if (clone instanceof Map) return new Map(Array.from(clone, (entry) => entry.map(inner)));
+      if (clone instanceof Set) return new Set(Array.from(clone, inner));
+      return tagOf(clone) === tag ? clone : copied(clone, depth, seen);
+    }
     for (const key of Object.keys(value)) if (key !== "stack" && key !== "__proto__") take(key);
     return copy;
   } catch {

@@ -6,6 +6,7 @@ import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "progress", "stream"];
+const MOST_FEATURES = 100;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
 /** Names that come faster than this, in milliseconds, are passed over. */
@@ -15,7 +16,8 @@ const MEETING = 10;
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
-const strings = (value) => (Array.isArray(value) ? value.filter((item) => typeof item === "string") : []);
+/** The strings of an array, of whose length nothing is known. */
+const strings = (value) => (Array.isArray(value) ? value.slice(0, MOST_FEATURES).filter((item) => typeof item === "string") : []);
 
 export class Handshake {
   /** What names this side of the session, or of the next one. */

@@ -3,13 +3,15 @@
 /** What holds if it sets none. `../limits.rs` says what each is for. */
 export const DEFAULTS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idLength: 1024 };
 
-/** Takes over the limits that are given. */
-export function setLimits(limits, given) {
+/** The limits that are given. It fails before a link is made or changed: what is refused leaves a transport as it was. */
+export function checkedLimits(given) {
+  const limits = {};
   for (const [name, value] of Object.entries(given ?? {})) {
     if (!Object.hasOwn(DEFAULTS, name)) throw new TypeError(`there is no limit "${name}"`);
     if (value === undefined) continue;
-    if (!(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
+    if (typeof value !== "number" || !(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
     // What does not fit into a word of wasm is as good as no limit.
     limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
   }
+  return limits;
 }

@@ -21,9 +21,9 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { idNumber, idOf, isOurs, isResponse, shapeOf } from "./envelope.js";
+import { idNumber, idOf, isOurs, isResponse, membersOf, shapeOf } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, fromWire, gone } from "./errors.js";
-import { DEFAULTS, setLimits } from "./limits.js";
+import { DEFAULTS, checkedLimits } from "./limits.js";
 import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Service } from "./service.js";
@@ -87,12 +87,13 @@ export class Link {
 
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
+    const limits = checkedLimits(options?.limits);
     let link = links.get(transport);
     if (link === undefined || link.closed) {
       link = new Link(transport);
       links.set(transport, link);
     }
-    link.#configure(options);
+    link.#configure(options, limits);
     link.#users++;
     return link;
   }
@@ -116,9 +117,9 @@ export class Link {
   }
 
   /** Takes over the options that are given: those of a client and of a server on one transport add up. */
-  #configure(options) {
+  #configure(options, limits) {
     if (options?.onError !== undefined) this.#onError = options.onError;
-    setLimits(this.#limits, options?.limits);
+    Object.assign(this.#limits, limits);
     if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
     const { pendingCalls, inFlight, batchItems } = this.#limits;
     this.#core.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#nullParams);
@@ -240,7 +241,10 @@ export class Link {
 
   /** The request in this slot has its reply; if it came in a batch, `token` is where the reply waits for the others. */
   respond(slot, token, reply, batch) {
-    this.#perform(this.#core.run(RESPOND, slot, token), reply, batch);
+    const word = this.#core.run(RESPOND, slot, token);
+    if (this.#core.death === undefined) this.#perform(word, reply, batch);
+    // That of a batch is kept, and goes out with the rest of it.
+    else if (batch === undefined && reply !== undefined) this.#outbox.send(reply);
   }
 
   // Letting go.
@@ -287,13 +291,6 @@ export class Link {
     this.#lose(end);
   }
 
-  /** Refuses requests, without wasm: this side will never serve them. */
-  #refuse(message) {
-    for (const { method, id } of [message].flat()) {
-      if (method !== undefined && id !== undefined) this.#outbox.send({ message: { jsonrpc: "2.0", error: DEAD, id } });
-    }
-  }
-
   /** Tells the application of a fault that no call of its own can tell. */
   report(error) {
     try {
@@ -322,12 +319,15 @@ export class Link {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (!isOurs(message)) return;
-      if (this.#core.death !== undefined) return this.#refuse(message);
+      if (this.#core.death !== undefined) return this.#outbox.refuse(message, DEAD);
       // Whoever speaks is there.
       this.#gone = undefined;
       if (Array.isArray(message)) return this.#receiveBatch(message);
-      if (!this.#wants(message)) return;
-      this.#perform(this.#core.run(RECEIVE, shapeOf(message, this.#limits.idLength), idNumber(message.id, 0)), message);
+      const members = membersOf(message);
+      if (!this.#wants(members)) return;
+      const word = this.#core.run(RECEIVE, shapeOf(members, this.#limits.idLength), idNumber(members.id, 0));
+      if (this.#core.death === undefined) this.#perform(word, members);
+      else this.#outbox.refuse(members, DEAD);
     } catch (error) {
       this.report(error);
     }
@@ -341,7 +341,8 @@ export class Link {
     let calls = 0;
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
-    for (const message of batch) {
+    for (const item of batch) {
+      const message = membersOf(item);
       const shape = shapeOf(message, idLength);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
@@ -354,7 +355,9 @@ export class Link {
     }
     if (elements.length === 0) return;
     for (const [shape, id] of facts) this.#core.run(PUSH, shape, id);
-    this.#perform(this.#core.run(RECEIVE_BATCH), undefined, elements);
+    const word = this.#core.run(RECEIVE_BATCH);
+    if (this.#core.death === undefined) this.#perform(word, undefined, elements);
+    else this.#outbox.refuse(elements, DEAD);
   }
 
   /** Whether a message is for this end; one that serves nobody leaves calls to others on the same channel. */

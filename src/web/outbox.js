@@ -44,6 +44,13 @@ export class Outbox {
     this.#deliver(entry);
   }
 
+  /** Answers the requests in a message with an error. */
+  refuse(message, error) {
+    for (const { method, id } of [message].flat()) {
+      if (method !== undefined && id !== undefined) this.send({ message: { jsonrpc: "2.0", error, id } });
+    }
+  }
+
   /** Sends a message at once, or throws. */
   sendNow(message, transfer) {
     this.flush();

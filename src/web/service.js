@@ -45,7 +45,7 @@ export class Service {
     try {
       if (typeof result?.then === "function") {
         result.then(
-          (value) => this.#settle(context, value),
+          (value) => (value === result ? this.#fail(context, OWN_RESULT) : this.#settle(context, value)),
           (thrown) => this.#fail(context, thrown),
         );
         return;
@@ -166,6 +166,9 @@ export class Service {
     return this.#lastHeld;
   }
 }
+
+/** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
+const OWN_RESULT = new TypeError("a promise is its own result");
 
 /** Why a handler is told to stop. */
 const STOPPED = new CallError("destroyed", "JSON-RPC server destroyed");

@@ -187,6 +187,28 @@ describe("a stack", () => {
     assert.notEqual(cause.stack, error.cause.stack);
   });
 
+  for (const [name, make] of Object.entries({
+    "in a Map": () => new Map([["a", new Error("inner")], [new Error("inner"), { by: new Error("inner") }]]),
+    "in a Set": () => new Set([new Error("inner"), [new Error("inner")]]),
+    "in what calls itself something else": () => ({ [Symbol.toStringTag]: "Odd", by: new Error("inner"), stack: new Error().stack }),
+    "that calls itself something else": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
+  })) {
+    it(`crosses not of an error ${name}`, async () => {
+      const stacks = [];
+      const read = (value) => {
+        if (typeof value === "string") stacks.push(value);
+        if (typeof value !== "object" || value === null) return;
+        if (value.stack !== undefined) stacks.push(value.stack);
+        if (typeof value[Symbol.iterator] === "function") [...value].forEach(read);
+        Object.values(value).forEach(read);
+      };
+      const { data } = await arriving(Object.assign(new Error("x"), { held: make() }));
+      read(data);
+      assert.include(stacks, "inner");
+      for (const leak of leaks) assert.notInclude(stacks.join(), leak);
+    });
+  }
+
   it("crosses not of a DOMException either", async () => {
     assert.deepEqual(Object.keys((await arriving(new DOMException("x", "AbortError"))).data), ["name"]);
   });

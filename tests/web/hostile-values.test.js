@@ -1,7 +1,7 @@
 // Names, numbers and shapes that are chosen to do harm.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { rejection } from "./rig/outcomes.js";
 
@@ -61,6 +61,21 @@ describe("a name that every object has", () => {
     assert.deepEqual(batch.map(({ id }) => id), inherited);
     assert.equal((await failing).cause.polluted, undefined);
   });
+});
+
+describe("an Object.prototype that others have polluted", () => {
+  for (const name of ["get", "set", "value"]) {
+    it(`by \`${name}\` does not keep the library from loading`, async () => {
+      let copy;
+      try {
+        Object.prototype[name] = () => "polluted"; // eslint-disable-line no-extend-native
+        copy = await freshCopy();
+      } finally {
+        delete Object.prototype[name];
+      }
+      assert.equal(copy.JSONRPCClient.prototype[Symbol.dispose], Symbol.dispose && copy.JSONRPCClient.prototype.destroy);
+    });
+  }
 });
 
 describe("an id", () => {

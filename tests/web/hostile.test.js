@@ -36,6 +36,31 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.deepEqual(await Promise.all(calls), ["of 1", "of 2", "of 3"]);
   });
 
+  it("are read once, so that none leaves a call or a request open that throws the next time", async () => {
+    const { transport, errors, peer: both } = peer({ limits: { inFlight: 3 } });
+    both.method("echo", (params) => params);
+    const once = (members) => {
+      const message = {};
+      for (const [key, value] of Object.entries({ jsonrpc: "2.0", ...members })) {
+        let reads = key === "jsonrpc" ? -1 : 0;
+        Object.defineProperty(message, key, { enumerable: true, get: () => (reads++ > 0 ? boom() : value) });
+      }
+      return message;
+    };
+    const calls = ["a", "b", "c", "d"].map((method) => rejection(both.request(method)).catch(({ message }) => message));
+    transport.deliver(once({ id: 1, result: 1 }));
+    transport.deliver(once({ id: 2, error: { code: 1, message: "x" } }));
+    transport.deliver([once({ id: 3, result: 3 }), { jsonrpc: "2.0", id: 4, result: 4 }]);
+    const ends = await Promise.race([Promise.all(calls), pause(500)]);
+    assert.deepEqual(ends?.map((end) => end.message ?? end), [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `it resolved, with ${n}`)));
+    transport.sent.length = 0;
+    for (let id = 0; id < 5; id++) transport.deliver(once({ method: "echo", params: [id], id }));
+    transport.deliver([once({ method: "echo", id: "a", params: ["a"] }), once({ method: 5, id: "b" })]);
+    assert.deepEqual(transport.sent.slice(0, 5).map(({ result }) => result), [[0], [1], [2], [3], [4]]);
+    assert.sameDeepMembers(transport.sent[5]?.map(({ id, error }) => [id, error?.code]), [["b", -32600], ["a", undefined]]);
+    assert.deepEqual(errors, []);
+  });
+
   it("may bring in others while they are read", async () => {
     const { transport, peer: client } = peer();
     const calls = ["a", "b", "c", "d"].map((method) => client.request(method));
@@ -87,6 +112,16 @@ describe("a handler's result", () => {
     await pause(5);
     const replies = transport.sent.sort((a, b) => a.id - b.id).map(({ result, error }) => result ?? error.message);
     assert.deepEqual(replies, [5, "boom"]);
+  });
+
+  it("that promises itself is one error", async () => {
+    const { transport, peer: server } = peer();
+    server.method("a", () => {
+      const promise = { then: (done) => done(promise) };
+      return promise;
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.deepEqual(transport.sent.map(({ id, error }) => [id, error.code]), [[1, -32603]]);
   });
 
   it("is what transfer is for: an error takes nothing along", async () => {

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
 import { rawChannel, recorder } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { pause, rejection } from "./rig/outcomes.js";
 
 describe("the limit", () => {
   it("pendingCalls lets one call more fail at once with the reason too-many-calls", async () => {
@@ -95,8 +95,24 @@ describe("the limit", () => {
     for (const limits of [{ pending: 1 }, { toString: 1 }]) {
       assert.throws(() => new JSONRPCClient(recorder(), { limits }), TypeError);
     }
-    for (const inFlight of [-1, NaN, "many"]) {
+    for (const inFlight of [-1, NaN, "many", "5", "", null, true, [], [5], new Date(), 5n, Symbol("5")]) {
       assert.throws(() => new JSONRPCServer(recorder(), { limits: { inFlight } }), RangeError);
     }
+  });
+
+  it("that is refused leaves a transport as it was: nothing of it is heard, and nothing is set", async () => {
+    const { transport, raw } = rawChannel();
+    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);
+    await pause(30);
+    const told = [];
+    new JSONRPCServer(transport, { onError: () => told.push("right") }).method("a", () => 1).onNotify("n", () => { throw 1; });
+    assert.throws(() => new JSONRPCClient(transport, { onError: () => told.push("wrong"), limits: { inFlight: 0, nothing: 1 } }), TypeError);
+    raw.post({ jsonrpc: "2.0", method: "n" });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 1, id: 1 });
+    new JSONRPCClient(transport);
+    raw.post({ jsonrpc: "2.0", method: "a", id: 2 });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 1, id: 2 });
+    assert.deepEqual(told, ["right"]);
   });
 });

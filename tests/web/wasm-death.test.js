@@ -111,6 +111,50 @@ describe("wasm that has died of a full memory", () => {
     server.destroy();
   }).timeout(60_000);
 
+  for (const size of [1, 100]) {
+    it(`answers the requests that it has died of, once each, ${size} at a time`, async () => {
+      const copy = await smallCopy();
+      const transport = recorder();
+      const limits = { inFlight: Infinity, batchItems: Infinity };
+      const server = new copy.JSONRPCServer(transport, { limits }).method("work", () => new Promise(() => {}));
+      let count = 0;
+      while (transport.sent.length === 0) {
+        assert.isBelow(count, 900_000, "the memory has no end");
+        for (const end = count + 1_000; count < end; ) {
+          const requests = Array.from({ length: size }, () => ({ jsonrpc: "2.0", method: "work", id: count++ }));
+          transport.deliver(size === 1 ? requests[0] : requests);
+        }
+        await pause(0);
+      }
+      assert.sameMembers(transport.sent.flat().map(({ id }) => id), Array.from({ length: count }, (_, id) => id));
+      server.destroy();
+    }).timeout(60_000);
+  }
+
+  it("keeps no answer back that a handler gives in the same task", async () => {
+    const copy = await smallCopy();
+    const transport = recorder();
+    const isAlive = () => {
+      try {
+        return copy.validateMessage({}) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    const client = new copy.JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
+    const server = new copy.JSONRPCServer(transport).method("work", () => {
+      while (isAlive()) for (let n = 0; n < 1_000; n++) client.request("a").catch(() => {});
+      return "done";
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    transport.deliver([{ jsonrpc: "2.0", method: "work", id: 2 }]);
+    await pause(0);
+    assert.deepEqual(transport.sent.map(({ id }) => id), [1, 2]);
+    assert.equal(transport.sent[0].result, "done");
+    server.destroy();
+    client.destroy();
+  }).timeout(60_000);
+
   it("is told to whoever makes a client, until init has started another", async () => {
     const copy = await smallCopy();
     const { client: old } = await exhaust(copy);
