@@ -150,8 +150,13 @@ export class Link {
     if (signal !== undefined) this.#watch(slot, signal);
     if (stream !== undefined) this.#calls.listen(slot, id, stream);
     else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
-    const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
-    this.#outbox.send({ message, transfer: options?.transfer, slot, reject });
+    try {
+      const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
+      this.#outbox.send({ message, transfer: options?.transfer, slot, reject });
+    } catch (error) {
+      // The stack may be full.
+      this.#drop({ slot, reject }, error);
+    }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
     if (!this.#calls.isWaiting(slot, reject)) return;
     if (word & ARM) this.#setTimer();
