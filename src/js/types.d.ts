@@ -317,6 +317,13 @@ export interface ServerOptions {
   /** Gets the failures that no caller can be told of, such as those of notification handlers. Default: logged. */
   onError?: ((error: Error) => void) | undefined;
   limits?: Limits | undefined;
+  /**
+   * Whether what is sent in one turn of the event loop leaves together, as arrays of up to 256 messages; that is several
+   * times as fast, and the params of a call are read at the end of the turn. By default it is done where both sides are
+   * known to take it: in the sessions of `connect`. On a transport alone, `true` is for both sides of it, or for a side
+   * that takes batches of JSON-RPC 2.0. What is transferred, and progress, leave at once.
+   */
+  coalesce?: boolean | undefined;
   /** How `params: null` is taken: as if it were absent, or as an invalid request (-32600). Default `"absent"`. */
   paramsNull?: "absent" | "invalid" | undefined;
 }

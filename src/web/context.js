@@ -36,7 +36,7 @@ export class Context {
   /** Tells the caller how far this is; it arrives at the caller's `onProgress`. */
   get progress() {
     return (value, transfer) => {
-      if (!this.hasLeft && this.#link.isRunning(this)) this.#link.notify("$/progress", { token: this.id, value }, transfer);
+      if (!this.hasLeft && this.#link.isRunning(this)) this.#link.notifyNow("$/progress", { token: this.id, value }, transfer);
     };
   }
 

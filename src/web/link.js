@@ -7,10 +7,7 @@ import {
   CALL,
   CLOSE,
   CONFIGURE,
-  ELEMENT,
   ID,
-  NEXT,
-  NEXT_REPLY,
   PUSH,
   RECEIVE,
   RECEIVE_BATCH,
@@ -21,32 +18,14 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { idNumber, idOf, isOurs, isResponse, membersOf, shapeOf } from "./envelope.js";
-import { CallError, INTERNAL_ERROR, fromWire, gone } from "./errors.js";
+import { idNumber, isOurs, isResponse, membersOf, shapeOf } from "./envelope.js";
+import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
-import { Outbox } from "./outbox.js";
+import { MOST_TOGETHER, Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
+import { Outputs } from "./outputs.js";
 import { Service } from "./service.js";
-import { takeFault } from "./told.js";
-import {
-  ARGUMENT_SHIFT,
-  ARM,
-  CLOSED,
-  FAULT,
-  IGNORED,
-  INVALID,
-  MORE,
-  NOTIFICATION,
-  OPERATION,
-  PEER_ERROR,
-  REJECT,
-  REPLY,
-  REPLY_BATCH,
-  REQUEST,
-  RESOLVE,
-  TIMED_OUT,
-  isEnd,
-} from "./words.js";
+import { ARGUMENT_SHIFT, ARM } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -70,11 +49,10 @@ export class Link {
   ignored = 0;
   /** Why calls are refused, while they are: a `CallError`. */
   #gone = undefined;
-  /** While it is true, no replies go out: they would go to somebody else. */
-  #isMuted = false;
   #transport;
   #core;
   #outbox;
+  #outputs;
   #calls;
   #service = new Service(this);
   #onError = undefined;
@@ -106,6 +84,7 @@ export class Link {
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
     this.#outbox = new Outbox(transport, (entry, problem) => this.#drop(entry, problem), (problem) => this.report(problem));
+    this.#outputs = new Outputs(this, this.#core, this.#calls, this.#service, this.#outbox);
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let ready = false;
     const receive = (message) => this.#receive(message);
@@ -120,6 +99,7 @@ export class Link {
   #configure(options, limits) {
     if (options?.onError !== undefined) this.#onError = options.onError;
     Object.assign(this.#limits, limits);
+    if (options?.coalesce !== undefined) this.#outbox.coalesce = options.coalesce;
     if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
     const { pendingCalls, inFlight, batchItems } = this.#limits;
     this.#core.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#nullParams);
@@ -185,11 +165,19 @@ export class Link {
     if (this.#gone === undefined) this.guard(() => this.notify(method, params));
   }
 
+  /** Sends a notification. Where it cannot be sent, that throws, or is reported at the end of the turn. */
   notify(method, params, transfer) {
     const problem = callProblem(method, params);
     if (problem !== undefined) throw problem;
     if (this.#gone !== undefined) return this.report(this.#gone.of(method));
-    this.#outbox.sendNow(callMessage(method, params), transfer);
+    const message = callMessage(method, params);
+    if (this.#outbox.coalesces && transfer === undefined) this.#outbox.send({ message });
+    else this.#outbox.sendNow(message, transfer);
+  }
+
+  /** Sends a notification of the library's own; throws if it cannot be sent. */
+  notifyNow(method, params, transfer) {
+    if (this.#gone === undefined) this.#outbox.sendNow(callMessage(method, params), transfer);
   }
 
   /** Sends calls and notifications in one array; resolves to the outcome of each. */
@@ -247,7 +235,7 @@ export class Link {
   /** The request in this slot has its reply; if it came in a batch, `token` is where the reply waits for the others. */
   respond(slot, token, reply, batch) {
     const word = this.#core.run(RESPOND, slot, token);
-    if (this.#core.death === undefined) this.#perform(word, reply, batch);
+    if (this.#core.death === undefined) this.#outputs.perform(word, reply, batch);
     // That of a batch is kept, and goes out with the rest of it.
     else if (batch === undefined && reply !== undefined) this.#outbox.send(reply);
   }
@@ -266,8 +254,9 @@ export class Link {
     this.closed = true;
     this.#gone = DESTROYED;
     clearTimeout(this.#timer);
-    this.#perform(this.#core.run(CLOSE));
+    this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
+    this.#outbox.flush();
     this.#transport.destroy?.();
     this.#service.stop();
   }
@@ -280,9 +269,10 @@ export class Link {
     this.#calls.dropAll(end);
     // Who merely does not answer may still wait for answers.
     if (end.reason === "unresponsive") return;
-    this.#isMuted = true;
+    this.#outbox.clear();
+    this.#outputs.isMuted = true;
     this.#service.drop();
-    this.#isMuted = false;
+    this.#outputs.isMuted = false;
     this.#service.stop(end);
   }
 
@@ -327,11 +317,22 @@ export class Link {
       if (this.#core.death !== undefined) return this.#outbox.refuse(message, DEAD);
       // Whoever speaks is there.
       this.#gone = undefined;
-      if (Array.isArray(message)) return this.#receiveBatch(message);
+      if (!Array.isArray(message)) this.#receiveOne(message);
+      else if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
+      else this.#receiveBatch(message);
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  #receiveOne(message) {
+    // One of the same list may have ended this.
+    if (this.closed) return;
+    try {
       const members = membersOf(message);
       if (!this.#wants(members)) return;
       const word = this.#core.run(RECEIVE, shapeOf(members, this.#limits.idLength), idNumber(members.id, 0));
-      if (this.#core.death === undefined) this.#perform(word, members);
+      if (this.#core.death === undefined) this.#outputs.perform(word, members);
       else this.#outbox.refuse(members, DEAD);
     } catch (error) {
       this.report(error);
@@ -361,7 +362,7 @@ export class Link {
     if (elements.length === 0) return;
     for (const [shape, id] of facts) this.#core.run(PUSH, shape, id);
     const word = this.#core.run(RECEIVE_BATCH);
-    if (this.#core.death === undefined) this.#perform(word, undefined, elements);
+    if (this.#core.death === undefined) this.#outputs.perform(word, undefined, elements);
     else this.#outbox.refuse(elements, DEAD);
   }
 
@@ -395,82 +396,6 @@ export class Link {
     else this.guard(() => this.#transport.onControl?.(method, params));
   }
 
-  // What wasm says.
-
-  /**
-   * Carries out the outputs of wasm. All of them are read before anything is done, since what is done may lead back
-   * here; and calls end before handlers run, since a handler's own call may get the slot of one that has ended.
-   */
-  #perform(word, message, batch) {
-    const operation = word & OPERATION;
-    const argument = word >>> ARGUMENT_SHIFT;
-    const subject = this.#subject(operation, argument, message, batch);
-    if ((word & MORE) === 0) return this.#act(operation, argument, subject, batch);
-    const outputs = [[operation, argument, subject, batch]];
-    for (let rest = word; (rest & MORE) !== 0; ) {
-      rest = this.#core.run(NEXT);
-      const operation = rest & OPERATION;
-      const argument = rest >>> ARGUMENT_SHIFT;
-      outputs.push([operation, argument, this.#subject(operation, argument, message, batch), batch]);
-    }
-    for (const output of outputs) if (isEnd(output[0])) this.#act(...output);
-    for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
-  }
-
-  /** What an operation is about, as far as the word does not hold it. */
-  #subject(operation, argument, message, batch) {
-    switch (operation) {
-      case FAULT:
-        return this.#fault(message, batch);
-      case REPLY_BATCH:
-        return Array.from({ length: argument }, () => {
-          const word = this.#core.run(NEXT_REPLY);
-          const isFault = (word & OPERATION) === FAULT;
-          return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
-        }).reverse();
-      default:
-        return batch === undefined ? message : batch[this.#core.run(ELEMENT)];
-    }
-  }
-
-  /** The reply with an error of the library's own. */
-  #fault(message, batch = [message]) {
-    const { error, id } = takeFault(this.#core);
-    return { message: { jsonrpc: "2.0", error, id: idOf(id, batch) } };
-  }
-
-  #act(operation, argument, subject, batch) {
-    const calls = this.#calls;
-    switch (operation) {
-      case RESOLVE:
-        return calls.resolve(argument, subject.result);
-      case REJECT:
-        return calls.reject(argument, fromWire(subject.error));
-      case REQUEST:
-        return this.#service.serve(argument, subject, batch);
-      case NOTIFICATION:
-        return this.#service.notified(subject);
-      case REPLY:
-        if (subject === undefined || this.#isMuted) return;
-      // falls through
-      case FAULT:
-        return this.#outbox.send(subject);
-      case REPLY_BATCH:
-        if (this.#isMuted) return;
-        return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));
-      case TIMED_OUT:
-        return calls.timedOut(argument);
-      case CLOSED:
-        return calls.destroyed(argument);
-      case INVALID:
-        return calls.invalid(argument);
-      case PEER_ERROR:
-        return this.report(fromWire(subject.error));
-      case IGNORED:
-        this.ignored++;
-    }
-  }
-
   // What goes out.
 
   #watch(slot, signal) {
@@ -492,7 +417,7 @@ export class Link {
 
   #setTimer() {
     const now = performance.now();
-    this.#perform(this.#core.run(TICK, now));
+    this.#outputs.perform(this.#core.run(TICK, now));
     const wake = this.closed ? -1 : this.#core.run(WAKE);
     clearTimeout(this.#timer);
     this.#timer = wake > 0 ? setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;

@@ -35,6 +35,7 @@ ship! {
     "/src/web/origin.js" as origin,
     "/src/web/outbox.js" as outbox,
     "/src/web/outgoing.js" as outgoing,
+    "/src/web/outputs.js" as outputs,
     "/src/web/service.js" as service,
     "/src/web/session.js" as session,
     "/src/web/streams.js" as streams,

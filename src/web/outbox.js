@@ -14,7 +14,7 @@ const TURN = Promise.resolve();
  * `reject` it. One that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
  */
 export class Outbox {
-  /** Whether messages of a turn leave together; undefined where the two sides of the transport agree on that. */
+  /** Whether messages of a turn leave together; undefined to do what the two sides of the transport have agreed on. */
   coalesce = undefined;
   #transport;
   #drop;
@@ -30,6 +30,11 @@ export class Outbox {
 
   get coalesces() {
     return this.coalesce ?? this.#transport.coalesces;
+  }
+
+  /** Whether an array that comes is a list of messages that came together, and no batch whose replies wait for each other. */
+  get takesLists() {
+    return this.coalesce === true || this.#transport.coalesces;
   }
 
   /** Sends an entry, perhaps not before the end of the turn. */
@@ -62,7 +67,7 @@ export class Outbox {
     if (this.#waiting.length === 0) return;
     const entries = this.clear();
     if (entries.length === 1) this.#deliver(entries[0]);
-    else this.sendTogether(entries);
+    else this.#sendAll(entries);
   }
 
   /** Takes out what waits. */
@@ -72,8 +77,13 @@ export class Outbox {
     return entries;
   }
 
-  /** Sends entries as one array. */
+  /** Sends entries at once, as one array. */
   sendTogether(entries) {
+    this.flush();
+    this.#sendAll(entries);
+  }
+
+  #sendAll(entries) {
     if (this.#problemOf(entries) === undefined) return;
     const rest = entries.flatMap((entry) => {
       const problem = thrownBy(() => tryOut(entry));

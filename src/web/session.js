@@ -107,6 +107,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     window = door.current?.();
     queue ??= [];
     isLocked = false;
+    transport.coalesces = other.features.includes("batch");
     number++;
     onOpen();
     if (number === 1) {
@@ -186,6 +187,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     letGo();
     letLockGo();
     session = undefined;
+    transport.coalesces = false;
     held = undefined;
     handshake.end();
   }
@@ -228,7 +230,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     for (const cleanup of cleanups.splice(0)) cleanup();
   }
 
-  return {
+  const transport = {
+    /** Whether the other side takes lists of messages. */
+    coalesces: false,
     /** Begins to listen, and to say hello. */
     start() {
       // What runs may throw, too, and go on. What throws before it has said a word has not started.
@@ -286,4 +290,5 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       stop();
     },
   };
+  return transport;
 }

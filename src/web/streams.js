@@ -216,7 +216,7 @@ class Outflow {
         if (done) return resolve();
         this.#credit--;
         try {
-          link.notify("rpc.item", { id: context.id, value }, transfer);
+          link.notifyNow("rpc.item", { id: context.id, value }, transfer);
         } catch (problem) {
           this.#reject(problem);
           return link.guard(() => this.#iterator.return?.());

@@ -1,0 +1,256 @@
+// Messages of one turn that leave together: in a session whose two sides know it, or where it is asked for.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { connected, hexId, pair, stage } from "./rig/connections.js";
+import { loopback, rawChannel } from "./rig/ends.js";
+import { deferred, pause, rejection, until } from "./rig/outcomes.js";
+import { printed } from "./rig/console.js";
+
+const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
+const isNote = (message) => message.id === undefined && message.method?.startsWith("rpc.");
+
+/** A peer in a session with the test, and what has come over it but for notes about the session. */
+async function session({ features = ["batch"], ...options } = {}) {
+  const { port, actor } = stage();
+  const connecting = connected(port, options);
+  const end = await actor.open({ session: hexId(1), features });
+  const peer = await connecting;
+  const came = () => end.received.filter((message) => !isNote(message));
+  /** What has come once it is so many. */
+  const arrived = async (count) => (await until(() => came().length >= count, "nothing came"), came());
+  return { peer, end, actor, arrived };
+}
+
+describe("calls of one turn", () => {
+  it("leave as one array, in their order, each under an id of its own", async () => {
+    const { peer, arrived } = await session();
+    for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
+    peer.notify("note");
+    assert.deepEqual(await arrived(1), [[request(1, "echo", [1]), request(2, "echo", [2]), { jsonrpc: "2.0", method: "note" }]]);
+  });
+
+  it("leave by themselves where there is only one", async () => {
+    const { peer, arrived } = await session();
+    peer.request("echo", [1]).catch(() => {});
+    assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
+  });
+
+  it("leave one by one to a side that does not know of lists", async () => {
+    const { peer, arrived } = await session({ features: ["cancel"] });
+    for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
+    assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
+  });
+
+  it("leave one by one if that is asked for", async () => {
+    const { peer, arrived } = await session({ coalesce: false });
+    for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
+    assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
+  });
+
+  it("leave together without a session, too, if that is asked for", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { coalesce: true });
+    for (const n of [1, 2]) client.request("echo", [n]).catch(() => {});
+    assert.deepEqual(await raw.next(), [request(1, "echo", [1]), request(2, "echo", [2])]);
+  });
+
+  it("leave 256 at a time", async () => {
+    const { peer, arrived } = await session();
+    for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
+    assert.deepEqual((await arrived(3)).map((list) => list.length), [256, 256, 88]);
+  });
+
+  it("are all answered, ten thousand of them", async () => {
+    const [near, far] = await pair();
+    far.method("echo", ([n]) => n);
+    const calls = Array.from({ length: 10_000 }, (_, n) => near.request("echo", [n]));
+    assert.deepEqual(await Promise.all(calls), Array.from({ length: 10_000 }, (_, n) => n));
+    assert.equal(near.pending, 0);
+  });
+
+  it("are cut where something is transferred, and keep their order", async () => {
+    const { peer, arrived } = await session();
+    const buffer = new ArrayBuffer(8);
+    peer.notify("a");
+    peer.notify("b", [buffer], { transfer: [buffer] });
+    peer.notify("c");
+    const [first, second, third] = await arrived(3);
+    assert.deepEqual([first, second, third].map(({ method }) => method), ["a", "b", "c"]);
+    assert.equal(second.params[0].byteLength, 8);
+    assert.equal(buffer.byteLength, 0);
+  });
+
+  it("are not held up by a call that is given up among them", async () => {
+    const { peer, arrived } = await session();
+    const controller = new AbortController();
+    const call = rejection(peer.request("slow", [], { signal: controller.signal }));
+    controller.abort(new Error("no more"));
+    assert.equal((await call).message, "no more");
+    assert.deepEqual(await arrived(1), [[request(1, "slow", []), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }]]);
+  });
+});
+
+describe("among calls of one turn, what cannot be cloned", () => {
+  it("rejects its own call, and the others are answered", async () => {
+    const [near, far] = await pair();
+    far.method("echo", ([n]) => n);
+    const calls = [1, () => {}, 3].map((n) => near.request("echo", [n]));
+    const [one, two, three] = await Promise.allSettled(calls);
+    assert.deepEqual([one.value, two.reason?.name, three.value], [1, "DataCloneError", 3]);
+    assert.equal(near.pending, 0);
+  });
+
+  it("alone rejects its call", async () => {
+    const [near] = await pair();
+    assert.equal((await rejection(near.request("echo", [() => {}]))).name, "DataCloneError");
+  });
+
+  it("of a notification is told to onError, and the others arrive", async () => {
+    const errors = [];
+    const heard = [];
+    const [near, far] = await pair({ onError: (error) => errors.push(error.name) });
+    far.onNotify("note", ([n]) => heard.push(n));
+    for (const n of [1, () => {}, 3]) near.notify("note", [n]);
+    await until(() => heard.length === 2);
+    assert.deepEqual([heard, errors], [[1, 3], ["DataCloneError"]]);
+  });
+
+  it("of a result is an error in its place, and the others are answered", async () => {
+    const [near, far] = await pair();
+    far.method("give", ([n]) => (n === 2 ? () => {} : n));
+    const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
+    assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.code), [1, -32603, 3]);
+  });
+});
+
+describe("a list that comes", () => {
+  it("is answered as each of its requests is done, whatever the others take", async () => {
+    const { end, peer, arrived } = await session();
+    const slow = deferred();
+    peer.method("slow", () => slow.promise).method("fast", () => "fast");
+    end.post([request(1, "slow"), request(2, "fast"), request(3, "fast")]);
+    assert.deepEqual(await arrived(1), [[{ jsonrpc: "2.0", result: "fast", id: 2 }, { jsonrpc: "2.0", result: "fast", id: 3 }]]);
+    slow.resolve("slow");
+    assert.deepEqual((await arrived(2))[1], { jsonrpc: "2.0", result: "slow", id: 1 });
+  });
+
+  it("is a batch where nobody has agreed on lists: its replies wait for each other", async () => {
+    const { transport, raw } = rawChannel();
+    const slow = deferred();
+    new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
+    raw.post([request(1, "slow"), request(2, "fast")]);
+    await pause(30);
+    assert.deepEqual(raw.received, []);
+    slow.resolve("slow");
+    assert.equal((await raw.next()).length, 2);
+  });
+
+  it("may hold the same id twice: each is a request of its own", async () => {
+    const { end, peer, arrived } = await session();
+    peer.method("echo", ([n]) => n);
+    end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
+    assert.deepEqual((await arrived(1))[0].map(({ result }) => result), ["a", "b"]);
+  });
+
+  it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
+    const { end, peer, arrived } = await session();
+    const heard = [];
+    peer.onNotify("note", ([n]) => {
+      heard.push(n);
+      throw new Error("a fault of the application");
+    });
+    peer.method("echo", ([n]) => n);
+    await printed(async () => {
+      end.post([{ jsonrpc: "2.0", method: "note", params: [1] }, { jsonrpc: "2.0" }, { jsonrpc: "2.0", method: 5, id: 9 }, request(2, "echo", [2])]);
+      const [list] = await arrived(1);
+      assert.deepEqual(list.map(({ id, result, error }) => [id, result ?? error.code]), [[null, -32600], [9, -32600], [2, 2]]);
+      assert.deepEqual(heard, [1]);
+    });
+  });
+
+  it("of more than 256 is a batch, with the limits of one", async () => {
+    const { end, peer, arrived } = await session({ limits: { batchItems: 300 } });
+    peer.method("echo", ([n]) => n);
+    end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
+    const [reply] = await arrived(1);
+    assert.equal(reply.error?.code ?? reply[0]?.error.code, -32600);
+  });
+
+  it("ends with the peer that one of its handlers destroys", async () => {
+    const { end, peer } = await session();
+    const heard = [];
+    peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
+    end.post([{ jsonrpc: "2.0", method: "end" }, { jsonrpc: "2.0", method: "note" }]);
+    await pause(30);
+    assert.deepEqual(heard, []);
+  });
+});
+
+describe("what waits for the end of the turn", () => {
+  it("is sent before the goodbye of destroy()", async () => {
+    const heard = [];
+    const [near, far] = await pair();
+    far.onNotify("note", ([n]) => heard.push(n));
+    near.notify("note", [1]);
+    near.notify("note", [2]);
+    near.destroy();
+    await until(() => heard.length === 2);
+    assert.deepEqual(heard, [1, 2]);
+  });
+
+  it("goes to no later session, if its own ends before", async () => {
+    const { peer, end, actor } = await session();
+    let call;
+    peer.onNotify("last", () => {
+      call = rejection(peer.request("late"));
+      peer.notify("late");
+      // Without a turn in between: the goodbye is taken as this one ends.
+      end.bye();
+    });
+    end.post({ jsonrpc: "2.0", method: "last" });
+    await until(() => call !== undefined);
+    assert.equal((await call).reason, "session-ended");
+    actor.hello(hexId("f"));
+    const next = await actor.open({ session: hexId(2), features: ["batch"] });
+    peer.notify("next");
+    await until(() => next.received.some(({ method }) => method === "next"));
+    assert.isFalse(next.received.flat().some(({ method }) => method === "late"));
+  });
+
+  it("is sent before a batch, a stream's item, and progress", async () => {
+    const { peer, end, arrived } = await session();
+    peer.method("work", (_, { progress, notify }) => {
+      notify("first");
+      progress("half");
+      return "done";
+    });
+    end.post(request(1, "work"));
+    const names = (await arrived(3)).flat().map(({ method, result }) => method ?? result);
+    assert.deepEqual(names, ["first", "$/progress", "done"]);
+    peer.notify("second");
+    peer.batch([{ method: "third", notify: true }, { method: "fourth", notify: true }]);
+    const more = (await arrived(5)).flat().map(({ method, result }) => method ?? result);
+    assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
+  });
+
+  it("rejects its calls where the transport fails, and says so once", async () => {
+    const errors = [];
+    const transport = { send() { throw new Error("no way out"); }, onMessage() {} };
+    const client = new JSONRPCClient(transport, { coalesce: true, onError: ({ message }) => errors.push(message) });
+    const calls = [1, 2].map(() => rejection(client.request("echo")));
+    assert.deepEqual((await Promise.all(calls)).map(({ message }) => message), ["no way out", "no way out"]);
+    assert.deepEqual(errors, ["no way out"]);
+    assert.equal(client.pending, 0);
+  });
+
+  it("may be delivered at once", async () => {
+    const { near, far } = loopback();
+    const peer = new JSONRPCPeer(far, { coalesce: true }).method("twice", ([n]) => 2 * n);
+    const client = new JSONRPCClient(near, { coalesce: true });
+    assert.deepEqual(await Promise.all([1, 2, 3].map((n) => client.request("twice", [n]))), [2, 4, 6]);
+    assert.deepEqual(near.sent.map((list) => list.length), [3]);
+    assert.deepEqual(far.sent.map((list) => list.length), [3]);
+    peer.destroy();
+  });
+});
