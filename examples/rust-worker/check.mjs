@@ -25,6 +25,7 @@ process.exitCode = failures.length;
 
 async function check() {
   const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
+  assert.notEqual(build.error?.code, "ENOENT", 'wasm-pack is not in PATH; in the repository: eval "$(cargo xtask env)"');
   assert.equal(build.status, 0, `wasm-pack: ${build.error?.message ?? `exit status ${build.status}`}`);
   const server = createServer(serve).listen(0, "127.0.0.1");
   const browser = await launch();

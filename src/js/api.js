@@ -12,6 +12,11 @@ function timeoutProblem(timeout) {
   return new RangeError(`a timeout is a number of milliseconds, or 0 for none, not ${String(timeout)}`);
 }
 
+/** What is wrong with a handler of progress, or undefined. */
+function progressProblem(handler) {
+  if (handler && typeof handler !== "function") return new TypeError(`onProgress is a function, not ${typeof handler}`);
+}
+
 /** A timeout as wasm takes it: milliseconds, negative for none. */
 function milliseconds(timeout) {
   return timeout === 0 || timeout === Infinity ? -1 : timeout;
@@ -39,7 +44,7 @@ export class JSONRPCClient {
   request(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
     const total = options?.totalTimeout ?? Infinity;
-    const problem = timeoutProblem(timeout) ?? timeoutProblem(total);
+    const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
     // The link may live on, for others.
     if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
@@ -53,7 +58,7 @@ export class JSONRPCClient {
     const problem = timeoutProblem(timeout) ?? windowProblem(window);
     if (problem !== undefined) throw problem;
     const wait = milliseconds(timeout);
-    return new Stream(this.#link, method, wait, window, (stream, resolve, reject) => {
+    return new Stream(this.#link, method, wait, window, options?.signal, (stream, resolve, reject) => {
       if (this.#destroyed) reject(DESTROYED.of(method));
       else this.#link.begin(this, method, params, wait, options, resolve, reject, stream);
     });

@@ -43,7 +43,8 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
   /**
    * The longest, in ms, that the other side may be silent before calls that wait end as `unresponsive`; it is asked in
-   * between. Not needed, and not used, where both sides can see each other's Web Locks. Default 10 000; `0` for none.
+   * between. Not needed, and not used, where both sides can see each other's Web Locks. Default 10 000, at least 100; `0`
+   * for none.
    */
   heartbeat?: number | undefined;
   /** Called as each session begins; what it sends goes before the calls that have waited for the session. */

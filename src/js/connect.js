@@ -8,8 +8,8 @@ const CONNECT_TIMEOUT = 10_000;
 
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
-  for (const time of [connectTimeout, heartbeat]) {
-    if (!(time >= 0)) throw new RangeError(`no number of milliseconds: ${String(time)}`);
+  for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
+    if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
   }
   signal?.throwIfAborted();
   let peer;
@@ -17,14 +17,15 @@ export async function connect(target, options) {
   let onAbort;
   try {
     return await new Promise((resolve, reject) => {
-      const transport = sessionTransport(doorTo(target, origin), options ?? {}, () => resolve(peer), reject);
+      const door = doorTo(target, origin);
+      const transport = sessionTransport(door, options ?? {}, () => resolve(peer), reject);
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
       onAbort = () => reject(signal.reason);
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        timer = setTimeout(() => reject(noAnswer(connectTimeout)), connectTimeout);
+        timer = setTimeout(() => reject(noAnswer(connectTimeout, door)), connectTimeout);
       }
       transport.start();
     });

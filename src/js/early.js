@@ -4,7 +4,7 @@
 const EARLY = Symbol.for("portway.early");
 /** Whom a transport hears by now; with the functions below, once this module has run. */
 const heard = (globalThis[EARLY] ??= new WeakSet());
-/** More than this, and nobody is coming for them. */
+/** More than this of one sender, and nobody is coming for them. */
 const MOST_KEPT = 10_000;
 
 function isOurs(data) {
@@ -27,12 +27,18 @@ function refuse(event, text) {
 
 if (heard.take === undefined && typeof globalThis.addEventListener === "function") {
   let kept = [];
+  /** How many were kept, by sender: whoever floods this side leaves room for others. */
+  let counts = new WeakMap();
   let failure;
   const listener = (event) => {
     // What comes from the owner of a worker has no source.
-    if (!isOurs(event.data) || heard.has(event.source ?? globalThis)) return;
-    if (failure !== undefined) refuse(event, failure);
-    else if (kept.length < MOST_KEPT) kept.push(event);
+    const sender = event.source ?? globalThis;
+    if (!isOurs(event.data) || heard.has(sender)) return;
+    if (failure !== undefined) return refuse(event, failure);
+    const count = counts.get(sender) ?? 0;
+    counts.set(sender, count + 1);
+    if (count === MOST_KEPT) console.warn("portway: early messages are dropped, since nobody handles them");
+    if (count < MOST_KEPT) kept.push(event);
   };
   globalThis.addEventListener("message", listener);
   Object.assign(heard, {
@@ -48,6 +54,7 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
       if (failure === undefined) return;
       for (const event of kept) refuse(event, failure);
       kept = [];
+      counts = new WeakMap();
     },
   });
 }

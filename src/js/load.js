@@ -44,7 +44,10 @@ async function compile(input, defaultInput) {
   if (!isPlace) return given instanceof WebAssembly.Module ? given : WebAssembly.compile(given);
   const response = typeof given.arrayBuffer === "function" && given.ok !== undefined ? given : await fetch(given);
   const place = `portway: ${response.url || given}`;
-  if (!response.ok) throw new Error(`${place} is not there (status ${response.status})`);
+  const { status } = response;
+  // It gives out nothing from outside of its root, where a linked package is.
+  const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
+  if (!response.ok) throw new Error(`${place} is not there (status ${status}${hint})`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
   if (String(bytes.subarray(0, 4)) !== "0,97,115,109") {

@@ -15,16 +15,21 @@ function isNodeWorker(target) {
   return typeof target?.on === "function" && typeof target.addEventListener !== "function";
 }
 
-// Its errors are not listened to: as long as nobody does, they end the program, and that is for the program to say.
-const EVENTS = { message: "message", messageerror: "messageerror", close: "exit" };
+// What a thread dies of has to be listened to, since as long as nobody does, it ends the whole program.
+const EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
 
 function asEventTarget(worker) {
   const wrappers = new Map();
+  // Told again with the exit, which is what ends a thread that has begun.
+  let error;
   return {
     postMessage: (message, transfer) => worker.postMessage(message, transfer),
     addEventListener(type, listener) {
       if (!Object.hasOwn(EVENTS, type)) return;
-      wrappers.set(listener, (data) => listener({ data }));
+      wrappers.set(listener, (data) => {
+        if (type === "error") error = data;
+        listener({ data, error });
+      });
       worker.on(EVENTS[type], wrappers.get(listener));
     },
     removeEventListener(type, listener) {

@@ -29,10 +29,12 @@ export function validateMessage(message, options) {
   return { isValid: errors.length === 0, errors, warnings };
 }
 
-/** The items of an array; undefined for anything else. */
+/** The items of an array, to its first hole, of which there may be billions; undefined for anything else. */
 function itemsOf(message) {
   try {
-    return Array.isArray(message) ? [...message] : undefined;
+    if (!Array.isArray(message)) return undefined;
+    const hole = message.findIndex((_, index) => !(index in message));
+    return message.slice(0, hole + 1 || Infinity);
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 // What a handler gets beside its params.
 
+import { listOf } from "./outgoing.js";
+
 /**
  * The context of one request or notification.
  *
@@ -43,7 +45,7 @@ export class Context {
   /** Names what of the result, or of the next item, is to be transferred instead of copied. */
   get transfer() {
     return (list) => {
-      this.list = this.list === undefined ? [...list] : [...this.list, ...list];
+      if (list) this.list = [...(this.list ?? []), ...listOf(list)];
     };
   }
 

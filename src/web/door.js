@@ -9,7 +9,7 @@ import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {
   if (target === null || target === undefined) {
-    throw new TypeError("no window: is the iframe in the document? open() with noopener gives none");
+    throw new TypeError(`connect(${target}): is the iframe in the document? open() with noopener gives no window`);
   }
   if (target.window === target) return windowDoor(() => target, origin);
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin);
@@ -57,7 +57,8 @@ function channelDoor(target) {
       const stop = listen(target, {
         message,
         // Of ports, and of the workers of Node; not every engine has it.
-        close: () => (target.start === undefined ? fail(undefined, gone("the worker has ended")) : lose(gone("the port is closed"))),
+        close: ({ error }) =>
+          target.start === undefined ? fail(error, gone("the worker has ended", error)) : lose(gone("the port is closed")),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });

@@ -39,6 +39,11 @@ export function gone(text = "the other side is gone", cause) {
   return failure("peer-gone", text, cause);
 }
 
+/** The end of what waits for a worker that has not said a word. */
+export function unstarted(reason, cause) {
+  return failure(reason, `the worker has not started: ${cause?.message ?? "is its script there?"}`, cause);
+}
+
 /** What a message is that did come, but cannot be read here. */
 export function unreadable() {
   return new Error("a message of the other side cannot be read here");

@@ -28,8 +28,7 @@ export function allowsOrigin(allowed, origin) {
 
 /** That the other side has an origin that is not allowed. */
 export function strangerText(origin, allowed) {
-  const hint = origin === "null" ? '; allow it by origin: "null"' : "";
-  return `the other side has the origin "${origin}"; allowed is "${allowed.join('", "')}"${hint}`;
+  return `the other side has the origin "${origin}"; allowed is "${allowed.join('", "')}"; allow it by origin: "${origin}"`;
 }
 
 function checkOrigin(origin) {

@@ -24,21 +24,28 @@ export function signalProblem(signal) {
 
 /** Sends a message. What cannot be transferred fails here, before anything is gone. */
 export function post(transport, message, transfer) {
-  transport.send(message, transfer && transferable(transfer));
+  transport.send(message, transfer ? transferable(transfer) : undefined);
+}
+
+/** What was given as a transfer list, as an array: it may be an iterator, which can be read once. */
+export function listOf(transfer) {
+  if (typeof transfer[Symbol.iterator] === "function") return [...transfer];
+  throw new TypeError("transfer takes a list");
 }
 
 /**
  * The items of a transfer list, in the order in which a browser that fails half-way has taken nothing away: engines check
  * some kinds only when their turn comes, when buffers may be detached already, and the caller's data with them.
  */
-export function transferable(list) {
+export function transferable(given) {
+  const list = listOf(given);
   for (const item of list) {
     // Throws if the buffer is detached.
     if (item?.byteLength === 0) new Uint8Array(item);
     if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw refused("a locked stream");
     if (isPort(item) && isClosed(item)) throw refused("a port that is closed or was transferred");
   }
-  return [...list].sort((a, b) => turn(a) - turn(b));
+  return list.sort((a, b) => turn(a) - turn(b));
 }
 
 /** Whether a value is a port, of whichever window: each has a class of its own for them. */

@@ -17,11 +17,12 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, tellSessi
     rejecter = reject;
   });
   const options = { channel, heartbeat, onSession, onLost };
-  const transport = sessionTransport(doorTo(target, origin), options, resolver, rejecter);
+  const door = doorTo(target, origin);
+  const transport = sessionTransport(door, options, resolver, rejecter);
   return {
     transport,
     open() {
-      const late = () => rejecter(noAnswer(timeout));
+      const late = () => rejecter(noAnswer(timeout, door));
       const timer = timeout < 0 ? undefined : setTimeout(late, Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {

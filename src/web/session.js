@@ -1,7 +1,7 @@
 // A transport whose other side may come and go: each session has a port of its own, and what is sent between two sessions
 // waits for the next.
 
-import { failure, gone, unreadable } from "./errors.js";
+import { failure, gone, unreadable, unstarted } from "./errors.js";
 import { Handshake, newId } from "./hello.js";
 import { listen } from "./listen.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
@@ -11,11 +11,16 @@ import { callMessage as note } from "./outgoing.js";
 const MOST_KEPT = 10_000;
 const LONGEST_TIMER = 2 ** 31;
 const HEARTBEAT = 10_000;
+/** A busy side needs that long to answer. */
+const SHORTEST_HEARTBEAT = 100;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
 
-/** Nobody has answered a hello, in that many milliseconds. */
-export const noAnswer = (ms) => failure("no-answer", `no answer within ${ms} ms: has its script loaded, and does it connect(), too?`);
+/** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
+export function noAnswer(ms, { allowed }) {
+  const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
+  return failure("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
+}
 
 const ended = (text) => failure("session-ended", text);
 
@@ -23,7 +28,7 @@ const ended = (text) => failure("session-ended", text);
  * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
  */
 export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
-  if (!(heartbeat < LONGEST_TIMER)) heartbeat = 0;
+  heartbeat = heartbeat > 0 && heartbeat < LONGEST_TIMER ? Math.max(heartbeat, SHORTEST_HEARTBEAT) : 0;
   let session;
   let number = 0;
   /** The window that the session is with. */
@@ -213,7 +218,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function leave({ reason }) {
     const error = reason === "replaced" ? gone("another connection has taken its place") : door.loss();
-    lose(error ?? ended("the other side has left"), error === undefined);
+    lose(error ?? ended("the other side has reloaded, navigated or closed"), error === undefined);
     if (reason === "replaced") stop();
   }
 
@@ -238,7 +243,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       // What runs may throw, too, and go on. What throws before it has said a word has not started.
       const fail = (cause, end) => {
         if (number > 0) return end && lose(end, false);
-        onFail(failure("worker-failed", `the worker has not started: ${cause?.message ?? "is its script there?"}`, cause));
+        onFail(unstarted("worker-failed", cause));
       };
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;

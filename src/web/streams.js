@@ -33,6 +33,7 @@ export class Stream {
   #link;
   #method;
   #timeout;
+  #signal;
   /** Makes the call, until it is made. */
   #begin;
   /** Items that nobody has taken yet. */
@@ -47,10 +48,11 @@ export class Stream {
   /** What the next taker gets instead of an item. */
   #failure = undefined;
 
-  constructor(link, method, timeout, window, begin) {
+  constructor(link, method, timeout, window, signal, begin) {
     this.#link = link;
     this.#method = method;
     this.#timeout = timeout;
+    this.#signal = signal;
     this.#window = this.#credit = window;
     this.#begin = begin;
   }
@@ -110,11 +112,13 @@ export class Stream {
 
   #fail(error) {
     if (this.#isOver) return;
-    if (error instanceof CallError && this.id !== undefined && !UNTOLD.includes(error.reason)) {
+    // The reason of its signal may be of any class; and of a cancelled call the link tells.
+    const isCancelled = error === this.#signal?.reason;
+    if (!isCancelled && error instanceof CallError && this.id !== undefined && !UNTOLD.includes(error.reason)) {
       this.#link.tell("$/cancelRequest", { id: this.id });
     }
     // An answer comes after the items that were sent before it; any other end is one at once.
-    if (!(error instanceof RPCError)) this.#items = [];
+    if (isCancelled || !(error instanceof RPCError)) this.#items = [];
     this.#failure = { error };
     this.#end();
   }

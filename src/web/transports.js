@@ -4,7 +4,7 @@
 import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { gone, unreadable } from "./errors.js";
+import { gone, unreadable, unstarted } from "./errors.js";
 import { Inbox } from "./inbox.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
@@ -41,10 +41,10 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
     messageerror(event) {
       if (accepts(event)) report(unreadable());
     },
-    close: () => lose(gone()),
+    close: ({ error }) => lose(gone(undefined, error)),
     // What runs may throw, too, and go on. What throws before it has said a word has not started.
     error(event) {
-      if (!hasHeard) lose(gone("the worker has not started", event.error ?? event.message));
+      if (!hasHeard) lose(unstarted("peer-gone", event.error ?? event));
     },
   };
   const wanted = Object.fromEntries(["message", "messageerror", ...signs].map((event) => [event, listeners[event]]));
@@ -145,7 +145,7 @@ export function broadcastTransport(nameOrChannel) {
 
 /** Another window. Hears nobody but that window, and only from the allowed origins; forged events are dropped. */
 export function windowTransport(target, sourceOrOptions, originInRow) {
-  need(target, "the target window", "postMessage");
+  need(target, "the target window (of an iframe, its contentWindow)", "postMessage");
   const inRow = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
   const options = inRow ? { source: sourceOrOptions, origin: originInRow } : sourceOrOptions;
   const source = options.source ?? globalThis.window;

@@ -8,10 +8,7 @@ import { spin } from "./ends/serve.js";
 const connectTimeout = 60_000;
 const end = (file) => new URL(`ends/${file}`, import.meta.url);
 
-/** Starts a worker; what it throws is no fault of the run. */
-function start(file) {
-  return new Worker(end(file)).on("error", () => {});
-}
+const start = (file) => new Worker(end(file));
 
 async function connected(options) {
   const worker = start("node-worker.mjs");

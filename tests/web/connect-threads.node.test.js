@@ -45,9 +45,10 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(await peer.request("callBack"), ["back", "main"]);
   });
 
-  for (const [how, end] of [
+  for (const [how, end, says] of [
     ["is terminated", (started) => started.terminate()],
     ["ends itself", (_, peer) => peer.notify("exit")],
+    ["throws", (_, peer) => peer.notify("throwLater"), "missing is not defined"],
   ]) {
     it(`whose thread ${how} know it at once, for good`, async () => {
       const started = thread();
@@ -57,7 +58,8 @@ describe("a worker thread and its program", () => {
       await peer.request("echo");
       const start = performance.now();
       end(started, peer);
-      assert.equal((await hanging).reason, "peer-gone");
+      const { reason, cause } = await hanging;
+      assert.deepEqual([reason, cause?.message], ["peer-gone", says]);
       assert.isBelow(performance.now() - start, 1_000);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
       assert.deepEqual(told.told, [1, "peer-gone"]);
@@ -77,10 +79,9 @@ describe("a worker thread and its program", () => {
 
 it("connect fails at once if the thread ends before it has said a word", async () => {
   for (const [query, file] of [[{ throws: 1 }], [{}, "no-such-thread.mjs"]]) {
-    const started = thread(query, file);
-    // Its errors are the program's.
-    started.on("error", () => {});
-    const { reason } = await rejection(connect(started, { connectTimeout: 0 }));
+    const { reason, message, cause } = await rejection(connect(thread(query, file), { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");
+    assert.equal(message, `the worker has not started: ${cause.message}`);
+    assert.match(message, /throws at its start|no-such-thread/);
   }
 });

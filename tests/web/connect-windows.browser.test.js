@@ -135,6 +135,7 @@ describe("connect fails at once", () => {
     assert.equal(reason, "wrong-origin");
     assert.include(message, origins.other);
     assert.include(message, origins.neighbour);
+    assert.include(message, `origin: "${origins.other}"`);
     await until(() => timers.size === 0);
     assert.deepEqual(listeners.filter(([type]) => type === "message"), []);
   });
@@ -157,7 +158,9 @@ describe("connect fails at once", () => {
     const { reason, message } = await failed;
     assert.equal(reason, "wrong-origin");
     assert.include(message, origins.own);
-    assert.equal((await connecting).reason, "no-answer");
+    const error = await connecting;
+    assert.equal(error.reason, "no-answer");
+    assert.include(error.message, `"${origins.own}"`, "what the frame would have to name");
   });
 
   it("if what is in the frame has failed to load its wasm", async () => {

@@ -96,6 +96,7 @@ describe("connect rejects", () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /iframe.*noopener/);
+      assert.include(error.message, `connect(${target})`);
     });
   }
 
@@ -110,12 +111,15 @@ describe("connect rejects", () => {
     ["connectTimeout", NaN],
     ["heartbeat", -1],
     ["heartbeat", "often"],
+    ["connectTimeout", "5s"],
     ["timeout", -1],
   ]) {
     it(`a ${name} of ${value}`, async () => {
       const [port] = ports();
       const listeners = listenersOf(port);
-      assert.instanceOf(await rejection(connect(port, { [name]: value })), RangeError);
+      const error = await rejection(connect(port, { [name]: value }));
+      assert.instanceOf(error, RangeError);
+      assert.include(error.message, name);
       assert.deepEqual(listeners, []);
     });
   }

@@ -38,6 +38,17 @@ it("a frame keeps what comes from another window for a transport that is made la
   assert.deepEqual(await client.request("listenTo", [numberOf(sibling.window)]), [1, 2]);
 });
 
+it("a frame that others flood keeps what comes from its parent", async () => {
+  const sibling = await puppet();
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/pkg/portway_bg.wasm?delay=2000" } });
+  const number = Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(contentWindow);
+  for (let n = 0; n < 10_100; n++) sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, number);
+  await sibling.settled();
+  const client = new JSONRPCClient(windowTransport(contentWindow));
+  afterThisTest(() => client.destroy());
+  assert.deepEqual(await client.request("echo", [1]), [1]);
+});
+
 it("a frame does not serve what came from an origin that it does not allow", async () => {
   const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow, origin: origins.other } });
   const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });

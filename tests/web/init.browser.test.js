@@ -33,6 +33,7 @@ describe("init in a browser", () => {
     ["a file that is not there", "/nowhere.wasm", /nowhere\.wasm.*404/],
     ["a page in the place of the file", "/tests/web/fixtures/puppet.html", /puppet\.html.*text\/html/],
     ["a server error", `${wasm}?status=500`, /portway_bg\.wasm.*500/],
+    ["what the server does not give out", `${wasm}?status=403`, /403.*linked.*Vite/],
     ["a server that is not there", "http://127.0.0.1:1/portway_bg.wasm", /./],
     ["a file that is cut off", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
     ["an empty file", new Response(""), /./],

@@ -128,6 +128,13 @@ describe("where there are no locks", () => {
     assert.deepEqual(told.told, [1]);
   });
 
+  it("a heartbeat that leaves no time for an answer is taken for one that does", async () => {
+    for (const heartbeat of [0.1, 1, 5]) {
+      const peer = await connected(worker(file, { lockless: 1 }), { heartbeat });
+      assert.equal(await peer.request("sleep", [300], { timeout: 0 }), null);
+    }
+  });
+
   it("a blocked thread of one's own is no death of the other side", async () => {
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300 });
     const call = peer.request("sleep", [1_500], { timeout: 0 });

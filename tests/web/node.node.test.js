@@ -54,6 +54,39 @@ describe("a worker thread of Node", () => {
   });
 });
 
+describe("a worker thread of Node that dies", () => {
+  const source = (text) => {
+    const started = new Worker(text, { eval: true });
+    afterThisTest(() => started.terminate());
+    return started;
+  };
+
+  for (const [how, text] of [["throws", "throw new Error('no luck')"], ["is no program", "no luck"]]) {
+    it(`as it starts, since its script ${how}, ends the calls that wait, with the cause`, async () => {
+      const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
+      const { reason, message, cause } = await rejection(client.request("a"));
+      assert.equal(reason, "peer-gone");
+      assert.equal(message, `the worker has not started: ${cause.message}`);
+      assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
+      client.destroy();
+    });
+  }
+
+  it("later, of an error that nobody catches, ends them, too", async () => {
+    const text = `
+      const { parentPort } = require("node:worker_threads");
+      parentPort.on("message", ({ id, method }) => {
+        if (method === "die") throw new Error("no luck");
+        parentPort.postMessage({ jsonrpc: "2.0", result: 1, id });
+      });`;
+    const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
+    assert.equal(await client.request("a"), 1);
+    const { reason, cause } = await rejection(client.request("die"));
+    assert.deepEqual([reason, cause.message], ["peer-gone", "no luck"]);
+    client.destroy();
+  });
+});
+
 describe("objects that are dropped without destroy", () => {
   it("are freed by the garbage collector, in wasm, too", async () => {
     setFlagsFromString("--expose-gc");

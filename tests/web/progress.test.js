@@ -38,6 +38,17 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
+  it("has a function for a handler: anything else is a TypeError, and nothing is sent", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    for (const onProgress of ["tell me", {}, 1]) {
+      const error = await rejection(client.request("work", undefined, { onProgress }));
+      assert.instanceOf(error, TypeError);
+      assert.match(error.message, /onProgress/);
+    }
+    assert.deepEqual([transport.sent, client.pending], [[], 0]);
+  });
+
   it("lets it time out when it ceases, counted from the last of it", async () => {
     const { call, client, tell, elapsed } = await working({ timeout: 500 });
     await pause(250);

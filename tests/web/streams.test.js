@@ -376,6 +376,21 @@ describe("the signal of a stream", () => {
     assert.deepEqual(transport.sent, []);
   });
 
+  it("ends it at once and with one cancel, of whatever class its reason is", async () => {
+    for (const reason of [new RPCError(1, "enough"), await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 }))]) {
+      const transport = recorder();
+      const controller = new AbortController();
+      const items = new JSONRPCClient(transport).stream("a", undefined, { signal: controller.signal });
+      const first = items.next();
+      for (const value of [1, 2]) transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
+      await first;
+      controller.abort(reason);
+      assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+      assert.isTrue((await items.next()).done);
+      assert.deepEqual(transport.sent.map(({ method }) => method), ["rpc.stream", "$/cancelRequest"]);
+    }
+  });
+
   it("sends one cancel, and has no listener afterwards", async () => {
     const transport = recorder();
     const controller = new AbortController();

@@ -158,6 +158,46 @@ describe("a transfer list of an item of a stream", () => {
   });
 });
 
+describe("what is given as a transfer list", () => {
+  it("may be anything that can be iterated over, once", async () => {
+    const { client, server } = ends();
+    const [buffer] = buffers();
+    assert.equal((await client.request("echo", { buffer }, { transfer: new Set([buffer]).values() })).buffer.byteLength, 8);
+    assert.equal(buffer.byteLength, 0);
+    const result = new ArrayBuffer(4);
+    server.method("take", (_, { transfer }) => (transfer(new Set([result]).values()), result));
+    assert.equal((await client.request("take")).byteLength, 4);
+    assert.equal(result.byteLength, 0);
+  });
+
+  it("is none if it is null", async () => {
+    const { client, server } = ends();
+    server.method("work", (_, context) => {
+      context.transfer(null);
+      context.progress(1, null);
+      context.notify("n", [], { transfer: null });
+      return "done";
+    });
+    const seen = [];
+    assert.equal(await client.request("work", [], { transfer: null, onProgress: (value) => seen.push(value) }), "done");
+    client.notify("n", [], { transfer: null });
+    assert.deepEqual(seen, [1]);
+  });
+
+  it("is a TypeError that says so if it is no list", async () => {
+    const { client, server } = ends();
+    const list = new ArrayBuffer(2);
+    const says = /transfer.*list/;
+    const error = await rejection(client.request("echo", [], { transfer: list }));
+    assert.instanceOf(error, TypeError);
+    assert.match(error.message, says);
+    assert.throws(() => client.notify("n", [], { transfer: list }), TypeError, says);
+    server.method("take", (_, { transfer }) => transfer(list));
+    assert.match((await rejection(client.request("take"))).message, says);
+    assert.equal(client.pending, 0);
+  });
+});
+
 describe("a value that cannot be cloned", () => {
   it("takes nothing of its transfer list away", async () => {
     const { client, server, seen } = ends();

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport, selfTransport, workerTransport } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport, selfTransport, windowTransport, workerTransport } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
 import { pause, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -230,6 +230,10 @@ describe("a transport that is made of the wrong thing", () => {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
+  });
+
+  it("is, for an iframe, a TypeError that says what to pass", () => {
+    assert.throws(() => windowTransport({ contentWindow: {} }), TypeError, "contentWindow");
   });
 
   it("is a TypeError for selfTransport() outside of a worker, which says what to use", () => {

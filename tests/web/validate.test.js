@@ -47,6 +47,17 @@ describe("the validator", () => {
     assert.equal(errors[1], '[Item 2] Missing or invalid "jsonrpc" field (must be "2.0")');
   });
 
+  it("ends at the first hole of an array, of which there may be billions", () => {
+    const message = { jsonrpc: "2.0", method: "a", id: 1 };
+    const sparse = [message, {}];
+    sparse.length = 2 ** 32 - 1;
+    const { isValid, errors } = validateMessage(sparse);
+    assert.isFalse(isValid);
+    assert.match(errors.at(-1), /^\[Item 2\] /);
+    assert.isTrue(errors.some((text) => text.startsWith("[Item 1] ")));
+    assert.lengthOf(validateMessage([message, , , {}]).errors, 1); // eslint-disable-line no-sparse-arrays
+  });
+
   it("takes request and response for a type, and nothing else", () => {
     for (const type of ["notification", "", "toString", null, 5]) {
       assert.throws(() => validateMessage({}, { type }), TypeError);
