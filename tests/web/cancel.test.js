@@ -3,6 +3,37 @@ import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
+describe("a cancellation that names a call of the side that gets it", () => {
+  it("is passed over: the call goes on, and nothing is answered", async () => {
+    const { transport, raw } = rawChannel();
+    const errors = [];
+    const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
+    const call = peer.request("a", undefined, { timeout: 0 });
+    const { id } = await raw.next();
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+    raw.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }]);
+    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual([peer.pending, errors], [1, []]);
+    raw.post({ jsonrpc: "2.0", id, result: "unharmed" });
+    assert.equal(await call, "unharmed");
+  });
+
+  it("leaves that call alone while it cancels a request of the same id", async () => {
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport).method("work", (_, { signal }) => new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    }));
+    const call = peer.request("a", undefined, { timeout: 0 });
+    const { id } = await raw.next();
+    raw.post({ jsonrpc: "2.0", method: "work", id });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.equal(peer.pending, 1);
+    raw.post({ jsonrpc: "2.0", id, result: "unharmed" });
+    assert.equal(await call, "unharmed");
+  });
+});
+
 describe("the signal of a call", () => {
   it("keeps the call from being sent if it is aborted already", async () => {
     const transport = recorder();

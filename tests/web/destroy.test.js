@@ -244,6 +244,33 @@ describe("destroying a peer", () => {
     assert.deepEqual([ran, transport.destroyed, transport.sent.length], [false, 1, 1]);
   });
 
+  it("can be done by using, twice, and beside destroy(), and is done once", async () => {
+    const dispose = Symbol.dispose ?? "destroy";
+    for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
+      for (const [first, second] of [[dispose, dispose], [dispose, "destroy"], ["destroy", dispose]]) {
+        const transport = recorder();
+        const role = new Role(transport);
+        const call = role.request === undefined ? undefined : rejection(role.request("a"));
+        role[first]();
+        role[second]();
+        assert.equal(transport.destroyed, 1);
+        if (call !== undefined) assert.deepEqual([(await call).reason, role.pending], ["destroyed", 0]);
+      }
+    }
+  });
+
+  it("twice leaves another on the same transport alone", async () => {
+    const transport = recorder();
+    const [one, other] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
+    const call = other.request("a");
+    one[Symbol.dispose ?? "destroy"]();
+    one.destroy();
+    one.destroy();
+    assert.deepEqual([transport.destroyed, other.pending], [0, 1]);
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "lives" });
+    assert.equal(await call, "lives");
+  });
+
   it("can be done by using, where there is such a thing", () => {
     if (Symbol.dispose === undefined) return assert.isUndefined(JSONRPCPeer.prototype[undefined]);
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {

@@ -3,6 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { printed } from "./rig/console.js";
 import { rejection } from "./rig/outcomes.js";
 
 const inherited = ["__proto__", "constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "__defineGetter__", "then"];
@@ -104,6 +105,42 @@ describe("an id", () => {
     assert.deepEqual([error.code, error.data, id], [-32600, { reason: "id-too-long" }, null]);
     const [[first, second]] = reply([{ jsonrpc: "2.0", method: "echo", id: "x".repeat(1_025) }, { jsonrpc: "2.0", method: "echo", params: [], id: "y" }]);
     assert.deepEqual([first.error.data, second.id], [{ reason: "id-too-long" }, "y"]);
+  });
+
+  it("of a megabyte is copied into nothing that is reported, printed or sent", async () => {
+    const id = "x".repeat(1 << 20);
+    const hostile = [
+      { method: "echo", id },
+      { method: "throw", id },
+      { method: "no such method", id },
+      { method: 5, id },
+      { id, result: 1 },
+      { id },
+      { id, error: { code: 1, message: "no" } },
+      { id, error: null },
+      { method: "rpc.item", params: { id, value: 1 } },
+      { method: "rpc.credit", params: { id, count: 1 } },
+      { method: "$/cancelRequest", params: { id } },
+      { method: "$/progress", params: { token: id } },
+      { method: "rpc.stream", params: { method: "echo", credit: 1 }, id },
+    ].map((message) => ({ jsonrpc: "2.0", ...message }));
+    const told = [];
+    for (const options of [{ onError: ({ message, stack, data }) => told.push(message, stack, JSON.stringify(data) ?? "") }, {}]) {
+      const transport = recorder();
+      const peer = new JSONRPCPeer(transport, options);
+      peer.method("echo", (params) => params).method("throw", () => { throw new Error("oh no"); });
+      peer.request("a").catch(() => {});
+      told.push(
+        ...(await printed(() => {
+          for (const message of hostile) transport.deliver(structuredClone(message));
+          transport.deliver(structuredClone(hostile));
+        })),
+      );
+      told.push(JSON.stringify(transport.sent));
+      peer.destroy();
+    }
+    assert.isBelow(told.join("").length, 20_000);
+    assert.notInclude(told.join(""), "x".repeat(100));
   });
 
   it("may be as long as the limit idLength says", () => {

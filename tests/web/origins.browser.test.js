@@ -88,6 +88,23 @@ describe("with an origin, a window transport", () => {
     });
   }
 
+  // To the network it is the same host, and to browsers another origin.
+  it("neither hears nor reaches a frame if it is told its host with a dot at the end", async () => {
+    const child = await puppet({ origin: origins.neighbour });
+    const origin = origins.neighbour.replace("localhost", "localhost.");
+    assert.equal(new URL(origin).origin, origin);
+    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
+    assert.isFalse(await hears(child, { origin: [origin, origins.own] }));
+    assert.isTrue(await hears(child, { origin: [origin, origins.neighbour] }));
+  });
+
+  it("neither hears nor reaches a frame whose host has a dot at the end, if it is told it without one", async () => {
+    const origin = origins.neighbour.replace("localhost", "localhost.");
+    const child = await puppet({ origin });
+    assert.deepEqual([await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })], [false, false]);
+    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [true, true]);
+  });
+
   it("that is * hears and reaches everybody that the window may be", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
       const child = await puppet(options);
@@ -130,6 +147,7 @@ describe("with an origin, a window transport", () => {
     ["HTTPS://Example.COM", '"https://example.com"'],
     ["https://example.com:443", '"https://example.com"'],
     ["http://example.com:80", '"http://example.com"'],
+    ["http://127.0.0.1.:8080", '"http://127.0.0.1:8080"'],
     ["https://user@example.com", '"https://example.com"'],
     ["example.com", ""],
     ["localhost:8080", ""],

@@ -244,14 +244,26 @@ describe("the notifications of a server", () => {
     assert.deepEqual(seen, [{ done: 1 }]);
   });
 
-  it("are not answered if nobody knows them, or their params are no params", async () => {
-    const { server, raw } = serving();
-    server.method("known", () => "ran");
-    raw.post({ jsonrpc: "2.0", method: "unknown" });
-    raw.post({ jsonrpc: "2.0", method: "rpc.foo" });
-    raw.post({ jsonrpc: "2.0", method: "known" });
-    assert.deepEqual(await raw.before(), []);
-  });
+  for (const [name, message] of [
+    ["nobody knows them", { method: "unknown" }],
+    ["nobody knows them and they have params", { method: "unknown", params: { a: 1 } }],
+    ["they have a reserved name", { method: "rpc.foo" }],
+    ["their params are a number", { method: "known", params: 5 }],
+    ["their params are a string", { method: "known", params: "bar" }],
+    ["their params are a boolean", { method: "known", params: true }],
+    ["nobody knows them and their params are a number", { method: "unknown", params: 5 }],
+  ]) {
+    it(`are passed over in silence if ${name}, alone or in a batch`, async () => {
+      const errors = [];
+      const { server, raw } = serving({ onError: (error) => errors.push(error) });
+      let ran = 0;
+      server.method("known", () => ++ran).onNotify("known", () => ++ran);
+      raw.post({ jsonrpc: "2.0", ...message });
+      raw.post([{ jsonrpc: "2.0", ...message }]);
+      assert.deepEqual(await raw.before(), []);
+      assert.deepEqual([ran, errors], [0, []]);
+    });
+  }
 
   it("run a handler that is registered with method() alone, and are not answered", async () => {
     const { server, raw } = serving();

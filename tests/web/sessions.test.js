@@ -186,6 +186,21 @@ describe("between two sessions", () => {
     assert.equal(await call, "ok");
   });
 
+  it("a call that is aborted is not sent to the next session, and neither is its cancellation", async () => {
+    const it = await gap({ timeout: 0 });
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const call = rejection(it.peer.request("aborted", [], { signal: controller.signal }));
+    it.peer.request("waits").catch(() => {});
+    controller.abort(reason);
+    assert.equal(await call, reason);
+    const end = await again(it.actor);
+    assert.equal((await end.nextCall()).method, "waits");
+    const said = [...end.received, ...(await end.before())].map(({ method }) => method);
+    assert.notInclude(said, "aborted");
+    assert.notInclude(said, "$/cancelRequest");
+  });
+
   it("what onSession sends goes before what has waited", async () => {
     let peer;
     const told = [];

@@ -4,6 +4,8 @@ import { startBrowser } from "./browsers.mjs";
 import { startServers } from "./server.mjs";
 
 const POLL = 200;
+/** For Chromium: the specs force garbage collection. */
+const CHROMIUM = ["--js-flags=--expose-gc"];
 /** Without a new test for so long, the page is stuck. */
 const PATIENCE = 60_000;
 
@@ -11,7 +13,7 @@ export async function runInBrowser(engine, specs) {
   const servers = await startServers();
   let browser;
   try {
-    browser = await startBrowser(engine);
+    browser = await startBrowser(engine, CHROMIUM);
     const query = new URLSearchParams({ specs: specs.join(), ...servers.origins });
     await browser.driver.get(`${servers.origins.own}/tests/web/runner/page.html?${query}`);
     return await watch(browser.driver);

@@ -1,0 +1,101 @@
+// The garbage collector ends nothing that is in use, though the application holds none of it.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, connect, portTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { collected } from "./rig/garbage.js";
+import { Raw, loopback } from "./rig/ends.js";
+
+const serve = (server) => server.method("echo", ([n]) => n).method("count", async function* () {
+  for (let n = 1; ; n++) yield n;
+});
+
+/** A port whose other end is held by nobody but what `use` makes of it. */
+function portTo(use) {
+  const { port1, port2 } = new MessageChannel();
+  use(port2);
+  afterThisTest(() => port1.close());
+  return port1;
+}
+
+/** Calls, with collections between them. */
+async function works(echo) {
+  for (let n = 0; n < 3; n++) {
+    await collected();
+    assert.equal(await echo([n]), n);
+  }
+}
+
+describe("the garbage collector", function () {
+  this.timeout(40_000);
+
+  it("ends no server that nobody holds, nor its port", async () => {
+    const raw = new Raw(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
+    let id = 0;
+    await works(async (params) => {
+      raw.post({ jsonrpc: "2.0", method: "echo", params, id: ++id });
+      return (await raw.next()).result;
+    });
+  });
+
+  it("ends no peer on both sides of which nothing is held but `remote`, or a function of it", async () => {
+    const remoteOf = () => new JSONRPCPeer(portTransport(portTo((port) => void serve(new JSONRPCPeer(portTransport(port)))))).remote;
+    const remote = remoteOf();
+    await works((params) => remote.echo(params));
+    const { echo } = remoteOf();
+    await works(echo);
+  });
+
+  it("ends no call of which nothing is held but its promise", async () => {
+    let far;
+    const port = portTo((port) => (far = new Raw(port)));
+    const call = (() => new JSONRPCClient(portTransport(port), { timeout: 0 }).request("a"))();
+    const { id } = await far.next();
+    await collected();
+    far.post({ jsonrpc: "2.0", result: "at last", id });
+    assert.equal(await call, "at last");
+  });
+
+  it("keeps no call of a dropped client from its timeout", async () => {
+    const call = (() => new JSONRPCClient(portTransport(portTo(() => {})), { timeout: 300 }).request("a"))().catch(({ reason }) => reason);
+    await collected();
+    assert.equal(await call, "timeout");
+  });
+
+  it("ends no stream of which nothing is held but its iterator", async () => {
+    const items = new JSONRPCClient(portTransport(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))))).stream("count", [], { window: 2 });
+    for (let n = 1; n <= 6; n++) {
+      if (n % 2 === 0) await collected();
+      assert.equal((await items.next()).value, n);
+    }
+    await items.return();
+  });
+
+  it("ends no session whose sides nobody holds but for what they serve", async () => {
+    const remote = await (async () => {
+      const { port1, port2 } = new MessageChannel();
+      afterThisTest(() => [port1, port2].forEach((port) => port.close()));
+      const [peer] = await Promise.all([connect(port1), connect(port2, { methods: { echo: ([n]) => n } })]);
+      afterThisTest(() => peer.destroy());
+      return peer.remote;
+    })();
+    await works((params) => remote.echo(params));
+  });
+
+  it("ends no server on a channel that is known by its name alone", async () => {
+    const name = `garbage ${Math.random()}`;
+    (() => void serve(new JSONRPCServer(broadcastTransport(name))))();
+    const client = new JSONRPCClient(broadcastTransport(name));
+    afterThisTest(() => client.destroy());
+    await works((params) => client.request("echo", params));
+  });
+
+  it("ends no server on a transport of the application's", async () => {
+    const client = (() => {
+      const { near, far } = loopback();
+      serve(new JSONRPCServer(far));
+      return new JSONRPCClient(near);
+    })();
+    await works((params) => client.request("echo", params));
+  });
+});

@@ -1,0 +1,101 @@
+// Ports that come in a handshake and are not used: they are closed, and so keep nobody waiting and nothing alive.
+
+import { assert } from "chai";
+import { connect, inNode } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { connected, hexId, ports, stage } from "./rig/connections.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+
+/** Not every engine tells of the end of a port. */
+const tellsOfEnds = inNode || "onclose" in MessagePort.prototype;
+
+/** How often a port of this realm is closed from now on: the other end is of no use in engines that tell nothing. */
+function closings() {
+  const own = Object.hasOwn(MessagePort.prototype, "close");
+  const { close } = MessagePort.prototype;
+  const closed = new Set();
+  MessagePort.prototype.close = function (...args) {
+    closed.add(this);
+    return close.apply(this, args);
+  };
+  afterThisTest(() => {
+    if (own) MessagePort.prototype.close = close;
+    else delete MessagePort.prototype.close;
+  });
+  return closed;
+}
+
+/** Answers a hello with a port that is of no use, and sees that it is closed. */
+async function isRefused(actor, { id, session = hexId(2) }) {
+  const { port1, port2 } = new MessageChannel();
+  let heard = 0;
+  let ended = false;
+  port1.addEventListener("message", () => heard++);
+  port1.addEventListener("close", () => (ended = true));
+  port1.start();
+  afterThisTest(() => port1.close());
+  const closed = closings();
+  actor.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
+  await until(() => closed.size > 0, "the port is not closed");
+  if (tellsOfEnds) await until(() => ended, "the other end is not told");
+  port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
+  await pause(20);
+  assert.deepEqual([heard, closed.size], [0, 1]);
+}
+
+describe("a port that is refused is closed:", () => {
+  it("that of an answer to a name which has been used up", async () => {
+    const { port, actor } = stage();
+    const told = [];
+    const connecting = connected(port, { onLost: () => told.push("lost") });
+    const hello = await actor.heardHello();
+    const end = actor.accept(hello, { session: hexId(1) });
+    const peer = await connecting;
+    await isRefused(actor, { id: hello.id });
+    const call = peer.request("a");
+    end.answer(await end.nextCall(), "the session lives");
+    assert.equal(await call, "the session lives");
+    assert.deepEqual(told, []);
+  });
+
+  it("that of an answer to the last session, while there is none", async () => {
+    const { port, actor } = stage();
+    const told = [];
+    const connecting = connected(port, { onLost: () => told.push("lost") });
+    const hello = await actor.heardHello();
+    const end = actor.accept(hello, { session: hexId(1) });
+    await connecting;
+    end.bye();
+    await until(() => told.length > 0);
+    await isRefused(actor, { id: hello.id });
+  });
+
+  it("the one that was offered to who is answered by another", async () => {
+    const { port, actor } = stage();
+    const abort = new AbortController();
+    const connecting = rejection(connect(port, { signal: abort.signal }));
+    await actor.heardHello();
+    actor.hello(hexId(0));
+    const { result } = await actor.find((message) => message?.id === hexId(0) && message.result !== undefined);
+    let ended = false;
+    result.port.addEventListener("close", () => (ended = true));
+    result.port.start();
+    afterThisTest(() => result.port.close());
+    const closed = closings();
+    abort.abort();
+    await connecting;
+    assert.isAbove(closed.size, 0);
+    if (tellsOfEnds) await until(() => ended, "the other end is not told");
+  });
+});
+
+describe("a port that is in use", () => {
+  it("is not closed by answers that are refused", async () => {
+    const [near, far] = ports();
+    const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: ([n]) => n } })]);
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port1.close());
+    far.postMessage({ jsonrpc: "2.0", id: hexId(9), result: { session: hexId(8), version: 1, features: [], port: port2 } }, [port2]);
+    assert.equal(await one.request("echo", [1]), 1);
+  });
+});

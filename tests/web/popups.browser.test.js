@@ -1,0 +1,50 @@
+// A popup whose policy cuts it off from its opener.
+
+import { assert } from "chai";
+import { connect, windowTransport, JSONRPCClient } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { frameAddress, origins } from "./rig/frames.js";
+import { listenersOf, timersSet } from "./rig/connections.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+// WebKit opens none here.
+const probe = window.open("about:blank", "_blank", "width=200,height=200");
+probe?.close();
+
+function popup(query, options) {
+  const opened = window.open(frameAddress(query, options), "_blank", "width=200,height=200");
+  afterThisTest(() => opened.close());
+  return opened;
+}
+
+if (probe !== null) {
+  describe("a popup with a Cross-Origin-Opener-Policy", () => {
+    for (const origin of ["own", "other"]) {
+      it(`of the ${origin} origin has connect rejected soon, with the reason and what it may be`, async () => {
+        const opened = popup({ isolated: 1 }, { origin: origins[origin] });
+        const [listeners, timers] = [listenersOf(window), timersSet()];
+        const start = performance.now();
+        const { reason, message } = await rejection(connect(opened, { origin: origins[origin], connectTimeout: 0 }));
+        assert.equal(reason, "peer-gone");
+        assert.match(message, /Cross-Origin-Opener-Policy/);
+        assert.isBelow(performance.now() - start, 5_000);
+        assert.deepEqual([listeners.filter(([type]) => type === "message"), timers.size], [[], 0]);
+      });
+    }
+
+    it("has the calls of a plain client end, and later ones refused at once", async () => {
+      const opened = popup({ isolated: 1 });
+      const client = new JSONRPCClient(windowTransport(opened), { timeout: 0 });
+      afterThisTest(() => client.destroy());
+      assert.equal((await rejection(client.request("a"))).reason, "peer-gone");
+      await until(() => opened.closed);
+      assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
+    });
+
+    it("is told from one without, which connects", async () => {
+      const peer = await connect(popup({}));
+      afterThisTest(() => peer.destroy());
+      assert.deepEqual(await peer.request("echo", [1]), [1]);
+    });
+  });
+}

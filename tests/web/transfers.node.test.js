@@ -1,0 +1,61 @@
+// What Node does with the memory of some wasm in a transfer list, where browsers refuse: it sends a copy.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { channel } from "./rig/ends.js";
+
+function taking() {
+  const { near, far } = channel();
+  const notes = [];
+  new JSONRPCServer(far)
+    .method("take", ({ bytes }) => [bytes.byteLength, bytes[0]])
+    .method("give", (_, { transfer }) => {
+      const { buffer } = filled();
+      transfer([buffer]);
+      return new Uint8Array(buffer);
+    })
+    .onNotify("take", ({ bytes }) => void notes.push(bytes[0]));
+  return { client: new JSONRPCClient(near), notes };
+}
+
+/** A memory whose first byte is 7. */
+function filled(initial = 1) {
+  const memory = new WebAssembly.Memory({ initial });
+  if (initial > 0) new Uint8Array(memory.buffer)[0] = 7;
+  return memory;
+}
+
+describe("the memory of some wasm in a transfer list", () => {
+  it("is copied, stays what it is, and can still grow", async () => {
+    const { client } = taking();
+    const memory = filled();
+    const bytes = new Uint8Array(memory.buffer);
+    assert.deepEqual(await client.request("take", { bytes }, { transfer: [memory.buffer] }), [65_536, 7]);
+    assert.deepEqual([bytes.byteLength, memory.buffer.byteLength], [65_536, 65_536]);
+    memory.grow(1);
+    assert.equal(memory.buffer.byteLength, 2 * 65_536);
+  });
+
+  it("does not keep other buffers of the list from being transferred, whatever their order", async () => {
+    for (const memory of [filled(), filled(2)]) {
+      for (const turned of [false, true]) {
+        const { client } = taking();
+        const others = [8, 65_536, 65_536 * 4].map((length) => new ArrayBuffer(length));
+        const bytes = new Uint8Array(memory.buffer);
+        const list = [memory.buffer, ...others];
+        await client.request("take", { bytes, others }, { transfer: turned ? list.reverse() : list });
+        assert.deepEqual(others.map(({ byteLength }) => byteLength), [0, 0, 0]);
+        assert.equal(bytes[0], 7);
+      }
+    }
+  });
+
+  it("is copied beside a notification and beside a result", async () => {
+    const { client, notes } = taking();
+    const memory = filled();
+    client.notify("take", { bytes: new Uint8Array(memory.buffer) }, { transfer: [memory.buffer] });
+    const result = await client.request("give");
+    assert.deepEqual([notes, result.byteLength, result[0], memory.buffer.byteLength], [[7], 65_536, 7, 65_536]);
+    assert.equal(client.pending, 0);
+  });
+});
