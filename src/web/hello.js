@@ -80,14 +80,12 @@ export class Handshake {
       else this.#on.stranger(origin);
       return true;
     }
-    if (method !== undefined || !isAllowed) return false;
-    if (id === this.id && this.#session === undefined) {
-      if (error !== undefined) this.#refused(fromWire(error), origin);
-      else if (isId(result?.session) && isPort(result.port)) this.#accept(result, origin);
-      return true;
+    if (method !== undefined || (id !== this.id && id !== this.#spent)) return false;
+    if (isAllowed && id === this.id && this.#session === undefined) {
+      if (error !== undefined) return this.#refused(fromWire(error), origin), true;
+      if (isId(result?.session) && isPort(result.port)) return this.#accept(result, origin), true;
     }
-    if (id !== this.id && id !== this.#spent) return false;
-    // A name is good for one answer.
+    // A name is good for one answer, of a side that is allowed.
     if (isPort(result?.port)) result.port.close();
     return true;
   }

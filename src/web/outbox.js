@@ -89,11 +89,9 @@ export class Outbox {
       const problem = thrownBy(() => tryOut(entry));
       return problem === undefined ? [entry] : this.#replace(entry, problem);
     });
-    const problem = this.#problemOf(rest);
-    if (problem === undefined) return;
-    // Nothing can be sent at all.
-    for (const entry of rest) if (entry.slot !== undefined) this.#drop(entry, problem);
-    this.#report(problem);
+    if (this.#problemOf(rest) === undefined) return;
+    // What the transport cannot send is not what cannot be cloned: by themselves, all others may go.
+    for (const entry of rest) this.#deliver(entry);
   }
 
   #deliver(entry) {

@@ -137,7 +137,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** Lets go of calls that have ended before they could be sent. */
   function prune() {
     const ids = waitingIds();
-    queue = queue?.filter(([{ id }]) => id === undefined || ids.has(id));
+    const waits = ({ id }) => id === undefined || ids.has(id);
+    queue = queue
+      ?.map(([message, transfer]) => [Array.isArray(message) ? message.filter(waits) : message, transfer])
+      .filter(([message]) => (Array.isArray(message) ? message.length > 0 : waits(message)));
   }
 
   /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */

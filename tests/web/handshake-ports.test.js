@@ -58,6 +58,14 @@ describe("a port that is refused is closed:", () => {
     assert.deepEqual(told, []);
   });
 
+  it("that of an answer which names its session in another form, and the handshake goes on", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port);
+    await isRefused(actor, { id: (await actor.heardHello()).id, session: "no name" });
+    await actor.open();
+    await connecting;
+  });
+
   it("that of an answer to the last session, while there is none", async () => {
     const { port, actor } = stage();
     const told = [];

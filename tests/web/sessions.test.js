@@ -186,6 +186,18 @@ describe("between two sessions", () => {
     assert.equal(await call, "ok");
   });
 
+  it("the calls of a batch that is aborted are not sent to the next session", async () => {
+    const it = await gap({ timeout: 0 });
+    const controller = new AbortController();
+    const calls = it.peer.batch([{ method: "aborted" }, { method: "aborted" }], { signal: controller.signal });
+    it.peer.request("waits").catch(() => {});
+    controller.abort(new Error("enough"));
+    assert.deepEqual((await calls).map(({ reason }) => reason.message), ["enough", "enough"]);
+    const end = await again(it.actor);
+    await until(() => end.received.some(({ method }) => method === "waits"));
+    assert.deepEqual(end.received.filter(Array.isArray), []);
+  });
+
   it("a call that is aborted is not sent to the next session, and neither is its cancellation", async () => {
     const it = await gap({ timeout: 0 });
     const controller = new AbortController();

@@ -39,7 +39,7 @@ describe("a call that", () => {
   for (const [name, [make, params, error]] of Object.entries(cases)) {
     it(`${name} rejects, and leaves neither a timer nor a call that waits`, async () => {
       const transport = make();
-      const client = new JSONRPCClient(transport, { onError() {} });
+      const client = new JSONRPCClient(transport);
       const timers = timersSet();
       assert.equal((await rejection(client.request("a", params()))).name, error);
       assert.equal((await rejection(client.request("a", params(), { timeout: 50 }))).name, error);
