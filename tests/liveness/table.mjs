@@ -1,6 +1,6 @@
 // The table of the README, made from bounds.json.
 
-import { deaths } from "./bounds.mjs";
+import { alive, deaths } from "./bounds.mjs";
 
 const BEGIN = "<!-- liveness:begin -->";
 const END = "<!-- liveness:end -->";
@@ -23,6 +23,16 @@ const seconds = (ms) => `${ms / 1000} s`;
 /** What only the timeout ends has no bound of its own. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
+/** What is not measured everywhere: one sentence, by engine. */
+function gaps() {
+  const rows = [...deaths, ...alive].filter(({ not }) => not !== undefined);
+  const parts = Object.entries(names).flatMap(([engine, name]) => {
+    const missing = rows.filter(({ not }) => engine in not).map(({ what }) => what);
+    return missing.length > 0 ? [`in ${name}, that ${missing.join("; that ")}`] : [];
+  });
+  return `Not measured, since the engine or its driver cannot do it: ${parts.join(". And ")}.`;
+}
+
 /** The Markdown of the table, and below it where engines differ. */
 export function table() {
   const notes = [];
@@ -39,6 +49,8 @@ export function table() {
     "| what happens | `reason` | noticed by | within |",
     "| --- | --- | --- | --- |",
     ...rows,
+    "",
+    gaps(),
     "",
     ...(notes.length > 0 ? ["Engines differ here:", ""] : []),
     ...notes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
