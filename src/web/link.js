@@ -165,14 +165,13 @@ export class Link {
     if (this.#gone === undefined) this.guard(() => this.notify(method, params));
   }
 
-  /** Sends a notification. Where it cannot be sent, that throws, or is reported at the end of the turn. */
+  /** Sends a notification; throws if it cannot be sent. */
   notify(method, params, transfer) {
     const problem = callProblem(method, params);
     if (problem !== undefined) throw problem;
     if (this.#gone !== undefined) return this.report(this.#gone.of(method));
     const message = callMessage(method, params);
-    if (this.#outbox.coalesces && transfer === undefined) this.#outbox.send({ message });
-    else this.#outbox.sendNow(message, transfer);
+    if (!this.#outbox.keep({ message, transfer })) this.#outbox.sendNow(message, transfer);
   }
 
   /** Sends a notification of the library's own; throws if it cannot be sent. */

@@ -38,6 +38,7 @@ ship! {
     "/src/web/outputs.js" as outputs,
     "/src/web/service.js" as service,
     "/src/web/session.js" as session,
+    "/src/web/small.js" as small,
     "/src/web/streams.js" as streams,
     "/src/web/told.js" as told,
     "/src/web/transports.js" as transports,

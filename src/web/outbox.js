@@ -2,6 +2,7 @@
 
 import { INTERNAL_ERROR } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
+import { settle } from "./small.js";
 
 /** As many messages leave together at most: the other side begins with the first while the next are on their way. */
 export const MOST_TOGETHER = 256;
@@ -37,16 +38,20 @@ export class Outbox {
     return this.coalesce === true || this.#transport.coalesces;
   }
 
-  /** Sends an entry, perhaps not before the end of the turn. */
+  /** Sends an entry. */
   send(entry) {
-    if (entry.transfer === undefined && this.coalesces) {
-      const count = this.#waiting.push(entry);
-      if (count === 1) TURN.then(this.#flush);
-      else if (count === MOST_TOGETHER) this.flush();
-      return;
-    }
+    if (this.keep(entry)) return;
     this.flush();
     this.#deliver(entry);
+  }
+
+  /** Keeps an entry for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
+  keep(entry) {
+    if (entry.transfer !== undefined || !this.coalesces || !settle(entry.message)) return false;
+    const count = this.#waiting.push(entry);
+    if (count === 1) TURN.then(this.#flush);
+    else if (count === MOST_TOGETHER) this.flush();
+    return true;
   }
 
   /** Answers the requests in a message with an error. */

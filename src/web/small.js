@@ -1,0 +1,65 @@
+// What may wait for the end of a turn: messages that hold little, and nothing but plain values.
+//
+// They are copied, so that what the caller changes later in the turn does not show. Anything else is sent at once: it may
+// fail to be cloned here or to be read there, and would take those that it is sent with along; and what is large gains
+// nothing by company.
+
+/** As many values a message may hold. */
+const MOST = 32;
+/** As many characters each of its strings may have. */
+const LONGEST = 1_000;
+
+let left;
+let seen = [];
+
+/** Copies what a message holds into it, and says so; or leaves it as it is. */
+export function settle(message) {
+  const part = "params" in message ? "params" : "error" in message ? "error" : "result";
+  left = MOST;
+  try {
+    const copy = copied(message[part]);
+    if (left < 0) return false;
+    if (copy !== undefined) message[part] = copy;
+    return true;
+  } catch {
+    // A getter of the application's: it throws again when it is sent.
+    return false;
+  } finally {
+    seen = [];
+  }
+}
+
+/** A copy of a value, which is of no use if `left` is negative after it. */
+function copied(value) {
+  left--;
+  if (left < 0) return;
+  switch (typeof value) {
+    case "string":
+      if (value.length > LONGEST) break;
+    // falls through
+    case "number":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "object":
+      if (value === null) return value;
+      return copiedObject(value);
+  }
+  left = -1;
+}
+
+function copiedObject(value) {
+  const isArray = Array.isArray(value);
+  const keys = Object.keys(value);
+  const isPlain = isArray ? keys.length === value.length : Object.getPrototypeOf(value) === Object.prototype;
+  // What is in there twice would become two.
+  if (!isPlain || seen.includes(value)) return void (left = -1);
+  seen.push(value);
+  const copy = isArray ? [] : {};
+  for (const key of keys) {
+    if (key === "__proto__") left = -1;
+    if (left < 0) return;
+    copy[key] = copied(value[key]);
+  }
+  return copy;
+}
