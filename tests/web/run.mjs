@@ -36,6 +36,7 @@ for (const [file, { passed, failed }] of Object.entries(outcome.files)) {
   console.log(`${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`);
 }
 if (elsewhere.length > 0) console.log(`  not for ${engine}: ${elsewhere.join(", ")}`);
+for (const note of outcome.notes ?? []) console.log(`  ${note}`);
 for (const { name, message } of outcome.failures) console.log(`\n✗ ${name}\n${message.replace(/^/gm, "    ")}`);
 
 const { passed, failures } = outcome;

@@ -20,6 +20,8 @@ const engines = {
       "goog:chromeOptions": {
         binary: executablePath,
         args: [...args, ...more],
+        // The driver would have pages that are left thrown away.
+        excludeSwitches: ["disable-back-forward-cache"],
       },
     },
   }),

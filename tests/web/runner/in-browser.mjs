@@ -1,6 +1,7 @@
 // The specs in a browser: a page of ours runs them, and WebDriver reads from it how far it is.
 
 import { startBrowser } from "./browsers.mjs";
+import { tryKeptPage } from "./kept-page.mjs";
 import { startServers } from "./server.mjs";
 
 const POLL = 200;
@@ -16,7 +17,10 @@ export async function runInBrowser(engine, specs) {
     browser = await startBrowser(engine, CHROMIUM);
     const query = new URLSearchParams({ specs: specs.join(), ...servers.origins });
     await browser.driver.get(`${servers.origins.own}/tests/web/runner/page.html?${query}`);
-    return await watch(browser.driver);
+    const tally = await watch(browser.driver);
+    // Only with the specs of connections between windows, which it is one of.
+    if (specs.some((spec) => spec.startsWith("sessions-windows"))) await tryKeptPage(browser.driver, servers.origins.own, tally);
+    return tally;
   } finally {
     await browser?.stop();
     servers.stop();

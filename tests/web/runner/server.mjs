@@ -54,7 +54,7 @@ async function answer(request, response, onPost) {
   }
   const { pathname, searchParams: query } = new URL(request.url, "http://localhost");
   const file = join(root, normalize(decodeURIComponent(pathname)));
-  const headers = { "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain", "cache-control": "no-store" };
+  const headers = { "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain", "cache-control": "no-cache" };
   // A sandboxed frame has no origin, and so loads its modules from another one.
   headers["access-control-allow-origin"] = "*";
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
