@@ -76,7 +76,7 @@ export class RustClient {
   /** The items of a method, which are asked for when the first is. */
   stream(method, params, timeout, window) {
     if (this.#link === undefined) throw this.#problem;
-    const stream = new Stream(this.#link, method, timeout, window, (stream, resolve, reject) => {
+    const stream = new Stream(this.#link, method, timeout, window, undefined, (stream, resolve, reject) => {
       this.#link.begin(this, method, params, timeout, undefined, resolve, reject, stream);
     });
     return {
