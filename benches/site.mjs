@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { bundle } from "../tests/comparison/bundles.mjs";
+import { join } from "node:path";
+import { bundle, pkg } from "../tests/comparison/bundles.mjs";
 
 const html = (script) => ({
   type: "text/html",
@@ -24,10 +25,13 @@ export async function serve(plan, onPost) {
   const files = new Map([["/", html("/main.js")]]);
   const source = (name) => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
   files.set("/main.js", script(source("main.js")));
+  files.set("/fresh.js", script(await bundle('import "../../benches/page/fresh.js";')));
+  files.set("/fresh.html", html("/fresh.js"));
+  files.set("/portway_bg.wasm", { type: "application/wasm", body: readFileSync(join(pkg, "portway_bg.wasm")) });
   const ids = new Set(plan.flatMap(({ cells }) => cells.flatMap(({ subjects }) => subjects)));
   for (const id of ids) {
     const subject = `import * as subject from "../../benches/subjects/${id}.mjs";`;
-    const near = `${subject} import { start } from "../../benches/page/near.js"; start(subject, "${id}");`;
+    const near = `import "../../benches/page/memory.js"; ${subject} import { start } from "../../benches/page/near.js"; start(subject, "${id}");`;
     const far = `${subject} import { start } from "../../benches/page/far.js"; start(subject);`;
     files.set(`/near/${id}.js`, script(await bundle(near)));
     files.set(`/far/${id}.js`, script(await bundle(far)));

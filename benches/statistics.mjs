@@ -19,9 +19,9 @@ export function valuesOf(cell, subject, metric) {
   return values?.every((value) => typeof value === "number") ? values : undefined;
 }
 
-/** The median of what a subject has in each round over what the base has in the same; undefined without either. */
+/** The median of what a subject has in each round over what the base has in the same; undefined without either, or over nothing. */
 export function ratio(cell, subject, base, metric) {
   const [values, others] = [valuesOf(cell, subject, metric), valuesOf(cell, base, metric)];
-  if (values === undefined || others === undefined) return undefined;
+  if (values === undefined || others === undefined || others.includes(0)) return undefined;
   return spread(values.map((value, round) => value / others[round]));
 }

@@ -26,6 +26,12 @@ export function makeMethods(transferred = (value) => value) {
       const buffer = pool.pop();
       return transferred(buffer, [buffer], context);
     },
+    *chunks({ count, bytes }, context) {
+      for (let n = 0; n < count; n++) {
+        const chunk = new ArrayBuffer(bytes);
+        yield transferred(chunk, [chunk], context);
+      }
+    },
     /** Answers when `release` is called. */
     hold: () => new Promise((resolve) => held.push(resolve)),
     release() {

@@ -27,7 +27,11 @@ export function caller(client) {
   return {
     call: (method, params, transfer) => client.request(method, params, transfer && { transfer }),
     notify: (method, params) => client.notify(method, params),
-    stream: (method, params, options) => client.stream(method, params, options),
+    async drain({ count, bytes, window }) {
+      let sum = 0;
+      for await (const { byteLength } of client.stream("chunks", { count, bytes }, { window })) sum += byteLength;
+      return sum;
+    },
   };
 }
 
