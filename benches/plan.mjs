@@ -31,8 +31,8 @@ export const subjects = [
   { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", lacks: ["I"] },
   { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, lacks: ["I"] },
   { id: "json-rpc-2.0", title: "json-rpc-2.0", peer: true, boundaries: everywhere, transfers: "params", lacks: ["I"] },
-  // For ports and workers.
-  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, boundaries: [...workers, ...ports], lacks: ["I"] },
+  // For ports and workers, and in this form for browsers.
+  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, boundaries: [...workers, ...ports], lacks: ["I", "node"] },
   // For ports; it has no way for an ArrayBuffer.
   { id: "capnweb", title: "Cap'n Web", peer: true, boundaries: ports, lacks: ["C", "F", "G", "I"] },
   // Its text takes buffers for objects without members.
@@ -85,7 +85,7 @@ export const workloads = [
 function takesPart({ id: subject, transfers, lacks, boundaries: places }, { id }, boundary) {
   const family = id.split("-")[0];
   if (id === "instantiate") return subject === "portway";
-  if (lacks.includes(id) || lacks.includes(family)) return false;
+  if (lacks.includes(boundary) || lacks.includes(id) || lacks.includes(family)) return false;
   if (id === "C-transfer" && transfers === undefined) return false;
   if (id === "H" && transfers !== "both") return false;
   return ["loopback", "node"].includes(boundary) || places.includes(boundary);

@@ -6,8 +6,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { check, print } from "./bounds.mjs";
 import { startBrowser } from "./browsers.mjs";
+import { measureInNode } from "./in-node.mjs";
 import { boundaries, makePlan, subjects, workloads } from "./plan.mjs";
+import { plot } from "./plot.mjs";
 import { serve } from "./site.mjs";
 import { tableOf } from "./table.mjs";
 
@@ -24,12 +27,22 @@ const report = { date: new Date().toISOString(), ...options, machine: machine(),
 const started = Date.now();
 console.log(`${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`);
 await inBrowser();
+for (const { boundary, cells } of plan) if (boundary === "node") for (const cell of cells) take(await measureInNode(cell));
 report.minutes = (Date.now() - started) / 60_000;
 mkdirSync(`${root}target/bench`, { recursive: true });
-writeFileSync(`${root}target/bench/report.json`, JSON.stringify(report));
+const svg = plot(report.cells);
+if (svg !== undefined) writeFileSync(`${root}target/bench/plot.svg`, svg);
+const checks = options.check ? check(report.cells, isPart()) : [];
+const missed = options.check ? print(checks) : 0;
+writeFileSync(`${root}target/bench/report.json`, JSON.stringify({ ...report, checks }));
 for (const failure of report.failed) console.log(`failed: ${failure}`);
 console.log(`\n${report.minutes.toFixed(1)} minutes; every round is in target/bench/report.json`);
-process.exit(report.failed.length > 0 ? 1 : 0);
+process.exit(report.failed.length + missed > 0 ? 1 : 0);
+
+/** Whether only some of all that there is was asked for. */
+function isPart() {
+  return [options.only, options.boundary, options.subject].some((given) => given !== undefined) || options.engine !== "chromium";
+}
 
 /** All but what runs in Node. */
 async function inBrowser() {
