@@ -14,9 +14,10 @@ const engines = {
     executablePath,
     ...args,
     `--user-data-dir=${profile}`,
-    // Heap figures are rounded and old without the first, and hold garbage without the second.
+    // Heap figures are rounded and old without the first, and hold garbage without the second. Collections on demand would
+    // throw away the code of whoever has not run for a while.
     "--enable-precise-memory-info",
-    "--js-flags=--expose-gc",
+    "--js-flags=--expose-gc,--no-flush-bytecode",
     "--disable-background-timer-throttling",
     "--disable-renderer-backgrounding",
     "--disable-backgrounding-occluded-windows",

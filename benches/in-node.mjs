@@ -14,6 +14,7 @@ export async function measureInNode({ id: workload, size, rounds, subjects }) {
   for (const id of subjects) {
     const thread = new Worker(new URL(import.meta.url), { workerData: { id } });
     threads.set(id, thread);
+    // One that ends while nobody asks is found when it is asked.
     thread.on("error", () => {});
     await answer(thread).catch((error) => drop(id, error));
   }
@@ -25,7 +26,7 @@ export async function measureInNode({ id: workload, size, rounds, subjects }) {
       drop(id, error);
     }
   };
-  for (const id of [...running]) for (let i = 0; i < 2; i++) if (running.includes(id)) await once(id);
+  for (const id of [...running]) for (let i = 0; i < 5; i++) if (running.includes(id)) await once(id);
   const results = Object.fromEntries(running.map((id) => [id, []]));
   for (let round = 0; round < rounds; round++) {
     const first = round % running.length;
@@ -37,13 +38,15 @@ export async function measureInNode({ id: workload, size, rounds, subjects }) {
 
 function answer(thread) {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(reject, 60_000, new Error("it does not end"));
     const end = (settle) => (value) => {
       clearTimeout(late);
+      thread.off("message", told).off("error", failed);
       settle(value);
     };
-    thread.once("message", end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error)))));
-    thread.once("error", end(reject));
+    const told = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
+    const failed = end(reject);
+    const late = setTimeout(failed, 60_000, new Error("it does not end"));
+    thread.on("message", told).on("error", failed);
   });
 }
 

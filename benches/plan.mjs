@@ -78,7 +78,7 @@ export const workloads = [
   { id: "G", title: "small calls, 1 % of 1 MB among them", size: 3_000, boundaries: ["worker"], metrics: ["p50", "p99", "p999"] },
   { id: "I", title: "100 MB in chunks of 64 KiB, transferred", size: 1_600, boundaries: ["worker"], metrics: ["mbs"] },
   { id: "instantiate", title: "an instance, given the module", size: 1, boundaries: ["realm"], metrics: ["ms"] },
-  { id: "loopback", title: "a call without transport", size: 20_000, boundaries: ["loopback", "node"], metrics: ["ns"] },
+  { id: "loopback", title: "a call without transport", size: 10_000, rounds: 21, boundaries: ["loopback", "node"], metrics: ["ns"] },
 ];
 
 /** Whether a subject takes part in a workload. */

@@ -57,6 +57,8 @@ async function inBrowser() {
     take(posted);
   });
   const browser = startBrowser(options.engine, site.address);
+  // The browser has a group of its own, which no signal to this one reaches.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => browser.stop().finally(() => process.exit(1)));
   patience = setTimeout(() => stuck(new Error("the page does not load")), 60_000);
   try {
     const { agent } = await Promise.race([ended, browser.ended]);

@@ -14,11 +14,12 @@ export function tableOf(cell) {
       const values = valuesOf(cell, id, metric);
       if (values === undefined) return [];
       const { median, lower, upper } = spread(values);
-      const absolute = `${figure(median).padStart(9)}  ${`${figure(lower)}-${figure(upper)}`.padStart(17)}`;
+      const range = `${figure(lower)}-${figure(upper)}`;
+      const absolute = `${figure(median).padStart(9)}  ${range.padStart(17)}  ${figure(Math.min(...values)).padStart(9)}`;
       return [`  ${title.padEnd(24)}${absolute}  ${bases.map((base) => inRatio(ratio(cell, id, base, metric))).join("")}`];
     });
     if (rows.length === 0) return [];
-    const head = `  ${metric.padEnd(24)}${"median".padStart(9)}  ${"quartiles".padStart(17)}  `;
+    const head = `  ${metric.padEnd(24)}${"median".padStart(9)}  ${"quartiles".padStart(17)}  ${"least".padStart(9)}  `;
     return [head + bases.map((base) => `x ${base}`.padEnd(24)).join(""), ...rows];
   });
   const rounds = Math.max(0, ...Object.values(results).map((rounds) => rounds.length));
