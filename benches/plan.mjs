@@ -26,6 +26,14 @@ export const subjects = [
     transfers: "both",
     lacks: ["C", "D", "F", "G", "H", "I", "loopback"],
   },
+  {
+    // It has no switch for coalescing.
+    id: "portway-rust",
+    title: "Portway, in Rust",
+    own: true,
+    boundaries: ["worker", ...ports],
+    lacks: ["C", "D", "F", "G", "H", "I", "node"],
+  },
   { id: "comlink", title: "Comlink", peer: true, boundaries: everywhere, transfers: "both", lacks: ["I"] },
   { id: "penpal", title: "Penpal", peer: true, boundaries: everywhere, transfers: "both", lacks: ["I"] },
   { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", lacks: ["I"] },

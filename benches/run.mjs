@@ -11,6 +11,7 @@ import { startBrowser } from "./browsers.mjs";
 import { measureInNode } from "./in-node.mjs";
 import { boundaries, makePlan, subjects, workloads } from "./plan.mjs";
 import { plot } from "./plot.mjs";
+import { write } from "./readme.mjs";
 import { serve } from "./site.mjs";
 import { tableOf } from "./table.mjs";
 
@@ -23,6 +24,12 @@ const plan = makePlan(options);
 if (plan.length === 0) fail("nothing is left to measure");
 if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is not there; `cargo xtask build` makes it");
 
+const hasRust = existsSync(`${root}target/bench/rust/rust_bench.js`);
+if (!hasRust) {
+  console.error("target/bench/rust is not there, so the Rust API is left out; `cargo xtask bench` makes it");
+  for (const { cells } of plan) for (const cell of cells) cell.subjects = cell.subjects.filter((id) => id !== "portway-rust");
+}
+
 const report = { date: new Date().toISOString(), ...options, machine: machine(), versions: versions(), cells: [], failed: [] };
 const started = Date.now();
 console.log(`${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`);
@@ -32,6 +39,8 @@ report.minutes = (Date.now() - started) / 60_000;
 mkdirSync(`${root}target/bench`, { recursive: true });
 const svg = plot(report.cells);
 if (svg !== undefined) writeFileSync(`${root}target/bench/plot.svg`, svg);
+const unwritten = options.write ? write({ ...report, quick: options.quick }, root) : undefined;
+if (unwritten !== undefined) report.failed.push(unwritten);
 const checks = options.check ? check(report.cells, isPart()) : [];
 const missed = options.check ? print(checks) : 0;
 writeFileSync(`${root}target/bench/report.json`, JSON.stringify({ ...report, checks }));
@@ -87,6 +96,7 @@ function readOptions() {
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
     },
   });
   const list = (name, known) => {

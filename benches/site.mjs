@@ -29,6 +29,10 @@ export async function serve(plan, onPost) {
   files.set("/fresh.html", html("/fresh.js"));
   files.set("/portway_bg.wasm", { type: "application/wasm", body: readFileSync(join(pkg, "portway_bg.wasm")) });
   const ids = new Set(plan.flatMap(({ cells }) => cells.flatMap(({ subjects }) => subjects)));
+  if (ids.has("portway-rust")) {
+    const body = readFileSync(new URL("../target/bench/rust/rust_bench_bg.wasm", import.meta.url));
+    files.set("/rust_bench_bg.wasm", { type: "application/wasm", body });
+  }
   for (const id of ids) {
     const subject = `import * as subject from "../../benches/subjects/${id}.mjs";`;
     const near = `import "../../benches/page/memory.js"; ${subject} import { start } from "../../benches/page/near.js"; start(subject, "${id}");`;

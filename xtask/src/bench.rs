@@ -1,10 +1,12 @@
 //! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
-use crate::process::take_over;
+use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
 
 /// The script that does it.
@@ -33,10 +35,28 @@ pub(crate) struct Arguments {
     /// Print each promised ratio with its bound, and fail when one is missed
     #[arg(long)]
     check: bool,
+    /// Put the table and the plot in the README
+    #[arg(long)]
+    write: bool,
+}
+
+/// The subject that is written in Rust; cargo knows whether there is anything to do.
+fn build_rust(setup: &Setup) -> Result<()> {
+    let workspace = &setup.workspace;
+    let log = workspace.log("bench-rust");
+    clear(&log)?;
+    let mut pack = setup.wasm()?.command("wasm-pack", &workspace.root)?;
+    pack.args(["build", "benches/rust", "--mode", "no-install", "--no-pack", "--target", "web", "--out-dir"]);
+    pack.arg(workspace.path("target/bench/rust"));
+    step("wasm: the benchmark in Rust", || run_ok(&mut pack, &log, Duration::from_secs(900)))?;
+    Ok(())
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     build::run(setup)?;
+    if arguments.subject.as_ref().is_none_or(|subjects| subjects.contains("rust")) {
+        build_rust(setup)?;
+    }
     let browser = match setup.browser(arguments.engine) {
         Ok(browser) => browser,
         Err(missing) => bail!("{} is missing: {missing}", arguments.engine),
@@ -55,7 +75,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     if let Some(rounds) = arguments.rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
-    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check)] {
+    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check), ("--write", arguments.write)] {
         if given {
             command.arg(name);
         }
