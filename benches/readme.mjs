@@ -38,7 +38,7 @@ function table(report, cells) {
   const rows = subjects.map(({ id, title, own }) => {
     const figures = COLUMNS.map((column, at) => figureOf(column, cells[at], id));
     const version = report.versions[id];
-    const name = version === undefined ? title : `${title} ${version}`;
+    const name = own || version === undefined ? title : `${title} ${version}`;
     return `| ${own ? `**${name}**` : name} | ${figures.join(" | ")} |`;
   });
   const { machine, versions, date, quick } = report;
