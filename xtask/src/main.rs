@@ -3,6 +3,7 @@
 //! Whatever a command needs and this machine lacks is set up on the way, once, in a cache outside the repository.
 //! What cannot be had is named together with the way a person gets it.
 
+mod bench;
 mod browsers;
 mod build;
 mod cache;
@@ -53,6 +54,8 @@ enum Task {
     Lint,
     /// Make a million calls over ten minutes, and see that none is lost and nothing grows
     Soak(soak::Arguments),
+    /// Measure calls beside a bare postMessage and beside other libraries
+    Bench(bench::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
     /// Fetch everything that the other commands need
@@ -85,6 +88,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
         Task::Soak(arguments) => soak::run(&setup, &arguments),
+        Task::Bench(arguments) => bench::run(&setup, &arguments),
         Task::Size => size::run(&setup),
         Task::Setup => setup.everything(),
         Task::Env => setup.print_environment(),

@@ -1,0 +1,59 @@
+// The plot of the README: how long a call takes, as multiples of a bare number there and back.
+
+import { subjects, workloads } from "./plan.mjs";
+import { ratio } from "./statistics.mjs";
+
+const PANELS = ["A", "B-10k", "E"];
+const [ROW, LABEL, WIDTH, BAR, TOP, GAP] = [20, 170, 800, 150, 48, 52];
+
+/** An SVG that is readable on a light page and on a dark one, or undefined if not all of it was measured. */
+export function plot(cells) {
+  const panels = PANELS.map((id) => cells.find(({ workload, boundary }) => workload === id && boundary === "worker"));
+  if (panels.includes(undefined)) return undefined;
+  const rows = subjects.filter(({ id }) => panels.some(({ results }) => id in results));
+  const height = TOP + rows.length * ROW + 12;
+  const labels = rows.map(({ title, own }, row) => text(LABEL - 8, lineOf(row), title, `end${own ? " own" : ""}`));
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
+    `<title>How long calls over a Worker take, as multiples of a bare number there and back: less is better</title>`,
+    `<style>
+      text { font: 12px system-ui, sans-serif; fill: #57606a; }
+      .end { text-anchor: end; } .own { font-weight: 600; fill: #0969da; } .head { font-weight: 600; }
+      rect { fill: #8c959f; } rect.own { fill: #0969da; } line { stroke: #8c959f; stroke-dasharray: 2 3; }
+      @media (prefers-color-scheme: dark) {
+        text { fill: #b1bac4; } .own { fill: #58a6ff; } rect { fill: #6e7681; } rect.own { fill: #58a6ff; }
+      }
+    </style>`,
+    ...labels,
+    ...panels.map((cell, column) => panel(cell, rows, LABEL + column * (BAR + GAP), height)),
+    `</svg>\n`,
+  ].join("\n");
+}
+
+function panel(cell, rows, left, height) {
+  const { title } = workloads.find(({ id }) => id === cell.workload);
+  const ratios = rows.map(({ id }) => ratio(cell, id, "raw-num", "us")?.median);
+  const scale = BAR / Math.max(...ratios.filter((value) => value !== undefined));
+  const bars = rows.flatMap(({ own }, row) => {
+    const value = ratios[row];
+    if (value === undefined) return [];
+    const wide = Math.max(1, value * scale);
+    const kind = own ? "own" : "";
+    const bar = `<rect class="${kind}" x="${left}" y="${TOP + row * ROW + 3}" width="${wide.toFixed(1)}" height="${ROW - 6}" rx="2"/>`;
+    return [bar, text(left + wide + 5, lineOf(row), value.toFixed(2), kind)];
+  });
+  const one = (left + scale).toFixed(1);
+  return [
+    text(left, 16, title, "head"),
+    text(left, 34, "x a bare number"),
+    `<line x1="${one}" x2="${one}" y1="${TOP - 4}" y2="${height - 8}"/>`,
+    ...bars,
+  ].join("\n");
+}
+
+const lineOf = (row) => TOP + row * ROW + 14;
+
+function text(x, y, words, kind = "") {
+  const escaped = words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<text x="${x.toFixed(1)}" y="${y}" class="${kind}">${escaped}</text>`;
+}

@@ -1,0 +1,134 @@
+// The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--subject ID] [--rounds N] [--quick]
+// [--check]`. It measures the built package, pkg/, beside other libraries. What it finds is printed, and written to
+// target/bench/report.json with every round.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { check, print } from "./bounds.mjs";
+import { startBrowser } from "./browsers.mjs";
+import { measureInNode } from "./in-node.mjs";
+import { boundaries, makePlan, subjects, workloads } from "./plan.mjs";
+import { plot } from "./plot.mjs";
+import { write } from "./readme.mjs";
+import { serve } from "./site.mjs";
+import { tableOf } from "./table.mjs";
+
+/** Without anything from the page for so long, it is stuck. */
+const PATIENCE = 600_000;
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const options = readOptions();
+const plan = makePlan(options);
+if (plan.length === 0) fail("nothing is left to measure");
+if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is not there; `cargo xtask build` makes it");
+
+const hasRust = existsSync(`${root}target/bench/rust/rust_bench.js`);
+if (!hasRust) {
+  console.error("target/bench/rust is not there, so the Rust API is left out; `cargo xtask bench` makes it");
+  for (const { cells } of plan) for (const cell of cells) cell.subjects = cell.subjects.filter((id) => id !== "portway-rust");
+}
+
+const report = { date: new Date().toISOString(), ...options, machine: machine(), versions: versions(), cells: [], failed: [] };
+const started = Date.now();
+console.log(`${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`);
+await inBrowser();
+for (const { boundary, cells } of plan) if (boundary === "node") for (const cell of cells) take(await measureInNode(cell));
+report.minutes = (Date.now() - started) / 60_000;
+mkdirSync(`${root}target/bench`, { recursive: true });
+const svg = plot(report.cells);
+if (svg !== undefined) writeFileSync(`${root}target/bench/plot.svg`, svg);
+const unwritten = options.write ? write({ ...report, quick: options.quick }, root) : undefined;
+if (unwritten !== undefined) report.failed.push(unwritten);
+const checks = options.check ? check(report.cells, isPart()) : [];
+const missed = options.check ? print(checks) : 0;
+writeFileSync(`${root}target/bench/report.json`, JSON.stringify({ ...report, checks }));
+for (const failure of report.failed) console.log(`failed: ${failure}`);
+console.log(`\n${report.minutes.toFixed(1)} minutes; every round is in target/bench/report.json`);
+process.exit(report.failed.length + missed > 0 ? 1 : 0);
+
+/** Whether only some of all that there is was asked for. */
+function isPart() {
+  return [options.only, options.boundary, options.subject].some((given) => given !== undefined) || options.engine !== "chromium";
+}
+
+/** All but what runs in Node. */
+async function inBrowser() {
+  if (plan.every(({ boundary }) => boundary === "node")) return;
+  let end, stuck, patience;
+  const ended = new Promise((resolve, reject) => ([end, stuck] = [resolve, reject]));
+  const site = await serve(plan, (posted) => {
+    clearTimeout(patience);
+    patience = setTimeout(() => stuck(new Error("the page is stuck")), PATIENCE);
+    if (posted.error !== undefined) return stuck(new Error(posted.error));
+    if (posted.done) return end(posted);
+    take(posted);
+  });
+  const browser = startBrowser(options.engine, site.address);
+  // The browser has a group of its own, which no signal to this one reaches.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => browser.stop().finally(() => process.exit(1)));
+  patience = setTimeout(() => stuck(new Error("the page does not load")), 60_000);
+  try {
+    const { agent } = await Promise.race([ended, browser.ended]);
+    report.versions.engine = agent;
+  } finally {
+    clearTimeout(patience);
+    await browser.stop();
+    site.stop();
+  }
+}
+
+function take({ faults = [], failed = [], ...cell }) {
+  report.cells.push(cell);
+  report.failed.push(...faults, ...failed);
+  console.log(tableOf(cell));
+}
+
+function readOptions() {
+  const several = { type: "string" };
+  const { values } = parseArgs({
+    options: {
+      engine: { type: "string", default: "chromium" },
+      only: several,
+      boundary: several,
+      subject: several,
+      rounds: { type: "string" },
+      quick: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const list = (name, known) => {
+    const given = values[name]?.split(",");
+    const stranger = given?.find((one) => !known.includes(one));
+    if (stranger !== undefined) fail(`--${name} ${stranger}: there are ${known.join(", ")}`);
+    return given;
+  };
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+  if (rounds !== undefined && !(rounds >= 1)) fail("--rounds is a number");
+  const ids = workloads.map(({ id }) => id);
+  return {
+    ...values,
+    rounds,
+    only: list("only", [...ids, ...ids.map((id) => id.split("-")[0])]),
+    boundary: list("boundary", Object.keys(boundaries)),
+    subject: list("subject", subjects.map(({ id }) => id)),
+  };
+}
+
+function machine() {
+  return { cores: cpus().length, processor: cpus()[0]?.model, memory: `${Math.round(totalmem() / 2 ** 30)} GiB` };
+}
+
+function versions() {
+  const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+  const { version } = JSON.parse(readFileSync(`${root}pkg/package.json`, "utf8"));
+  const named = subjects.filter(({ id }) => id in devDependencies).map(({ id }) => [id, devDependencies[id]]);
+  return { portway: version, node: process.versions.node, ...Object.fromEntries(named) };
+}
+
+function fail(text) {
+  console.error(text);
+  process.exit(2);
+}

@@ -1,0 +1,82 @@
+//! Both ends of a call in Rust: the loops of the workloads run here, so that no call passes through JavaScript's API.
+#![cfg(all(target_family = "wasm", target_os = "unknown"))]
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use portway::{Client, RpcError, Server, Transport, TransportError};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// What a call brings, and has back as a bare number.
+#[derive(Serialize, Deserialize)]
+struct Echo {
+    n: u32,
+}
+
+/// No workload may reach it.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The near end.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Caller(Client);
+
+#[wasm_bindgen]
+impl Caller {
+    /// A caller at one side of a boundary.
+    #[wasm_bindgen(constructor)]
+    pub fn new(kind: &str, target: &JsValue) -> Result<Self, JsValue> {
+        Ok(Self(Client::new(transport(kind, target)?).with_timeout(TIMEOUT)))
+    }
+
+    /// So many calls, one after the other.
+    pub async fn in_turn(&self, size: u32) -> Result<u32, JsValue> {
+        let mut last = 0;
+        for n in 0..size {
+            last = self.0.call("echo", &Echo { n }).await?;
+        }
+        Ok(last)
+    }
+
+    /// So many calls at once; gives the answer of the last.
+    pub async fn at_once(&self, size: u32) -> Result<u32, JsValue> {
+        let calls: Vec<_> = (0..size).map(|n| self.0.call("echo", &Echo { n }).start()).collect();
+        let mut last = 0;
+        for call in calls {
+            last = call.await?;
+        }
+        Ok(last)
+    }
+
+    /// So many notifications; gives how many have arrived.
+    pub async fn ticks(&self, size: u32) -> Result<u32, JsValue> {
+        for n in 0..size {
+            self.0.notify("tick", &Echo { n })?;
+        }
+        Ok(self.0.call("flush", &Echo { n: 0 }).await?)
+    }
+}
+
+/// The far end.
+#[wasm_bindgen]
+pub fn serve(kind: &str, target: &JsValue) -> Result<(), JsValue> {
+    let server = Server::new(transport(kind, target)?);
+    let ticks = Rc::new(Cell::new(0));
+    let count = Rc::clone(&ticks);
+    server.method_sync("echo", |Echo { n }, _| Ok::<_, RpcError>(n));
+    server.on_notify("tick", move |Echo { .. }, _| count.set(count.get() + 1));
+    server.method_sync("flush", move |Echo { .. }, _| Ok::<u32, RpcError>(ticks.take()));
+    server.forget();
+    Ok(())
+}
+
+fn transport(kind: &str, target: &JsValue) -> Result<Transport, TransportError> {
+    match kind {
+        "worker" => Transport::worker(target),
+        "self" => Transport::current_worker(),
+        _ => Transport::port(target),
+    }
+}

@@ -1,0 +1,28 @@
+// Penpal. Over a window it makes a port of its own. It has no notifications, so a tick is a call whose answer nobody waits
+// for; a call has a timeout when it is given one.
+
+import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
+
+// It is made for pages: its timeouts are those of `window`.
+globalThis.window ??= globalThis;
+
+export async function call(side) {
+  const remote = await connect({ messenger: messenger(side), methods: {} }).promise;
+  const timed = new CallOptions({ timeout: 60_000 });
+  return {
+    call: (method, params, transferables) =>
+      transferables === undefined ? remote[method](params) : remote[method](params, new CallOptions({ transferables })),
+    callTimed: (method, params) => remote[method](params, timed),
+    notify: (method, params) => void remote[method](params),
+  };
+}
+
+export function serve(side, makeMethods) {
+  connect({ messenger: messenger(side), methods: makeMethods((value, transferables) => new Reply(value, { transferables })) });
+}
+
+function messenger({ kind, target, origin }) {
+  if (kind === "port") return new PortMessenger({ port: target });
+  if (kind === "worker" || kind === "self") return new WorkerMessenger({ worker: target });
+  return new WindowMessenger({ remoteWindow: target, allowedOrigins: [origin] });
+}

@@ -1,0 +1,3 @@
+import { plain } from "./portway-plain.mjs";
+
+export const { call, serve } = plain(false);

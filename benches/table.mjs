@@ -1,0 +1,40 @@
+// What was measured, as text.
+
+import { BASES, boundaries, subjects, workloads } from "./plan.mjs";
+import { ratio, spread, valuesOf } from "./statistics.mjs";
+
+/** The tables of a cell, one for each of its metrics. */
+export function tableOf(cell) {
+  const { boundary, workload, results } = cell;
+  const { title, metrics } = workloads.find(({ id }) => id === workload);
+  const present = subjects.filter(({ id }) => id in results);
+  const lines = metrics.flatMap((metric) => {
+    const bases = BASES.filter((base) => valuesOf(cell, base, metric) !== undefined);
+    const rows = present.flatMap(({ id, title }) => {
+      const values = valuesOf(cell, id, metric);
+      if (values === undefined) return [];
+      const { median, lower, upper } = spread(values);
+      const range = `${figure(lower)}-${figure(upper)}`;
+      const absolute = `${figure(median).padStart(9)}  ${range.padStart(17)}  ${figure(Math.min(...values)).padStart(9)}`;
+      return [`  ${title.padEnd(24)}${absolute}  ${bases.map((base) => inRatio(ratio(cell, id, base, metric))).join("")}`];
+    });
+    if (rows.length === 0) return [];
+    const head = `  ${metric.padEnd(24)}${"median".padStart(9)}  ${"quartiles".padStart(17)}  ${"least".padStart(9)}  `;
+    return [head + bases.map((base) => `x ${base}`.padEnd(24)).join(""), ...rows];
+  });
+  const rounds = Math.max(0, ...Object.values(results).map((rounds) => rounds.length));
+  return [`\n${workload}: ${title}. ${boundaries[boundary].title}. ${rounds} rounds.`, ...lines].join("\n");
+}
+
+function inRatio(spread) {
+  if (spread === undefined) return "".padEnd(24);
+  const { median, lower, upper } = spread;
+  return `${median.toFixed(2)} (${lower.toFixed(2)}-${upper.toFixed(2)})`.padEnd(24);
+}
+
+/** With three digits that mean something. */
+export function figure(value) {
+  if (value === 0) return "0";
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(digits, 3));
+}

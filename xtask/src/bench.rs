@@ -1,0 +1,84 @@
+//! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::browsers::Engine;
+use crate::build;
+use crate::process::{clear, run_ok, step, take_over};
+use crate::setup::Setup;
+
+/// The script that does it.
+const SCRIPT: &str = "benches/run.mjs";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Where
+    #[arg(long, value_enum, default_value = "chromium")]
+    engine: Engine,
+    /// Some of the workloads: A,B,E,loopback
+    #[arg(long, value_name = "WORKLOADS")]
+    only: Option<String>,
+    /// Some of the boundaries: worker,frame
+    #[arg(long, value_name = "BOUNDARIES")]
+    boundary: Option<String>,
+    /// Some of the subjects, and what they are compared with: portway,portway-off
+    #[arg(long, value_name = "SUBJECTS")]
+    subject: Option<String>,
+    /// Instead of 11, or 50 for calls one after the other
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// A third of the rounds: enough to work by, too few to judge by
+    #[arg(long)]
+    quick: bool,
+    /// Print each promised ratio with its bound, and fail when one is missed
+    #[arg(long)]
+    check: bool,
+    /// Put the table and the plot in the README
+    #[arg(long)]
+    write: bool,
+}
+
+/// The subject that is written in Rust; cargo knows whether there is anything to do.
+fn build_rust(setup: &Setup) -> Result<()> {
+    let workspace = &setup.workspace;
+    let log = workspace.log("bench-rust");
+    clear(&log)?;
+    let mut pack = setup.wasm()?.command("wasm-pack", &workspace.root)?;
+    pack.args(["build", "benches/rust", "--mode", "no-install", "--no-pack", "--target", "web", "--out-dir"]);
+    pack.arg(workspace.path("target/bench/rust"));
+    step("wasm: the benchmark in Rust", || run_ok(&mut pack, &log, Duration::from_secs(900)))?;
+    Ok(())
+}
+
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    build::run(setup)?;
+    if arguments.subject.as_ref().is_none_or(|subjects| subjects.contains("rust")) {
+        build_rust(setup)?;
+    }
+    let browser = match setup.browser(arguments.engine) {
+        Ok(browser) => browser,
+        Err(missing) => bail!("{} is missing: {missing}", arguments.engine),
+    };
+    let environment = browser.for_scripts(setup.node()?);
+    let mut words = browser.screen().iter().chain(&["node", SCRIPT, "--engine"]);
+    let Some(program) = words.next() else { bail!("nothing to run") };
+    let mut command = environment.command(program, &setup.workspace.root)?;
+    command.args(words).arg(arguments.engine.to_string());
+    let lists = [("--only", &arguments.only), ("--boundary", &arguments.boundary), ("--subject", &arguments.subject)];
+    for (name, list) in lists {
+        if let Some(list) = list {
+            command.args([name, list]);
+        }
+    }
+    if let Some(rounds) = arguments.rounds {
+        command.args(["--rounds", &rounds.to_string()]);
+    }
+    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check), ("--write", arguments.write)] {
+        if given {
+            command.arg(name);
+        }
+    }
+    take_over(command)
+}
