@@ -70,8 +70,9 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
     }
   };
   // Nobody is first to meet cold code. Without a transport, code is most of what is measured.
-  const warm = boundary === "loopback" ? size : Math.min(size, 2_000);
-  for (const id of [...running]) for (let i = 0; i < 5; i++) if (running.includes(id)) await once(id, warm);
+  const isShort = workload === "A" || boundary === "loopback";
+  const [times, warm] = isShort ? [5, size] : [2, Math.min(size, 1_000)];
+  for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
   for (let round = 0; round < rounds; round++) {
     // Once for all: each collection takes some of the code that was compiled for those who wait for their turn.
     if (workload !== "A") globalThis.gc?.();
