@@ -1,7 +1,7 @@
 // What one writes for a library that leaves its channel to its user: how to post and how to listen.
 
-/** The channel of one side; a window is heard only as itself. */
-export function channelOf({ kind, target, origin }) {
+/** The channel of one side; a window is heard only as itself, unless the channel is bare. */
+export function channelOf({ kind, target, origin }, isBare = false) {
   const isWindow = kind === "frame" || kind === "parent";
   const source = isWindow ? globalThis : target;
   return {
@@ -9,11 +9,12 @@ export function channelOf({ kind, target, origin }) {
       ? (message, transfer) => target.postMessage(message, origin, transfer)
       : (message, transfer) => target.postMessage(message, transfer),
     listen(handler) {
-      const listener = isWindow
-        ? (event) => {
-            if (event.source === target && event.origin === origin) handler(event.data);
-          }
-        : ({ data }) => handler(data);
+      const listener =
+        isWindow && !isBare
+          ? (event) => {
+              if (event.source === target && event.origin === origin) handler(event.data);
+            }
+          : ({ data }) => handler(data);
       source.addEventListener("message", listener);
       source.start?.();
     },
@@ -21,16 +22,4 @@ export function channelOf({ kind, target, origin }) {
 }
 
 /** The same without a check, for what is to be the floor. */
-export function bareChannelOf({ kind, target, origin }) {
-  const isWindow = kind === "frame" || kind === "parent";
-  const source = isWindow ? globalThis : target;
-  return {
-    post: isWindow
-      ? (message, transfer) => target.postMessage(message, origin, transfer)
-      : (message, transfer) => target.postMessage(message, transfer),
-    listen(handler) {
-      source.addEventListener("message", ({ data }) => handler(data));
-      source.start?.();
-    },
-  };
-}
+export const bareChannelOf = (side) => channelOf(side, true);
