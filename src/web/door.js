@@ -12,13 +12,13 @@ export function doorTo(target, origin) {
     throw new TypeError(`connect(${target}): is the iframe in the document? open() with noopener gives no window`);
   }
   if (target.window === target) return windowDoor(() => target, origin);
-  if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin);
+  if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin, target);
   if (typeof target.postMessage === "function" && typeof target.addEventListener === "function") return channelDoor(target);
   throw new TypeError("connect() takes an iframe, a window, a worker or a port");
 }
 
-/** A window, or what is in a frame: that is another window each time the frame is put into the document. */
-function windowDoor(current, origin) {
+/** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
+function windowDoor(current, origin, frame) {
   const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
   let hadWindow = false;
   return {
@@ -28,15 +28,16 @@ function windowDoor(current, origin) {
     post(message, transfer, to) {
       for (const one of to === undefined ? allowed : [to]) current()?.postMessage(message, one === "null" ? "*" : one, transfer);
     },
-    listen(hear) {
+    /** `onLoad` is called as a document in the frame has loaded. */
+    listen(hear, lose, fail, onLoad) {
       const onEvent = ({ data, source, origin, isTrusted }) => {
         if (isTrusted === false || !isOurs(data)) return;
         // A window that goes has no more to be the source; the key of the session tells whose goodbye it is.
         if (source === null ? data.method === "rpc.bye" : source === current()) hear(data, origin, allowsOrigin(allowed, origin));
       };
-      const stop = listen(globalThis, { message: onEvent });
+      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad })];
       if (current() !== null) takeEarly(({ source }) => source === current(), current()).forEach(onEvent);
-      return stop;
+      return () => stops.forEach((stop) => stop());
     },
     /** Why the other side cannot be there. */
     loss() {

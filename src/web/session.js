@@ -15,6 +15,8 @@ const HEARTBEAT = 10_000;
 const SHORTEST_HEARTBEAT = 100;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
+/** How long the other side may be silent once its frame has loaded again. */
+const DOUBT = 1_000;
 
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
 export function noAnswer(ms, { allowed }) {
@@ -23,6 +25,12 @@ export function noAnswer(ms, { allowed }) {
 }
 
 const ended = (text) => failure("session-ended", text);
+
+/** Runs once this document has loaded. */
+function whenLoaded(run) {
+  if (document.readyState === "complete") run();
+  else addEventListener("load", run, { once: true });
+}
 
 /**
  * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
@@ -65,6 +73,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       const stop = listen(other.port, {
         message({ data }) {
           if (session !== other) onFirst?.();
+          other.isDoubted = false;
           if (session === other) receive(data);
         },
         messageerror: () => report(unreadable()),
@@ -97,9 +106,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     const error = door.loss();
     if (error !== undefined) return lose(error, false);
     if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
-    const beats = heartbeat > 0 && session !== undefined && !session.isPlain && !isLocked;
-    if (beats && pulse.quiet >= heartbeat - 1) {
+    const patience = session?.isDoubted ? DOUBT : heartbeat;
+    const beats = patience > 0 && session !== undefined && !session.isPlain && !isLocked;
+    if (beats && pulse.quiet >= patience - 1) {
       pulse.quiet = 0;
+      if (session.isDoubted) return lose(ended("its frame has loaded another document"), true);
       close?.(failure("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
     } else if (beats && pulse.quiet > 0) {
       session?.port.postMessage(note("rpc.ping"));
@@ -121,9 +132,13 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       setTimeout(release);
     }
     key = newId();
-    if (!other.isPlain && door.current !== undefined) other.port.postMessage(note("rpc.key", { key }));
+    const tell = (method, params) => session === other && other.port.postMessage(note(method, params));
+    if (!other.isPlain && door.current !== undefined) {
+      tell("rpc.key", { key });
+      whenLoaded(() => tell("rpc.load"));
+    }
     if (life === undefined) hold();
-    if (!other.isPlain) isHeld.then(() => session === other && other.port.postMessage(note("rpc.lock")));
+    if (!other.isPlain) isHeld.then(() => tell("rpc.lock"));
     pulse.quiet = 0;
     pulse.start();
     if (session !== other) return;
@@ -214,6 +229,18 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     });
   }
 
+  /**
+   * A document loads once: if it has told so, this is another one in its frame. A goodbye is not sure to come: a process of
+   * Firefox can end with its last document before it is sent.
+   */
+  function doubt() {
+    if (!session?.isLoaded) return;
+    session.isDoubted = true;
+    session.port.postMessage(note("rpc.ping"));
+    pulse.quiet = 0;
+    pulse.start();
+  }
+
   /** Ends a session, unless its own goodbye comes first. */
   function soon(other, end) {
     setTimeout(() => session === other && end(), GRACE);
@@ -255,7 +282,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         } else if (session === undefined ? number === 0 : session.isPlain) receive(message);
       };
       cleanups = [
-        door.listen(hear, (error) => lose(error, false), fail),
+        door.listen(hear, (error) => lose(error, false), fail, doubt),
         listen(globalThis, {
           pagehide: () => session !== undefined && lose(ended("this page was left"), true, "left"),
           pageshow: ({ persisted }) => persisted && handshake.start(),
@@ -288,6 +315,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       // Not before what came with it is done: its replies are for the session that ends.
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
       else if (method === "rpc.key") other.key = params?.key;
+      else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.lock" && !other.isWatched) {
         other.isWatched = true;
         watchLock(other.id, life.signal, () => (isLocked = true), () => suspect(other));

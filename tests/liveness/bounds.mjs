@@ -21,8 +21,8 @@ export function kindsOf(engine, part = "") {
   for (const row of deaths) {
     for (const id of row.kinds) {
       const other = row.differs?.[engine];
-      const { within, reason, or } = other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
-      add({ id, within, reason, or }, row);
+      const { within, reason } = other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
+      add({ id, within, reason }, row);
     }
   }
   for (const row of alive) add({ id: row.what, alive: true, within: (row.seconds ?? 0) * 1000 }, row);
@@ -37,7 +37,7 @@ export function verdict(kind, result) {
     return { count: ends.length, fault: ends.length > 0 ? `calls ended: ${ends.join(", ")}` : undefined };
   }
   const times = ends.map(({ ms }) => ms).filter((ms) => ms !== undefined).sort((a, b) => a - b);
-  const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || ![kind.reason, kind.or].includes(reason));
+  const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || reason !== kind.reason);
   const faults = [...new Set(wrong.map(({ reason }) => reason))].map((reason) => {
     const those = wrong.filter((end) => end.reason === reason);
     const latest = Math.max(...those.map(({ ms }) => ms ?? 0));

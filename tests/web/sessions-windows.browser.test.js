@@ -188,6 +188,34 @@ describe("a frame", () => {
     assert.deepEqual(told.told, [1, "session-ended"]);
   });
 
+  for (const [kind, query, frameOptions, options] of [
+    ["of the page's origin", {}, {}, undefined],
+    ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
+  ]) {
+    it(`${kind} whose goodbye is lost is missed once the next document has loaded`, async () => {
+      const element = connectingFrame({ ...query, mute: "" }, frameOptions);
+      const peer = await connected(element, options);
+      // By then the frame has told that it has loaded.
+      await pause(100);
+      const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+      element.src = frameAddress({}, { file: "puppet.html" });
+      const [reason, ms] = await hanging;
+      assert.equal(reason, "session-ended");
+      assert.isBelow(ms, 3_000);
+    });
+  }
+
+  it("that is told to have loaded again, and answers, keeps its session", async () => {
+    const told = diary({ origin: origins.other });
+    const element = connectingFrame({ origin: origins.own }, { origin: origins.other });
+    const peer = await connected(element, told);
+    await pause(100);
+    const call = peer.request("sleep", [1_500], { timeout: 0 });
+    element.dispatchEvent(new Event("load"));
+    await call;
+    assert.deepEqual(told.told, [1]);
+  });
+
   it("that connects anew without reloading begins a new session", async () => {
     const told = diary({ methods: { name: () => "page" } });
     const peer = await connected(connectingFrame(), told);
