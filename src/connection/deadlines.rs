@@ -6,6 +6,8 @@
 
 use alloc::vec::Vec;
 
+use super::chunks::Chunks;
+
 /// No call waits longer for its first reading of the clock, in milliseconds. It is also how long a driver's timer may
 /// outlive the last call.
 const LONGEST_WAIT: u64 = 1_000;
@@ -18,7 +20,7 @@ pub(super) struct Deadlines {
     /// One for each timeout in use; an empty one is used again for another.
     queues: Vec<Queue>,
     /// One for each call slot.
-    links: Vec<Link>,
+    links: Chunks<Link>,
     now: u64,
     next: Option<u64>,
     grain: u64,
@@ -28,6 +30,8 @@ pub(super) struct Deadlines {
 #[derive(Debug)]
 struct Queue {
     timeout: u64,
+    /// How long a fresh call may wait for a reading of the clock.
+    patience: u64,
     head: u32,
     tail: u32,
     /// The first call that no reading of the clock has seen.
@@ -46,7 +50,7 @@ const UNLINKED: Link = Link { at: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
     pub(super) const fn new(grain: u64) -> Self {
-        Self { queues: Vec::new(), links: Vec::new(), now: 0, next: None, grain }
+        Self { queues: Vec::new(), links: Chunks::new(), now: 0, next: None, grain }
     }
 
     /// When the next reading of the clock is wanted.
@@ -56,9 +60,9 @@ impl Deadlines {
 
     /// Starts a timeout of that many milliseconds for a slot that has none.
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
-        let wanted = self.now.saturating_add(self.until_reading(timeout));
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
+        let wanted = self.now.saturating_add(queue.patience);
         let previous = queue.tail;
         if queue.head == NONE {
             queue.head = slot;
@@ -67,13 +71,13 @@ impl Deadlines {
             queue.fresh = slot;
         }
         queue.tail = slot;
-        if let Some(link) = self.links.get_mut(previous as usize) {
+        if let Some(link) = self.links.get_mut(previous) {
             link.next = slot;
         }
-        if self.links.len() <= slot as usize {
-            self.links.resize(slot as usize + 1, UNLINKED);
+        while self.links.len() <= slot {
+            self.links.grow(UNLINKED);
         }
-        if let Some(link) = self.links.get_mut(slot as usize) {
+        if let Some(link) = self.links.get_mut(slot) {
             *link = Link { at: 0, queue: queue_key, previous, next: NONE };
         }
         self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
@@ -81,7 +85,7 @@ impl Deadlines {
 
     /// Ends the timeout of a slot, if it has one.
     pub(super) fn remove(&mut self, slot: u32) {
-        let Some(place) = self.links.get_mut(slot as usize) else { return };
+        let Some(place) = self.links.get_mut(slot) else { return };
         let link = core::mem::replace(place, UNLINKED);
         let Some(queue) = self.queues.get_mut(link.queue as usize) else { return };
         if queue.head == slot {
@@ -93,10 +97,10 @@ impl Deadlines {
         if queue.fresh == slot {
             queue.fresh = link.next;
         }
-        if let Some(previous) = self.links.get_mut(link.previous as usize) {
+        if let Some(previous) = self.links.get_mut(link.previous) {
             previous.next = link.next;
         }
-        if let Some(next) = self.links.get_mut(link.next as usize) {
+        if let Some(next) = self.links.get_mut(link.next) {
             next.previous = link.previous;
         }
     }
@@ -108,7 +112,7 @@ impl Deadlines {
         for queue in &mut self.queues {
             let deadline = self.now.saturating_add(queue.timeout);
             let mut slot = core::mem::replace(&mut queue.fresh, NONE);
-            while let Some(link) = self.links.get_mut(slot as usize) {
+            while let Some(link) = self.links.get_mut(slot) {
                 link.at = deadline;
                 slot = link.next;
             }
@@ -118,7 +122,7 @@ impl Deadlines {
     /// A slot whose time is up; its timeout is ended.
     pub(super) fn expired(&mut self) -> Option<u32> {
         let slot = self.queues.iter().find_map(|queue| {
-            let link = self.links.get(queue.head as usize)?;
+            let link = self.links.get(queue.head)?;
             (queue.fresh != queue.head && link.at <= self.now).then_some(queue.head)
         })?;
         self.remove(slot);
@@ -129,8 +133,8 @@ impl Deadlines {
     pub(super) fn settle(&mut self) {
         self.next = None;
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
-            let reading = self.now.saturating_add(self.until_reading(queue.timeout));
-            let deadline = match self.links.get(queue.head as usize) {
+            let reading = self.now.saturating_add(queue.patience);
+            let deadline = match self.links.get(queue.head) {
                 Some(link) if queue.fresh != queue.head => link.at,
                 _ => reading,
             };
@@ -162,7 +166,7 @@ impl Deadlines {
             }
         }
         let key = empty.unwrap_or(self.queues.len());
-        let queue = Queue { timeout, head: NONE, tail: NONE, fresh: NONE };
+        let queue = Queue { timeout, patience: self.until_reading(timeout), head: NONE, tail: NONE, fresh: NONE };
         match self.queues.get_mut(key) {
             Some(place) => *place = queue,
             None => self.queues.push(queue),

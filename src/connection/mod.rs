@@ -7,6 +7,7 @@
 //! limits, and that each call ends exactly once and each request is answered exactly once.
 
 mod batch;
+mod chunks;
 mod config;
 mod deadlines;
 mod event;
@@ -17,6 +18,7 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 pub use config::Config;
 pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
@@ -38,7 +40,7 @@ pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
-    call_batches: u32,
+    call_batches: NonZeroU32,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
     transmits: VecDeque<Outgoing<P>>,
@@ -63,7 +65,7 @@ impl<P: Payload> Connection<P> {
             config,
             calls: PendingCalls::new(),
             deadlines: Deadlines::new(config.time_grain),
-            call_batches: 0,
+            call_batches: NonZeroU32::MIN,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             transmits: VecDeque::new(),
@@ -114,7 +116,7 @@ impl<P: Payload> Connection<P> {
     ///
     /// # Errors
     /// If the connection is closed, or too many calls wait.
-    pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<u32>) -> Result<CallKey, Refused> {
+    pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<NonZeroU32>) -> Result<CallKey, Refused> {
         self.check_room(1)?;
         let key = self.calls.insert(batch);
         if let Some(timeout) = timeout {
@@ -141,7 +143,7 @@ impl<P: Payload> Connection<P> {
     /// If the connection is closed, or too many calls wait. Nothing is sent then.
     pub fn call_batch(&mut self, items: Vec<BatchItem<P>>, timeout: Option<u64>) -> Result<Vec<CallKey>, Refused> {
         self.check_room(items.iter().filter(|item| matches!(item, BatchItem::Call(..))).count())?;
-        self.call_batches = self.call_batches.wrapping_add(1);
+        self.call_batches = self.call_batches.checked_add(1).unwrap_or(NonZeroU32::MIN);
         let batch = self.call_batches;
         let mut keys = Vec::new();
         let mut messages = Vec::with_capacity(items.len());

@@ -2,74 +2,130 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
-use slab::Slab;
-
+use super::chunks::Chunks;
 use super::event::CallKey;
+
+/// The end of the list of free slots.
+const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct PendingCalls {
-    calls: Slab<PendingCall>,
+    slots: Slots,
     index: Index,
     last_id: u64,
 }
 
+/// The calls by slot.
+#[derive(Debug)]
+struct Slots {
+    slots: Chunks<Slot>,
+    /// The slot that was given back last.
+    free: u32,
+    /// From here on, no slot was ever used.
+    unused: u32,
+    len: usize,
+}
+
 #[derive(Clone, Copy, Debug)]
-struct PendingCall {
+struct Slot {
+    /// No call has the id 0: the slot is free.
     id: u64,
-    /// The batch of ours that it went out in.
-    batch: Option<u32>,
+    /// The batch of ours that the call went out in, or 0; of a free slot, the next one that is free.
+    link: u32,
+}
+
+impl Slots {
+    const fn new() -> Self {
+        Self { slots: Chunks::new(), free: NONE, unused: 0, len: 0 }
+    }
+
+    fn insert(&mut self, id: u64, batch: u32) -> u32 {
+        self.len += 1;
+        if self.free == NONE {
+            if self.unused == self.slots.len() {
+                self.slots.grow(Slot { id: 0, link: NONE });
+            }
+            self.free = self.unused;
+            self.unused += 1;
+        }
+        let slot = self.free;
+        if let Some(place) = self.slots.get_mut(slot) {
+            self.free = place.link;
+            *place = Slot { id, link: batch };
+        }
+        slot
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(place) = self.slots.get_mut(slot) {
+            *place = Slot { id: 0, link: self.free };
+            self.free = slot;
+            self.len -= 1;
+        }
+    }
+
+    /// The id of the call in a slot.
+    fn id(&self, slot: u32) -> Option<u64> {
+        self.slots.get(slot).map(|place| place.id).filter(|&id| id != 0)
+    }
+
+    /// Each call with its batch, or 0.
+    fn iter(&self) -> impl Iterator<Item = (CallKey, u32)> {
+        let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|place| (slot, place)));
+        slots.filter(|(_, place)| place.id != 0).map(|(slot, place)| (CallKey { slot, id: place.id }, place.link))
+    }
 }
 
 impl PendingCalls {
     pub(super) const fn new() -> Self {
-        Self { calls: Slab::new(), index: Index { table: Vec::new() }, last_id: 0 }
+        Self { slots: Slots::new(), index: Index { table: Vec::new() }, last_id: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.calls.len()
+    pub(super) const fn len(&self) -> usize {
+        self.slots.len
     }
 
-    /// Begins a call under the next id.
-    pub(super) fn insert(&mut self, batch: Option<u32>) -> CallKey {
+    /// Begins a call under the next id, in a batch of ours or in none.
+    pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;
         let id = self.last_id;
-        let slot = self.calls.insert(PendingCall { id, batch }) as u32;
-        self.index.insert(slot, &self.calls);
+        let slot = self.slots.insert(id, batch.map_or(0, NonZeroU32::get));
+        self.index.insert(slot, &self.slots);
         CallKey { slot, id }
     }
 
     /// Ends the call with this id.
     pub(super) fn take(&mut self, id: u64) -> Option<CallKey> {
-        let slot = self.index.remove(id, &self.calls)?;
-        self.calls.try_remove(slot as usize);
+        let slot = self.index.remove(id, &self.slots)?;
+        self.slots.remove(slot);
         Some(CallKey { slot, id })
     }
 
     /// Whether this very call still waits.
     pub(super) fn contains(&self, key: CallKey) -> bool {
-        self.calls.get(key.slot as usize).is_some_and(|call| call.id == key.id)
+        self.slots.id(key.slot) == Some(key.id)
     }
 
     /// The call in a slot.
     pub(super) fn in_slot(&self, slot: u32) -> Option<CallKey> {
-        self.calls.get(slot as usize).map(|call| CallKey { slot, id: call.id })
+        self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
     /// The calls of the one batch that waits, if there is exactly one.
     pub(super) fn only_batch(&self) -> Vec<CallKey> {
-        let mut batches = self.calls.iter().filter_map(|(_, call)| call.batch);
-        let Some(batch) = batches.next() else { return Vec::new() };
-        if batches.any(|other| other != batch) {
+        let mut batches = self.slots.iter().filter(|&(_, batch)| batch != 0);
+        let Some((_, batch)) = batches.next() else { return Vec::new() };
+        if batches.any(|(_, other)| other != batch) {
             return Vec::new();
         }
-        let in_batch = self.calls.iter().filter(|(_, call)| call.batch == Some(batch));
-        in_batch.map(|(slot, call)| CallKey { slot: slot as u32, id: call.id }).collect()
+        self.slots.iter().filter(|&(_, other)| other == batch).map(|(call, _)| call).collect()
     }
 
     /// All slots that a call may be in.
     pub(super) fn slots(&self) -> core::ops::Range<u32> {
-        0..self.calls.capacity() as u32
+        0..self.slots.unused
     }
 }
 
@@ -79,23 +135,25 @@ impl PendingCalls {
 /// over; multiplied by the golden ratio they keep apart. A general map would hash each id with care that it does not need.
 #[derive(Debug)]
 struct Index {
-    /// A slot plus one, or zero. The length is a power of two, at least twice the number of entries.
+    /// A slot plus one, or zero. The length is a power of two; a quarter of it, at least, is free.
     table: Vec<u32>,
 }
 
 impl Index {
-    fn insert(&mut self, slot: u32, calls: &Slab<PendingCall>) {
-        if self.table.len() < calls.len() * 2 {
-            self.table = vec![0; (calls.len() * 2).next_power_of_two().max(16)];
-            for (slot, _) in calls {
-                self.place(slot as u32, calls);
+    fn insert(&mut self, slot: u32, calls: &Slots) {
+        if self.table.len() * 3 < calls.len * 4 {
+            // Before the larger one is allocated, which may take its place.
+            self.table = Vec::new();
+            self.table = vec![0; (calls.len * 4 / 3 + 1).next_power_of_two().max(16)];
+            for (call, _) in calls.iter() {
+                self.place(call.slot, calls);
             }
         } else {
             self.place(slot, calls);
         }
     }
 
-    fn place(&mut self, slot: u32, calls: &Slab<PendingCall>) {
+    fn place(&mut self, slot: u32, calls: &Slots) {
         let Some(mut place) = self.home(slot, calls) else { return };
         while let Some(entry) = self.table.get_mut(place) {
             if *entry == 0 {
@@ -106,11 +164,11 @@ impl Index {
         }
     }
 
-    fn remove(&mut self, id: u64, calls: &Slab<PendingCall>) -> Option<u32> {
+    fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
         let mut place = self.home_of(id);
         let slot = loop {
             let slot = self.table.get(place)?.checked_sub(1)?;
-            if calls.get(slot as usize).is_some_and(|call| call.id == id) {
+            if calls.id(slot) == Some(id) {
                 break slot;
             }
             place = self.after(place);
@@ -132,8 +190,8 @@ impl Index {
         Some(slot)
     }
 
-    fn home(&self, slot: u32, calls: &Slab<PendingCall>) -> Option<usize> {
-        calls.get(slot as usize).map(|call| self.home_of(call.id))
+    fn home(&self, slot: u32, calls: &Slots) -> Option<usize> {
+        calls.id(slot).map(|id| self.home_of(id))
     }
 
     fn home_of(&self, id: u64) -> usize {
@@ -216,10 +274,10 @@ mod tests {
         let mut calls = PendingCalls::new();
         calls.insert(None);
         assert_eq!(calls.only_batch(), []);
-        let first = calls.insert(Some(0));
-        let second = calls.insert(Some(0));
+        let first = calls.insert(NonZeroU32::new(1));
+        let second = calls.insert(NonZeroU32::new(1));
         assert_eq!(calls.only_batch(), [first, second]);
-        calls.insert(Some(1));
+        calls.insert(NonZeroU32::new(2));
         assert_eq!(calls.only_batch(), []);
     }
 }

@@ -8,6 +8,7 @@
 //! itself, and here it only matters whether two are the same.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use slab::Slab;
 use spin::Mutex;
@@ -79,7 +80,7 @@ impl State {
     }
 
     fn call(&mut self, timeout: f64, batch: u32) -> u32 {
-        let call = self.connection.begin_call(milliseconds(timeout), (batch > 0).then_some(batch));
+        let call = self.connection.begin_call(milliseconds(timeout), NonZeroU32::new(batch));
         call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
     }
 

@@ -1,0 +1,57 @@
+//! A list that never moves what it holds: it grows by as much at a time, however long it is.
+//!
+//! A `Vec` that grows leaves its old places behind, and up to as many empty ones; memory of wasm is never given back.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// As many items are allocated at a time.
+const CHUNK: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Chunks<T> {
+    chunks: Vec<Box<[T; CHUNK]>>,
+}
+
+impl<T: Copy> Chunks<T> {
+    pub(super) const fn new() -> Self {
+        Self { chunks: Vec::new() }
+    }
+
+    /// How many items there are: whole chunks of them.
+    pub(super) fn len(&self) -> u32 {
+        (self.chunks.len() * CHUNK) as u32
+    }
+
+    /// Adds a chunk of such items.
+    pub(super) fn grow(&mut self, item: T) {
+        self.chunks.push(Box::new([item; CHUNK]));
+    }
+
+    pub(super) fn get(&self, index: u32) -> Option<T> {
+        self.chunks.get(index as usize / CHUNK)?.get(index as usize % CHUNK).copied()
+    }
+
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.chunks.get_mut(index as usize / CHUNK)?.get_mut(index as usize % CHUNK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_found_where_it_was_put() {
+        let mut chunks = Chunks::new();
+        assert_eq!((chunks.len(), chunks.get(0)), (0, None));
+        for item in 0..3_u32 {
+            chunks.grow(item);
+        }
+        let len = chunks.len();
+        assert!((0..len).all(|index| chunks.get(index) == Some(index / (len / 3))));
+        assert_eq!((chunks.get(len), chunks.get(u32::MAX)), (None, None));
+        *chunks.get_mut(len - 1).unwrap() = 7;
+        assert_eq!((chunks.get(len - 2), chunks.get(len - 1)), (Some(2), Some(7)));
+    }
+}
