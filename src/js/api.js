@@ -42,6 +42,8 @@ export class JSONRPCClient {
   }
 
   request(method, params, options) {
+    // Most calls have none, and are to cost little.
+    if (options === undefined && !this.#destroyed) return this.#link.request(this, method, params, milliseconds(this.#timeout));
     const timeout = options?.timeout ?? this.#timeout;
     const total = options?.totalTimeout ?? Infinity;
     const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);

@@ -29,9 +29,9 @@ export class Calls {
     this.#owners[slot] = owner;
   }
 
-  /** Whether this is still the call in the slot. */
-  isWaiting(slot, reject) {
-    return this.#rejecters[slot] === reject;
+  /** Whether the call in the slot still is the one with this id. */
+  isWaiting(slot, id) {
+    return this.#ids[slot] === id && this.#rejecters[slot] !== undefined;
   }
 
   /** Follows the signal of a call; `cancel` is run with its slot if it is aborted before the call ends. */

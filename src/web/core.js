@@ -32,7 +32,7 @@ function running() {
 }
 
 /** Calls the wasm of an instance; 0 if it has died. */
-function call(instance, link, command, a, b, c, d) {
+function call(instance, link, command, a = 0, b = 0, c = 0, d = 0) {
   if (instance.trap === undefined) {
     try {
       return instance.run(link, command, a, b, c, d);

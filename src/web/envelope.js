@@ -18,21 +18,28 @@ export function kindOf(value) {
 }
 
 /**
- * The shape of an object. An id that is a string of more than `idLength` is of a kind of its own.
- *
- * A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
- * returned nothing, and for `id`, since a message with that key wants an answer.
+ * A message as it came. Its members are read once: where nothing is cloned they may be getters, which say something else the
+ * next time, or throw, when a call or a request is half done.
  */
-export function shapeOf(message, idLength) {
-  const { id, method, params, result, error } = message;
-  return (
-    (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
-    (method === undefined ? 0 : kindOf(method) << 4) |
-    (params === undefined ? 0 : kindOf(params) << 8) |
-    (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
-    (error === undefined ? 0 : kindOf(error) << 16) |
-    (message.jsonrpc === "2.0" ? 1 << 20 : 0)
-  );
+export class Envelope {
+  /** An id that is a string of more than `idLength` is of a kind of its own. */
+  constructor(message, idLength) {
+    const { jsonrpc, id, method, params, result, error } = message;
+    this.id = id;
+    this.method = method;
+    this.params = params;
+    this.result = result;
+    this.error = error;
+    // A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
+    // returned nothing, and for `id`, since a message with that key wants an answer.
+    this.shape =
+      (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
+      (method === undefined ? 0 : kindOf(method) << 4) |
+      (params === undefined ? 0 : kindOf(params) << 8) |
+      (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
+      (error === undefined ? 0 : kindOf(error) << 16) |
+      (jsonrpc === "2.0" ? 1 << 20 : 0);
+  }
 }
 
 /** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */
@@ -47,20 +54,8 @@ export function isOurs(value) {
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
 }
 
-/**
- * The members of a message, read once: where nothing is cloned they may be getters, which say something else the next time,
- * or throw, when a call or a request is half done.
- */
-export function membersOf(message) {
-  const { jsonrpc, id, method, params, result, error } = message;
-  const members = { jsonrpc, method, params, error };
-  // Of these it matters whether they are there.
-  if (id !== undefined || "id" in message) members.id = id;
-  if (result !== undefined || "result" in message) members.result = result;
-  return members;
-}
-
-function isMessage(value) {
+/** Whether a value may be one of our messages. */
+export function isMessage(value) {
   return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
 }
 

@@ -18,7 +18,7 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { idNumber, isOurs, isResponse, membersOf, shapeOf } from "./envelope.js";
+import { Envelope, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
 import { MOST_TOGETHER, Outbox } from "./outbox.js";
@@ -83,16 +83,18 @@ export class Link {
     this.#core = new Core(() => this.#die());
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
-    this.#outbox = new Outbox(transport, (entry, problem) => this.#drop(entry, problem), (problem) => this.report(problem));
+    this.#outbox = new Outbox(transport, ({ slot, message }, problem) => this.#drop(slot, message.id, problem), (problem) => this.report(problem));
     this.#outputs = new Outputs(this, this.#core, this.#calls, this.#service, this.#outbox);
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
-    let ready = false;
-    const receive = (message) => this.#receive(message);
-    transport.onMessage((message) => (ready ? receive(message) : Promise.resolve().then(() => receive(message))));
+    let isReady = false;
+    transport.onMessage((message) => {
+      if (isReady) this.#receive(message);
+      else Promise.resolve().then(() => this.#receive(message));
+    });
     const isWaiting = () => this.#calls.waiting().size > 0;
     transport.onClose?.((error, reopens) => this.#lose(error, reopens), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
-    ready = true;
+    isReady = true;
   }
 
   /** Takes over the options that are given: those of a client and of a server on one transport add up. */
@@ -132,13 +134,13 @@ export class Link {
     else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
     try {
       const message = stream === undefined ? callMessage(method, params, id) : stream.message(params);
-      this.#outbox.send({ message, transfer: options?.transfer, slot, reject });
+      this.#outbox.send(message, options?.transfer, slot);
     } catch (error) {
       // The stack may be full.
-      this.#drop({ slot, reject }, error);
+      this.#drop(slot, id, error);
     }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
-    if (!this.#calls.isWaiting(slot, reject)) return;
+    if (!this.#calls.isWaiting(slot, id)) return;
     if (word & ARM) this.#setTimer();
     return slot;
   }
@@ -171,7 +173,7 @@ export class Link {
     if (problem !== undefined) throw problem;
     if (this.#gone !== undefined) return this.report(this.#gone.of(method));
     const message = callMessage(method, params);
-    if (!this.#outbox.keep({ message, transfer })) this.#outbox.sendNow(message, transfer);
+    if (transfer !== undefined || !this.#outbox.keep(message)) this.#outbox.sendNow(message, transfer);
   }
 
   /** Sends a notification of the library's own; throws if it cannot be sent. */
@@ -209,7 +211,7 @@ export class Link {
       outcomes.push(new Promise(executor));
       this.#calls.keep(slot, id, owner, method, resolver, rejecter);
       if (signal !== undefined) this.#watch(slot, signal);
-      entries.push({ message: callMessage(method, params, id), slot, reject: rejecter });
+      entries.push({ message: callMessage(method, params, id), slot });
     }
     this.#outbox.sendTogether(entries);
     if (arm) this.#setTimer();
@@ -231,12 +233,12 @@ export class Link {
     return this.#service.isRunning(context);
   }
 
-  /** The request in this slot has its reply; if it came in a batch, `token` is where the reply waits for the others. */
-  respond(slot, token, reply, batch) {
-    const word = this.#core.run(RESPOND, slot, token);
-    if (this.#core.death === undefined) this.#outputs.perform(word, reply, batch);
+  /** A request has its reply; if it came in a batch, `token` is where the reply waits for the others. */
+  respond(context, token) {
+    const word = this.#core.run(RESPOND, context.slot, token);
+    if (this.#core.death === undefined) this.#outputs.perform(word, context, context.batch);
     // That of a batch is kept, and goes out with the rest of it.
-    else if (batch === undefined && reply !== undefined) this.#outbox.send(reply);
+    else if (context.batch === undefined) this.#outputs.reply(context);
   }
 
   // Letting go.
@@ -279,7 +281,7 @@ export class Link {
   #die() {
     if (this.closed) return;
     clearTimeout(this.#timer);
-    for (const reply of this.#service.surrender(DEAD)) this.#outbox.send(reply);
+    this.#outbox.sendEach(this.#service.surrender(DEAD));
     const end = this.#core.death;
     this.#calls.dropStreams(end);
     this.#lose(end);
@@ -309,15 +311,10 @@ export class Link {
   // What comes in.
 
   #receive(message) {
-    if (this.closed) return;
-    // The members of a value that never crossed a real boundary may be getters that throw.
+    if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
-      if (!isOurs(message)) return;
-      if (this.#core.death !== undefined) return this.#outbox.refuse(message, DEAD);
-      // Whoever speaks is there.
-      this.#gone = undefined;
-      if (!Array.isArray(message)) this.#receiveOne(message);
-      else if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
+      if (this.closed || !isOurs(message)) return;
+      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
@@ -325,49 +322,50 @@ export class Link {
   }
 
   #receiveOne(message) {
-    // One of the same list may have ended this.
-    if (this.closed) return;
+    // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      const members = membersOf(message);
-      if (!this.#wants(members)) return;
-      const word = this.#core.run(RECEIVE, shapeOf(members, this.#limits.idLength), idNumber(members.id, 0));
-      if (this.#core.death === undefined) this.#outputs.perform(word, members);
-      else this.#outbox.refuse(members, DEAD);
+      if (this.closed || !isMessage(message)) return;
+      const envelope = new Envelope(message, this.#limits.idLength);
+      // Whoever speaks is there.
+      this.#gone = undefined;
+      if (envelope.method !== undefined && !this.#wants(envelope)) return;
+      const word = this.#core.run(RECEIVE, envelope.shape, idNumber(envelope.id, 0));
+      if (this.#core.death === undefined) this.#outputs.perform(word, envelope);
+      else this.#outbox.refuse(envelope, DEAD);
     } catch (error) {
       this.report(error);
     }
   }
 
   #receiveBatch(batch) {
+    this.#gone = undefined;
     const elements = [];
-    const facts = [];
+    const ids = [];
     const places = new Map();
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of batch) {
-      const message = membersOf(item);
-      const shape = shapeOf(message, idLength);
+      const message = new Envelope(item, idLength);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
-      if (isResponse(shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
-      if (!this.#wants(message)) continue;
+      if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
+      if (message.method !== undefined && !this.#wants(message)) continue;
       const { id } = message;
       if (!places.has(id)) places.set(id, elements.length);
-      facts.push([shape, idNumber(id, places.get(id))]);
+      ids.push(idNumber(id, places.get(id)));
       elements.push(message);
     }
     if (elements.length === 0) return;
-    for (const [shape, id] of facts) this.#core.run(PUSH, shape, id);
+    for (const [place, { shape }] of elements.entries()) this.#core.run(PUSH, shape, ids[place]);
     const word = this.#core.run(RECEIVE_BATCH);
     if (this.#core.death === undefined) this.#outputs.perform(word, undefined, elements);
     else this.#outbox.refuse(elements, DEAD);
   }
 
-  /** Whether a message is for this end; one that serves nobody leaves calls to others on the same channel. */
+  /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */
   #wants({ method, params, id }) {
-    if (method === undefined) return true;
     if (id === undefined) {
       if (method === "$/progress") {
         const listener = this.#calls.listener(params?.token);
@@ -402,10 +400,10 @@ export class Link {
   }
 
   /** A call or notification cannot be sent. */
-  #drop({ slot, reject }, problem) {
+  #drop(slot, id, problem) {
     if (slot === undefined) this.report(problem);
     // Over a transport that delivers at once, the call may have ended before its sending failed.
-    else if (this.#calls.isWaiting(slot, reject)) this.#calls.drop(slot, problem);
+    else if (this.#calls.isWaiting(slot, id)) this.#calls.drop(slot, problem);
   }
 
   #refusal(method) {

@@ -11,8 +11,10 @@ export const MOST_TOGETHER = 256;
 const TURN = Promise.resolve();
 
 /**
- * An entry is a `message`, perhaps with what to `transfer`; of a reply, also the `method`; of a call, its `slot` and how to
- * `reject` it. One that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
+ * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
+ *
+ * What sends a message names where it comes from: its `slot` if it is a call, its `method` if it is a reply. Where messages
+ * are sent together, each is an entry: a `message`, perhaps what to `transfer`, and its `slot` or `method`.
  */
 export class Outbox {
   /** Whether messages of a turn leave together; undefined to do what the two sides of the transport have agreed on. */
@@ -20,7 +22,9 @@ export class Outbox {
   #transport;
   #drop;
   #report;
-  #waiting = [];
+  /** What waits for the end of the turn, and the slot or method of each. */
+  #messages = [];
+  #origins = [];
   #flush = () => this.flush();
 
   constructor(transport, drop, report) {
@@ -38,17 +42,27 @@ export class Outbox {
     return this.coalesce === true || this.#transport.coalesces;
   }
 
-  /** Sends an entry. */
-  send(entry) {
-    if (this.keep(entry)) return;
+  /** Sends a message. */
+  send(message, transfer, slot, method) {
+    if (transfer === undefined && this.keep(message, slot, method)) return;
     this.flush();
-    this.#deliver(entry);
+    try {
+      post(this.#transport, message, transfer);
+    } catch (error) {
+      this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
+    }
   }
 
-  /** Keeps an entry for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
-  keep(entry) {
-    if (entry.transfer !== undefined || !this.coalesces || !settle(entry.message)) return false;
-    const count = this.#waiting.push(entry);
+  /** Sends entries, each by itself. */
+  sendEach(entries) {
+    for (const { message, transfer, method } of entries) this.send(message, transfer, undefined, method);
+  }
+
+  /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
+  keep(message, slot, method) {
+    if (!this.coalesces || !settle(message)) return false;
+    this.#origins.push(slot ?? method);
+    const count = this.#messages.push(message);
     if (count === 1) TURN.then(this.#flush);
     else if (count === MOST_TOGETHER) this.flush();
     return true;
@@ -57,7 +71,7 @@ export class Outbox {
   /** Answers the requests in a message with an error. */
   refuse(message, error) {
     for (const { method, id } of [message].flat()) {
-      if (method !== undefined && id !== undefined) this.send({ message: { jsonrpc: "2.0", error, id } });
+      if (method !== undefined && id !== undefined) this.send({ jsonrpc: "2.0", error, id });
     }
   }
 
@@ -69,17 +83,26 @@ export class Outbox {
 
   /** Sends what waits for the end of the turn. */
   flush() {
-    if (this.#waiting.length === 0) return;
-    const entries = this.clear();
-    if (entries.length === 1) this.#deliver(entries[0]);
-    else this.#sendAll(entries);
+    const messages = this.#messages;
+    if (messages.length === 0) return;
+    const origins = this.#origins;
+    this.clear();
+    try {
+      this.#transport.send(messages.length === 1 ? messages[0] : messages);
+    } catch {
+      const entries = messages.map((message, n) => {
+        const origin = origins[n];
+        return typeof origin === "number" ? { message, slot: origin } : { message, method: origin };
+      });
+      if (entries.length === 1) this.#sendOne(entries[0]);
+      else this.#sendAll(entries);
+    }
   }
 
-  /** Takes out what waits. */
+  /** Lets go of what waits. */
   clear() {
-    const entries = this.#waiting;
-    this.#waiting = [];
-    return entries;
+    this.#messages = [];
+    this.#origins = [];
   }
 
   /** Sends entries at once, as one array. */
@@ -96,13 +119,15 @@ export class Outbox {
     });
     if (this.#problemOf(rest) === undefined) return;
     // What the transport cannot send is not what cannot be cloned: by themselves, all others may go.
-    for (const entry of rest) this.#deliver(entry);
+    for (const entry of rest) this.#sendOne(entry);
   }
 
-  #deliver(entry) {
-    const { message, transfer } = entry;
-    const problem = thrownBy(() => post(this.#transport, message, transfer));
-    if (problem === undefined) return;
+  #sendOne(entry) {
+    const problem = thrownBy(() => post(this.#transport, entry.message, entry.transfer));
+    if (problem !== undefined) this.#sendInstead(entry, problem);
+  }
+
+  #sendInstead(entry, problem) {
     for (const { message } of this.#replace(entry, problem)) {
       const problem = thrownBy(() => this.#transport.send(message));
       if (problem !== undefined) this.#report(problem);
@@ -125,11 +150,14 @@ export class Outbox {
   }
 }
 
+/** Stands for what was thrown, if that was nothing. */
+const UNKNOWN = new Error("the transport cannot send");
+
 function thrownBy(run) {
   try {
     run();
   } catch (error) {
-    return error ?? new Error("the transport cannot send");
+    return error ?? UNKNOWN;
   }
 }
 

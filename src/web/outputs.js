@@ -60,6 +60,11 @@ export class Outputs {
     for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
   }
 
+  /** Sends the reply of a request, if it has one. */
+  reply({ reply, list, method }) {
+    if (reply !== undefined && !this.isMuted) this.#outbox.send(reply, list, undefined, method);
+  }
+
   /** What an operation is about, as far as the word does not hold it. */
   #subject(operation, argument, message, batch) {
     switch (operation) {
@@ -94,10 +99,9 @@ export class Outputs {
       case NOTIFICATION:
         return this.#service.notified(subject);
       case REPLY:
-        if (subject === undefined || this.isMuted) return;
-      // falls through
+        return this.reply(subject);
       case FAULT:
-        return this.#outbox.send(subject);
+        return this.#outbox.send(subject.message);
       case REPLY_BATCH:
         if (this.isMuted) return;
         return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));

@@ -31,8 +31,7 @@ export class Service {
     try {
       const params = context.method === STREAM ? openStream(context, message.params) : message.params;
       const server = (context.server = this.#server("methods", context.method));
-      const handler = server?.methods.get(context.method);
-      result = handler?.(given(params), context);
+      result = server?.methods.get(context.method)(given(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
     }
@@ -144,25 +143,25 @@ export class Service {
   #answer(context, error, result) {
     // The other side, or this one, may have gone meanwhile.
     if (!this.isRunning(context)) return;
-    const { id, list, method } = context;
+    const { id } = context;
+    if (error !== undefined) context.list = undefined;
     const message =
       error === undefined
         ? // JSON has no undefined: without a result the message would be no response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
-    const transfer = error === undefined ? list : undefined;
-    const reply = context.hasLeft ? undefined : { message, transfer, method };
     this.#running[context.slot] = undefined;
-    this.#respond(context, reply);
+    this.#respond(context, context.hasLeft ? undefined : message);
   }
 
-  #respond({ slot, batch }, reply) {
-    this.#link.respond(slot, batch === undefined ? 0 : this.#hold(reply), reply, batch);
+  #respond(context, message) {
+    context.reply = message;
+    this.#link.respond(context, context.batch === undefined ? 0 : this.#hold(context));
   }
 
-  #hold(reply) {
+  #hold({ reply, list, method }) {
     this.#lastHeld = (this.#lastHeld + 1) % 2 ** 25;
-    this.#held.set(this.#lastHeld, reply);
+    this.#held.set(this.#lastHeld, reply && { message: reply, transfer: list, method });
     return this.#lastHeld;
   }
 }

@@ -10,7 +10,7 @@ const MOST = 32;
 const LONGEST = 1_000;
 
 let left;
-let seen = [];
+const seen = [];
 
 /** Copies what a message holds into it, and says so; or leaves it as it is. */
 export function settle(message) {
@@ -25,7 +25,7 @@ export function settle(message) {
     // A getter of the application's: it throws again when it is sent.
     return false;
   } finally {
-    seen = [];
+    seen.length = 0;
   }
 }
 
@@ -50,13 +50,14 @@ function copied(value) {
 
 function copiedObject(value) {
   const isArray = Array.isArray(value);
-  const keys = Object.keys(value);
-  const isPlain = isArray ? keys.length === value.length : Object.getPrototypeOf(value) === Object.prototype;
+  const isPlain = isArray ? Object.keys(value).length === value.length : Object.getPrototypeOf(value) === Object.prototype;
   // What is in there twice would become two.
   if (!isPlain || seen.includes(value)) return void (left = -1);
   seen.push(value);
   const copy = isArray ? [] : {};
-  for (const key of keys) {
+  for (const key in value) {
+    // Somebody may have given all objects a member.
+    if (!Object.hasOwn(value, key)) continue;
     if (key === "__proto__") left = -1;
     if (left < 0) return;
     copy[key] = copied(value[key]);
