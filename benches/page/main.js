@@ -69,13 +69,10 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
       running = running.filter((other) => other !== id);
     }
   };
-  // Nobody is first to meet cold code. Without a transport, code is most of what is measured.
-  const isShort = workload === "A" || boundary === "loopback";
-  const [times, warm] = isShort ? [5, size] : [2, Math.min(size, 1_000)];
+  // Nobody is to meet cold code. Without a transport, code is most of what is measured.
+  const [times, warm] = boundary === "loopback" ? [5, size] : [2, workload === "A" ? 1_000 : Math.min(size, 1_000)];
   for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
   for (let round = 0; round < rounds; round++) {
-    // Once for all: each collection takes some of the code that was compiled for those who wait for their turn.
-    if (workload !== "A") globalThis.gc?.();
     for (const id of inTurn(running, round)) {
       const metrics = await once(id, size);
       if (metrics === undefined) continue;
