@@ -1,4 +1,4 @@
-// Where the messages of a link leave: each by itself, or those of one turn together.
+// Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
 import { INTERNAL_ERROR } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
@@ -25,7 +25,12 @@ export class Outbox {
   /** What waits for the end of the turn, and the slot or method of each. */
   #messages = [];
   #origins = [];
-  #flush = () => this.flush();
+  /** Whether something was sent in this turn. */
+  #hasBegun = false;
+  #endTurn = () => {
+    this.#hasBegun = false;
+    this.flush();
+  };
 
   constructor(transport, drop, report) {
     this.#transport = transport;
@@ -60,11 +65,16 @@ export class Outbox {
 
   /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
   keep(message, slot, method) {
-    if (!this.coalesces || !settle(message)) return false;
+    if (!this.coalesces) return false;
+    if (!this.#hasBegun) {
+      // The first of a turn leaves at once: it may be the only one, and the other side can begin.
+      this.#hasBegun = true;
+      TURN.then(this.#endTurn);
+      return false;
+    }
+    if (!settle(message)) return false;
     this.#origins.push(slot ?? method);
-    const count = this.#messages.push(message);
-    if (count === 1) TURN.then(this.#flush);
-    else if (count === MOST_TOGETHER) this.flush();
+    if (this.#messages.push(message) === MOST_TOGETHER) this.flush();
     return true;
   }
 
