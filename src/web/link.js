@@ -83,7 +83,7 @@ export class Link {
     this.#core = new Core(() => this.#die());
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
-    this.#outbox = new Outbox(transport, ({ slot, message }, problem) => this.#drop(slot, message.id, problem), (problem) => this.report(problem));
+    this.#outbox = new Outbox(transport, (entry, problem) => this.#dropEntry(entry, problem), (problem) => this.report(problem));
     this.#outputs = new Outputs(this, this.#core, this.#calls, this.#service, this.#outbox);
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let isReady = false;
@@ -179,6 +179,16 @@ export class Link {
   /** Sends a notification of the library's own; throws if it cannot be sent. */
   notifyNow(method, params, transfer) {
     if (this.#gone === undefined) this.#outbox.sendNow(callMessage(method, params), transfer);
+  }
+
+  /** Sends an item of a stream. What keeps it from being sent is thrown here, or told to the `outflow` by the next `flush`. */
+  sendItem(id, value, transfer, outflow) {
+    if (this.#gone === undefined) this.#outbox.sendItem(callMessage("rpc.item", { id, value }), transfer, outflow);
+  }
+
+  /** Sends what waits for the end of the turn. */
+  flush() {
+    this.#outbox.flush();
   }
 
   /** Sends calls and notifications in one array; resolves to the outcome of each. */
@@ -397,6 +407,11 @@ export class Link {
 
   #watch(slot, signal) {
     this.#calls.watch(slot, signal, (slot) => this.cancel(slot, signal.reason));
+  }
+
+  #dropEntry({ slot, message, outflow }, problem) {
+    if (outflow !== undefined) outflow.fail(problem);
+    else this.#drop(slot, message.id, problem);
   }
 
   /** A call or notification cannot be sent. */

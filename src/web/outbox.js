@@ -6,6 +6,8 @@ import { settle } from "./small.js";
 
 /** As many messages leave together at most: the other side begins with the first while the next are on their way. */
 export const MOST_TOGETHER = 256;
+/** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
+const STEPS = 4;
 
 // `queueMicrotask` costs several times as much.
 const TURN = Promise.resolve();
@@ -14,7 +16,8 @@ const TURN = Promise.resolve();
  * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
  *
  * What sends a message names where it comes from: its `slot` if it is a call, its `method` if it is a reply. Where messages
- * are sent together, each is an entry: a `message`, perhaps what to `transfer`, and its `slot` or `method`.
+ * are sent together, each is an entry: a `message`, perhaps what to `transfer`, and its `slot` or `method`, or the `outflow`
+ * of the stream that it is an item of.
  */
 export class Outbox {
   /** Whether messages of a turn leave together; undefined to do what the two sides of the transport have agreed on. */
@@ -22,12 +25,17 @@ export class Outbox {
   #transport;
   #drop;
   #report;
-  /** What waits for the end of the turn, and the slot or method of each. */
+  /** What waits for the end of the turn; the slot or method of each, or of an item the rest of its entry. */
   #messages = [];
   #origins = [];
+  /** What is to be transferred with them. */
+  #moved = [];
+  /** How many steps the turn still takes. */
+  #steps = 0;
   /** Whether something was sent in this turn. */
   #hasBegun = false;
   #endTurn = () => {
+    if (this.#steps-- > 0) return void TURN.then(this.#endTurn);
     this.#hasBegun = false;
     this.flush();
   };
@@ -58,22 +66,34 @@ export class Outbox {
     }
   }
 
+  /** Sends an item of a stream, perhaps with others that come soon; throws if it cannot be sent. */
+  sendItem(message, transfer, outflow) {
+    const list = transfer && transferable(transfer);
+    // Nothing can be moved twice.
+    const isMoving = list?.some((item) => this.#moved.includes(item));
+    const isKept = !isMoving && this.keep(message, undefined, { transfer: list, outflow });
+    this.#steps = STEPS;
+    if (!isKept) this.sendNow(message, list);
+  }
+
   /** Sends entries, each by itself. */
   sendEach(entries) {
     for (const { message, transfer, method } of entries) this.send(message, transfer, undefined, method);
   }
 
   /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
-  keep(message, slot, method) {
+  keep(message, slot, origin) {
     if (!this.coalesces) return false;
     if (!this.#hasBegun) {
       // The first of a turn leaves at once: it may be the only one, and the other side can begin.
       this.#hasBegun = true;
+      this.#steps = 0;
       TURN.then(this.#endTurn);
       return false;
     }
-    if (!settle(message)) return false;
-    this.#origins.push(slot ?? method);
+    if (!settle(message, origin?.transfer)) return false;
+    this.#origins.push(slot ?? origin);
+    if (origin?.transfer !== undefined) this.#moved.push(...origin.transfer);
     if (this.#messages.push(message) === MOST_TOGETHER) this.flush();
     return true;
   }
@@ -96,14 +116,12 @@ export class Outbox {
     const messages = this.#messages;
     if (messages.length === 0) return;
     const origins = this.#origins;
+    const moved = this.#moved;
     this.clear();
     try {
-      this.#transport.send(messages.length === 1 ? messages[0] : messages);
+      post(this.#transport, messages.length === 1 ? messages[0] : messages, moved.length > 0 ? moved : undefined);
     } catch {
-      const entries = messages.map((message, n) => {
-        const origin = origins[n];
-        return typeof origin === "number" ? { message, slot: origin } : { message, method: origin };
-      });
+      const entries = messages.map((message, n) => entryOf(message, origins[n]));
       if (entries.length === 1) this.#sendOne(entries[0]);
       else this.#sendAll(entries);
     }
@@ -113,6 +131,7 @@ export class Outbox {
   clear() {
     this.#messages = [];
     this.#origins = [];
+    if (this.#moved.length > 0) this.#moved = [];
   }
 
   /** Sends entries at once, as one array. */
@@ -124,6 +143,7 @@ export class Outbox {
   #sendAll(entries) {
     if (this.#problemOf(entries) === undefined) return;
     const rest = entries.flatMap((entry) => {
+      if (entry.outflow?.hasFailed) return [];
       const problem = thrownBy(() => tryOut(entry));
       return problem === undefined ? [entry] : this.#replace(entry, problem);
     });
@@ -133,6 +153,7 @@ export class Outbox {
   }
 
   #sendOne(entry) {
+    if (entry.outflow?.hasFailed) return;
     const problem = thrownBy(() => post(this.#transport, entry.message, entry.transfer));
     if (problem !== undefined) this.#sendInstead(entry, problem);
   }
@@ -157,6 +178,17 @@ export class Outbox {
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);
     const messages = entries.map((entry) => entry.message);
     return thrownBy(() => post(this.#transport, messages, transfer.length > 0 ? transfer : undefined));
+  }
+}
+
+function entryOf(message, origin) {
+  switch (typeof origin) {
+    case "number":
+      return { message, slot: origin };
+    case "object":
+      return { message, ...origin };
+    default:
+      return { message, method: origin };
   }
 }
 

@@ -10,12 +10,14 @@ const MOST = 32;
 const LONGEST = 1_000;
 
 let left;
+let moved;
 const seen = [];
 
-/** Copies what a message holds into it, and says so; or leaves it as it is. */
-export function settle(message) {
+/** Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. */
+export function settle(message, transfer) {
   const part = "params" in message ? "params" : "error" in message ? "error" : "result";
   left = MOST;
+  moved = transfer;
   try {
     const copy = copied(message[part]);
     if (left < 0) return false;
@@ -42,7 +44,8 @@ function copied(value) {
     case "undefined":
       return value;
     case "object":
-      if (value === null) return value;
+      // That of a view is the same as that of its buffer.
+      if (value === null || moved?.includes(ArrayBuffer.isView(value) ? value.buffer : value)) return value;
       return copiedObject(value);
   }
   left = -1;

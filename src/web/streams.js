@@ -178,6 +178,9 @@ export function openStream(context, asked) {
 
 /** Sends the items of one stream. */
 class Outflow {
+  /** @internal Whether an item could not be sent: none may come after it. */
+  hasFailed = false;
+  #link;
   #credit;
   /** Goes on, when there is credit again. */
   #wake = undefined;
@@ -203,6 +206,7 @@ class Outflow {
       if (this.#iterator === undefined) {
         throw new RPCError(INTERNAL_ERROR, `"${context.method}" gives no stream: call it by request()`);
       }
+      this.#link = link;
       this.#reject = reject;
       if (this.#stopped !== undefined) this.#close();
       else this.#pump(link, context, resolve);
@@ -212,23 +216,38 @@ class Outflow {
   async #pump(link, context, resolve) {
     try {
       for (;;) {
-        if (this.#credit === 0) await new Promise((wake) => (this.#wake = wake));
+        if (this.#credit === 0) {
+          link.flush();
+          if (this.hasFailed) return;
+          await new Promise((wake) => (this.#wake = wake));
+        }
         const { done, value } = await this.#iterator.next();
-        if (this.#stopped !== undefined) return;
+        if (this.#stopped !== undefined || this.hasFailed) return;
         const transfer = context.list;
         context.list = undefined;
-        if (done) return resolve();
+        if (done) {
+          // The answer is another one if an item before it cannot be sent.
+          link.flush();
+          return resolve();
+        }
         this.#credit--;
         try {
-          link.notifyNow("rpc.item", { id: context.id, value }, transfer);
+          link.sendItem(context.id, value, transfer, this);
         } catch (problem) {
-          this.#reject(problem);
-          return link.guard(() => this.#iterator.return?.());
+          return this.fail(problem);
         }
       }
     } catch (thrown) {
       if (this.#stopped === undefined) this.#reject(thrown);
     }
+  }
+
+  /** An item cannot be sent: that ends the stream. */
+  fail(problem) {
+    if (this.hasFailed) return;
+    this.hasFailed = true;
+    this.#reject(problem);
+    this.#link.guard(() => this.#iterator.return?.());
   }
 
   /** No more items are wanted. */
