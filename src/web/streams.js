@@ -234,6 +234,8 @@ class Outflow {
         try {
           link.sendItem(context.id, value, transfer, this);
         } catch (problem) {
+          // What came before it can be sent.
+          link.flush();
           return this.fail(problem);
         }
       }
