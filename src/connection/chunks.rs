@@ -51,7 +51,9 @@ mod tests {
         let len = chunks.len();
         assert!((0..len).all(|index| chunks.get(index) == Some(index / (len / 3))));
         assert_eq!((chunks.get(len), chunks.get(u32::MAX)), (None, None));
-        *chunks.get_mut(len - 1).unwrap() = 7;
+        if let Some(last) = chunks.get_mut(len - 1) {
+            *last = 7;
+        }
         assert_eq!((chunks.get(len - 2), chunks.get(len - 1)), (Some(2), Some(7)));
     }
 }
