@@ -73,8 +73,8 @@ export const workloads = [
   { id: "B-10k", title: "10 000 calls at once", size: 10_000, boundaries: near, metrics: ["us"] },
   { id: "E", title: "100 000 notifications", size: 100_000, boundaries: ["worker"], metrics: ["us"] },
   { id: "C-clone", title: "1 MB, cloned", size: 20, boundaries: near, metrics: ["us"] },
-  { id: "C-transfer", title: "1 MB, transferred in params", size: 20, boundaries: near, metrics: ["us"] },
-  { id: "H", title: "1 MB, transferred in results", size: 20, boundaries: near, metrics: ["us"] },
+  { id: "C-transfer", title: "1 MB, transferred in params", size: 100, boundaries: near, metrics: ["us"] },
+  { id: "H", title: "1 MB, transferred in results", size: 100, boundaries: near, metrics: ["us"] },
   { id: "D", title: "an object of 100 KB, there and back", size: 20, boundaries: near, metrics: ["us"] },
   {
     id: "F",

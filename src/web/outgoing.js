@@ -39,6 +39,8 @@ export function listOf(transfer) {
  */
 export function transferable(given) {
   const list = listOf(given);
+  // With one buffer alone, nothing is lost if it is refused.
+  if (list.length === 1 && list[0] instanceof ArrayBuffer) return list;
   for (const item of list) {
     // Throws if the buffer is detached.
     if (item?.byteLength === 0) new Uint8Array(item);
