@@ -39,8 +39,8 @@ export function listOf(transfer) {
  */
 export function transferable(given) {
   const list = listOf(given);
-  // With one buffer alone, nothing is lost if it is refused.
-  if (list.length === 1 && list[0] instanceof ArrayBuffer) return list;
+  // One buffer alone is the usual case; and only where it is empty, it may be detached.
+  if (list.length === 1 && list[0] instanceof ArrayBuffer && list[0].byteLength > 0) return list;
   for (const item of list) {
     // Throws if the buffer is detached.
     if (item?.byteLength === 0) new Uint8Array(item);
