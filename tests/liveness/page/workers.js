@@ -5,14 +5,15 @@ import { measure, measureStart } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
 
-/** Workers whose connection never comes about. */
-function startOf(file) {
+/** Workers whose connection never comes about. The time counts from when such a worker runs, or the browser says it never will. */
+function startOf(file, isThere = true) {
   return () => {
     const started = [];
     const begin = (_, begins) => {
       const one = worker(file);
       started.push(one);
       one.addEventListener("message", ({ data }) => data?.type === "starts" && begins());
+      if (!isThere) one.addEventListener("error", begins);
       return connect(one);
     };
     return measureStart({ begin }).finally(() => started.forEach((worker) => worker.terminate()));
@@ -23,7 +24,7 @@ export const workers = {
   "a worker is terminated": () => measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.terminate() }),
   "a worker closes itself": () =>
     measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.postMessage({ type: "close" }), close }),
-  "a worker's script is not there": startOf("nowhere.js"),
+  "a worker's script is not there": startOf("nowhere.js", false),
   "a worker's script throws as it starts": startOf("throwing-worker.js"),
   "a worker's script awaits in vain as it starts": startOf("rejecting-worker.js"),
   "a worker's wasm does not load": startOf("failing-worker.js"),
