@@ -31,7 +31,7 @@ function running() {
   return current;
 }
 
-/** Calls the wasm of an instance; 0 if it has died. */
+/** Calls the wasm of an instance; 0 if it has died. What is left out is a number, too: wasm would have to convert `undefined`. */
 function call(instance, link, command, a = 0, b = 0, c = 0, d = 0) {
   if (instance.trap === undefined) {
     try {

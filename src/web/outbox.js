@@ -68,6 +68,7 @@ export class Outbox {
 
   /** Sends an item of a stream, perhaps with others that come soon; throws if it cannot be sent. */
   sendItem(message, transfer, outflow) {
+    if (!this.coalesces) return this.sendNow(message, transfer);
     const list = transfer && transferable(transfer);
     // Nothing can be moved twice.
     const isMoving = list?.some((item) => this.#moved.includes(item));

@@ -209,11 +209,12 @@ class Outflow {
       this.#link = link;
       this.#reject = reject;
       if (this.#stopped !== undefined) this.#close();
-      else this.#pump(link, context, resolve);
+      else this.#pump(context, resolve);
     });
   }
 
-  async #pump(link, context, resolve) {
+  async #pump(context, resolve) {
+    const link = this.#link;
     try {
       for (;;) {
         if (this.#credit === 0) {

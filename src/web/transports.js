@@ -21,6 +21,7 @@ const LOOK_EVERY = 500;
  */
 function transport({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
   const inbox = new Inbox();
+  const isMine = (event) => isOurs(event.data) && accepts(event);
   let report = complain;
   let lose = () => {};
   let isWaiting = () => false;
@@ -33,10 +34,9 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
   };
   const listeners = {
     message(event) {
-      const { data } = event;
-      if (!isOurs(data) || !accepts(event)) return;
+      if (!isMine(event)) return;
       hasHeard = true;
-      inbox.receive(data);
+      inbox.receive(event.data);
     },
     messageerror(event) {
       if (accepts(event)) report(unreadable());
@@ -56,7 +56,7 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
     source.start?.();
   };
   if (!keeps) start();
-  if (early !== undefined) takeEarly((event) => isOurs(event.data) && accepts(event), early).forEach(listeners.message);
+  if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
   return {
     send(message, transfer) {
       if (isGone?.()) throw gone();
