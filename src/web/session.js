@@ -26,10 +26,10 @@ export function noAnswer(ms, { allowed }) {
 
 const ended = (text) => failure("session-ended", text);
 
-/** Runs once this document has loaded. */
-function whenLoaded(run) {
+/** Runs once this document has loaded, unless the signal is aborted before. */
+function whenLoaded(run, signal) {
   if (document.readyState === "complete") run();
-  else addEventListener("load", run, { once: true });
+  else addEventListener("load", run, { once: true, signal });
 }
 
 /**
@@ -133,11 +133,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     }
     key = newId();
     const tell = (method, params) => session === other && other.port.postMessage(note(method, params));
+    if (life === undefined) hold();
     if (!other.isPlain && door.current !== undefined) {
       tell("rpc.key", { key });
-      whenLoaded(() => tell("rpc.load"));
+      whenLoaded(() => tell("rpc.load"), life.signal);
     }
-    if (life === undefined) hold();
     if (!other.isPlain) isHeld.then(() => tell("rpc.lock"));
     pulse.quiet = 0;
     pulse.start();
