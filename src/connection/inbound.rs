@@ -4,15 +4,31 @@ use alloc::collections::VecDeque;
 
 use slab::Slab;
 
-use super::event::RequestKey;
-use crate::message::{Payload, Request};
+use super::event::{Event, RequestKey};
+use crate::message::{Notification, Payload, Request};
 
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// Requests that wait for the running one, where only one may run at a time.
-    waiting: VecDeque<(RequestKey, Request<P>)>,
+    /// What waits for the running request, where only one may run at a time.
+    waiting: VecDeque<Waiting<P>>,
     serial: u32,
+}
+
+#[derive(Debug)]
+enum Waiting<P: Payload> {
+    Request(RequestKey, Request<P>),
+    /// With a serial of its own, so that it keeps its place among the requests.
+    Notification(u32, Notification<P>),
+}
+
+impl<P: Payload> Waiting<P> {
+    const fn serial(&self) -> u32 {
+        match self {
+            Self::Request(key, _) => key.serial,
+            Self::Notification(serial, _) => *serial,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -33,8 +49,7 @@ impl<P: Payload> InboundRequests<P> {
     }
 
     pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>) -> RequestKey {
-        self.serial = self.serial.wrapping_add(1);
-        let serial = self.serial;
+        let serial = self.next_serial();
         let slot = self.requests.insert(InboundRequest { serial, id, batch }) as u32;
         RequestKey { slot, serial }
     }
@@ -67,22 +82,40 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.iter().any(|(_, request)| request.batch == Some(batch) && request.id == *id)
     }
 
-    pub(super) fn wait(&mut self, key: RequestKey, request: Request<P>) {
-        self.waiting.push_back((key, request));
+    /// The id that a request came with.
+    pub(super) fn id(&self, key: RequestKey) -> Option<&P::Id> {
+        self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial).map(|request| &request.id)
     }
 
-    /// The request to run now that this one is answered.
-    pub(super) fn next_waiting(&mut self, answered: RequestKey) -> Option<(RequestKey, Request<P>)> {
+    pub(super) fn wait(&mut self, key: RequestKey, request: Request<P>) {
+        self.waiting.push_back(Waiting::Request(key, request));
+    }
+
+    pub(super) fn wait_to_notify(&mut self, notification: Notification<P>) {
+        let serial = self.next_serial();
+        self.waiting.push_back(Waiting::Notification(serial, notification));
+    }
+
+    /// Gives what has waited for the request that is answered now: notifications, and then one request to run.
+    pub(super) fn release(&mut self, answered: RequestKey, mut give: impl FnMut(Event<P>)) {
         // One that is cancelled may be answered before its turn. The one that runs is older than all that wait.
-        if self.waiting.front()?.0.serial <= answered.serial {
-            return None;
+        if self.waiting.front().is_none_or(|first| first.serial() <= answered.serial) {
+            return;
         }
-        loop {
-            let (key, request) = self.waiting.pop_front()?;
-            if self.contains(key) {
-                return Some((key, request));
+        while let Some(next) = self.waiting.pop_front() {
+            match next {
+                Waiting::Notification(_, notification) => give(Event::Notification(notification)),
+                Waiting::Request(key, Request { method, params, .. }) if self.contains(key) => {
+                    return give(Event::Request { key, method, params });
+                }
+                Waiting::Request(..) => {}
             }
         }
+    }
+
+    const fn next_serial(&mut self) -> u32 {
+        self.serial = self.serial.wrapping_add(1);
+        self.serial
     }
 
     pub(super) fn clear(&mut self) {

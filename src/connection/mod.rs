@@ -46,6 +46,8 @@ pub struct Connection<P: Payload> {
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
     closed: bool,
+    /// No more input comes.
+    ended: bool,
 }
 
 /// One element of a batch of ours.
@@ -71,6 +73,7 @@ impl<P: Payload> Connection<P> {
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             closed: false,
+            ended: false,
         }
     }
 
@@ -205,9 +208,7 @@ impl<P: Payload> Connection<P> {
         let reply = Message::Response(Response { id, outcome });
         self.send_reply(reply, batch);
         self.finish_batch_item(batch);
-        if let Some((key, request)) = self.inbound.next_waiting(key) {
-            self.events.push_back(request_event(key, request));
-        }
+        self.inbound.release(key, |event| self.events.push_back(event));
         true
     }
 
@@ -215,6 +216,18 @@ impl<P: Payload> Connection<P> {
     #[must_use]
     pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
         self.inbound.in_slot(slot)
+    }
+
+    /// The id of a request that still wants its answer.
+    #[must_use]
+    pub fn request_id(&self, key: RequestKey) -> Option<&P::Id> {
+        self.inbound.id(key)
+    }
+
+    /// How many requests of the peer are not answered yet.
+    #[must_use]
+    pub fn unanswered_requests(&self) -> usize {
+        self.inbound.len()
     }
 
     /// Whether a request still wants its answer.
@@ -263,6 +276,13 @@ impl<P: Payload> Connection<P> {
         self.inbound.clear();
         self.reply_batches.clear();
         self.transmits.clear();
+        self.handle_end();
+    }
+
+    /// Takes the end of the input: every call ends, and no new one is made. What the peer has asked may still be answered,
+    /// since it may have closed only its own half.
+    pub fn handle_end(&mut self) {
+        self.ended = true;
         for slot in self.calls.slots() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.end_call(call.id);
@@ -300,7 +320,7 @@ impl<P: Payload> Connection<P> {
     }
 
     fn check_room(&self, calls: usize) -> Result<(), Refused> {
-        if self.closed {
+        if self.closed || (self.ended && calls > 0) {
             Err(Refused::Closed)
         } else if calls > 0 && self.calls.len() + calls > self.config.limits.pending_calls {
             Err(Refused::TooManyCalls)
@@ -318,7 +338,7 @@ impl<P: Payload> Connection<P> {
     fn handle_entry(&mut self, entry: Entry<P>, batch: Option<u32>) {
         match entry {
             Ok(Message::Request(request)) => self.handle_request(request, batch),
-            Ok(Message::Notification(notification)) => self.events.push_back(Event::Notification(notification)),
+            Ok(Message::Notification(notification)) => self.handle_notification(notification),
             Ok(Message::Response(response)) => self.handle_response(response),
             Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
             Err(Unusable::Empty(id)) => match id.to_call().and_then(|id| self.end_call(id)) {
@@ -376,7 +396,16 @@ impl<P: Payload> Connection<P> {
         if busy && self.config.profile.ordering == Ordering::Sequential {
             self.inbound.wait(key, request);
         } else {
-            self.events.push_back(request_event(key, request));
+            let Request { method, params, .. } = request;
+            self.events.push_back(Event::Request { key, method, params });
+        }
+    }
+
+    fn handle_notification(&mut self, notification: Notification<P>) {
+        if self.config.profile.ordering == Ordering::Sequential && self.inbound.len() > 0 {
+            self.inbound.wait_to_notify(notification);
+        } else {
+            self.events.push_back(Event::Notification(notification));
         }
     }
 
@@ -425,8 +454,4 @@ impl<P: Payload> Connection<P> {
 
 fn request<P: Payload>(key: CallKey, method: P::Method, params: Option<P>) -> Message<P> {
     Message::Request(Request { id: P::Id::from_call(key.id), method, params })
-}
-
-fn request_event<P: Payload>(key: RequestKey, request: Request<P>) -> Event<P> {
-    Event::Request { key, method: request.method, params: request.params }
 }

@@ -237,3 +237,52 @@ fn a_cancel_for_an_unknown_or_answered_id_means_nothing() {
     server.handle_cancel(&Id::from("x"));
     assert!(server.poll_event().is_none());
 }
+
+#[test]
+fn where_one_runs_at_a_time_notifications_keep_their_place() {
+    let mut server = server(Profile::LSP);
+    for entry in [request(1, "a"), notification("b"), request(2, "c"), notification("d")] {
+        server.handle(Incoming::Single(entry));
+    }
+    assert_eq!(events(&mut server), ["a"]);
+    let first = server.request_in_slot(0);
+    assert!(first.is_some_and(|key| server.respond(key, Ok(text("1")))));
+    assert_eq!(events(&mut server), ["b", "c"]);
+    let second = server.request_in_slot(1);
+    assert!(second.is_some_and(|key| server.respond(key, Ok(text("2")))));
+    assert_eq!(events(&mut server), ["d"]);
+    server.handle(Incoming::Single(notification("e")));
+    assert_eq!(events(&mut server), ["e"], "nothing runs");
+}
+
+#[test]
+fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Single(request(1, "slow")));
+    let call = server.call("theirs".to_string(), None, None);
+    server.handle_end();
+    assert!(server.call("more".to_string(), None, None).is_err(), "nobody would answer");
+    let mut ended = Vec::new();
+    let mut key = None;
+    while let Some(event) = server.poll_event() {
+        match event {
+            Event::Request { key: running, .. } => key = Some(running),
+            Event::Ended { call, .. } => ended.push(call),
+            _ => {}
+        }
+    }
+    assert_eq!(ended.first(), call.as_ref().ok());
+    assert!(key.is_some_and(|key| server.respond(key, Ok(text("42")))));
+    assert!(sent(&mut server).contains(&"1: 42".to_string()));
+}
+
+/// The methods of what is to be done now, in order.
+fn events(server: &mut Connection<Text>) -> Vec<String> {
+    core::iter::from_fn(|| server.poll_event())
+        .filter_map(|event| match event {
+            Event::Request { method, .. } => Some(method),
+            Event::Notification(notification) => Some(notification.method),
+            _ => None,
+        })
+        .collect()
+}
