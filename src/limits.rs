@@ -6,6 +6,11 @@
 pub struct Limits {
     /// Longest message on a byte transport, in bytes. Default 10 485 760 (10 MiB), inclusive.
     pub message_bytes: usize,
+    /// Longest header of a message, where the framing has one, in bytes before its blank line. Default 8 192, inclusive.
+    pub header_bytes: usize,
+    /// Longest time that a message on a byte transport may take from its first byte to its last, in milliseconds. Default
+    /// 30 000.
+    pub partial_frame_ms: u64,
     /// Deepest nesting of a message that is read from text. Default 128, inclusive.
     pub depth: usize,
     /// Most items in a batch that comes in, not counting responses. Default 1 000.
@@ -22,6 +27,8 @@ impl Limits {
     /// The defaults.
     pub const DEFAULT: Self = Self {
         message_bytes: 10 * 1024 * 1024,
+        header_bytes: 8 * 1024,
+        partial_frame_ms: 30_000,
         depth: 128,
         batch_items: 1_000,
         in_flight: 1_024,

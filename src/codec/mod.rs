@@ -1,5 +1,16 @@
-//! Text ↔ messages, for boundaries that carry text or bytes. No IO here: whole messages in, whole messages out.
+//! Bytes and text ↔ messages, for boundaries that carry them. No IO here: bytes in, events out; messages in, bytes out.
+//!
+//! - [`framing`]: which of the byte codecs a stream speaks, and either of them under one name;
+//! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
+//! - [`newline`]: one message a line (MCP on stdio, ACP);
+//! - [`frame`]: what their decoders find;
+//! - [`json`]: the text of one message, read and written.
 //!
 //! Not in the browser build: there the engine has a decoder of its own, and payloads stay JavaScript values.
 
+mod buffer;
+pub mod content_length;
+pub mod frame;
+pub mod framing;
 pub mod json;
+pub mod newline;

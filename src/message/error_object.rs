@@ -76,6 +76,12 @@ pub enum Reason {
     TooManyRequests,
     /// A message longer than [`crate::Limits::message_bytes`].
     Oversize,
+    /// A header longer than [`crate::Limits::header_bytes`].
+    HeaderTooLarge,
+    /// The header says that the body is something else than JSON-RPC.
+    UnsupportedContentType,
+    /// The header says that the body is not in UTF-8.
+    BadCharset,
     /// Nested deeper than [`crate::Limits::depth`].
     NestingTooDeep,
 }
@@ -92,6 +98,9 @@ impl Reason {
             Self::BatchTooLarge => "batch-too-large",
             Self::TooManyRequests => "too-many-requests",
             Self::Oversize => "oversize",
+            Self::HeaderTooLarge => "header-too-large",
+            Self::UnsupportedContentType => "unsupported-content-type",
+            Self::BadCharset => "bad-charset",
             Self::NestingTooDeep => "nesting-too-deep",
         }
     }

@@ -1,0 +1,276 @@
+//! Header lines: what may be one, what it says, and what follows from all of them.
+
+use core::mem;
+
+use memchr::memchr;
+
+use super::{Ending, Found, Header, Machine, Part, Place, State};
+use crate::codec::buffer::{blanks, grow};
+use crate::codec::content_length::header::{Line, length_in, read_line};
+use crate::codec::content_length::search::{Stage, find};
+use crate::codec::frame::FrameFault;
+
+impl Machine {
+    /// Reads a line that may be a header, up to its end or to where it turns out to be none.
+    pub(super) fn in_line(&mut self, mut part: Part, source: &[u8], at: &mut usize) -> Option<Found> {
+        let mut rest = source.get(*at..)?;
+        if part == Part::Start && self.header.bytes == 0 {
+            let blanks = blanks(rest);
+            let start = *at;
+            *at += blanks;
+            // Line ends between frames mean nothing, but text that is noise keeps them.
+            if blanks > 0 && self.in_run {
+                return Some(self.noise(start..*at));
+            }
+            rest = source.get(*at..)?;
+        }
+        let mut used = 0;
+        loop {
+            let Some(byte) = rest.get(used) else { return self.hold_line(part, rest, at) };
+            part = match (part, byte) {
+                (Part::Value, _) => match memchr(b'\n', rest.get(used..)?) {
+                    Some(end) => return self.end_line(used + end + 1, source, at),
+                    None => {
+                        used = rest.len();
+                        continue;
+                    }
+                },
+                (Part::Start | Part::Return, b'\n') => {
+                    *at += used + 1;
+                    self.held.clear();
+                    return self.end_header();
+                }
+                (Part::Start, b'\r') => Part::Return,
+                (Part::Start | Part::Name, byte) if is_name(*byte) => Part::Name,
+                (Part::Name | Part::Gap, b' ' | b'\t') => Part::Gap,
+                (Part::Name | Part::Gap, b':') => Part::Value,
+                _ => {
+                    let found = self.leave_line(rest.get(..used)?, *at);
+                    *at += used;
+                    return found;
+                }
+            };
+            used += 1;
+        }
+    }
+
+    /// Keeps the beginning of a line, unless it is too long for one.
+    fn hold_line(&mut self, part: Part, bytes: &[u8], at: &mut usize) -> Option<Found> {
+        let room = self.header_bytes.saturating_sub(self.held.len());
+        if bytes.len() <= room {
+            if let Some(fault) = self.too_large(part, bytes.len()) {
+                return Some(fault);
+            }
+            self.state = State::Line(part);
+            grow(&mut self.held, bytes, self.header_bytes);
+            *at += bytes.len();
+            return None;
+        }
+        self.break_line(part, bytes, room, at)
+    }
+
+    /// A line is complete, with `length` bytes of it in `source`.
+    fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Found> {
+        let bytes = source.get(*at..*at + length)?;
+        let room = self.header_bytes.saturating_sub(self.held.len());
+        if bytes.len() > room {
+            return self.break_line(Part::Value, bytes, room, at);
+        }
+        if let Some(fault) = self.too_large(Part::Value, length) {
+            return Some(fault);
+        }
+        self.state = State::Line(Part::Start);
+        let start = *at;
+        *at += length;
+        if self.held.is_empty() {
+            let (fault, noise) = self.take_line(bytes);
+            return fault.or_else(|| (noise > 0).then(|| self.noise(start..start + noise)));
+        }
+        let mut line = mem::take(&mut self.held);
+        line.extend_from_slice(bytes);
+        let (fault, noise) = self.take_line(&line);
+        line.truncate(noise);
+        self.held = line;
+        if fault.is_some() {
+            self.held.clear();
+        }
+        fault.or_else(|| self.noise_held())
+    }
+
+    /// The fault, if the header with these bytes of a line is over the limit for the first time. What may still turn out to
+    /// be no header is not counted.
+    fn too_large(&mut self, part: Part, more: usize) -> Option<Found> {
+        let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
+        if part != Part::Value || bytes <= self.header_bytes || self.header.is_refused {
+            return None;
+        }
+        if self.is_noise() {
+            self.doubt();
+            return None;
+        }
+        self.header.is_refused = true;
+        self.in_run = true;
+        Some(Found::Fault(FrameFault::HeaderTooLarge))
+    }
+
+    /// Whether this header is more of the noise before it, unless there comes a length.
+    const fn is_noise(&self) -> bool {
+        self.in_run && !self.header.is_known && !self.header.is_refused
+    }
+
+    /// Gives up a line that alone is too long for a header. Its first bytes are dropped with the header, or are noise.
+    fn break_line(&mut self, part: Part, bytes: &[u8], room: usize, at: &mut usize) -> Option<Found> {
+        if let Some(fault) = self.too_large(part, bytes.len()) {
+            return Some(fault);
+        }
+        self.held.extend_from_slice(bytes.get(..room)?);
+        *at += room;
+        let (start, stage) = find(&self.held).unwrap_or((self.held.len(), Stage::NONE));
+        let begun = self.held.split_off(start);
+        if part != Part::Value || self.is_noise() {
+            self.doubt();
+            self.state = State::Noise { stage, ending: Ending::Any };
+            let found = self.noise_held();
+            self.held = begun;
+            return found;
+        }
+        let before = self.held.last().copied().unwrap_or_default();
+        let ending = if self.header.bytes == 0 { Ending::First { before } } else { Ending::Any };
+        self.header.bytes = self.header.bytes.saturating_add(self.held.len());
+        self.state = State::Noise { stage, ending };
+        self.held = begun;
+        None
+    }
+
+    /// The line turned out to be no header.
+    fn leave_line(&mut self, bytes: &[u8], at: usize) -> Option<Found> {
+        self.doubt();
+        self.state = State::Noise { stage: Stage::NONE, ending: Ending::Any };
+        if self.held.is_empty() {
+            return (!bytes.is_empty()).then(|| self.noise(at..at + bytes.len()));
+        }
+        self.held.extend_from_slice(bytes);
+        self.noise_held()
+    }
+
+    /// There is noise in the header: only one with a length is worth to be continued.
+    fn doubt(&mut self) {
+        if self.header.length.is_some() || self.header.is_refused || self.header.is_contradictory {
+            self.header.is_doubtful = true;
+        } else {
+            self.header = Header::NEW;
+            self.count += 1;
+        }
+    }
+
+    /// Reads a header line. Gives the fault in it, and how many bytes at its beginning are noise.
+    fn take_line(&mut self, line: &[u8]) -> (Option<Found>, usize) {
+        let (said, inner) = read_line(line);
+        let is_first = self.header.bytes == 0;
+        self.header.bytes = self.header.bytes.saturating_add(line.len());
+        let fault = match said {
+            Line::Length(length) => self.take_length(length, line.len()),
+            Line::NoLength if self.header.is_refused || self.header.is_contradictory => {
+                self.header.is_contradictory = true;
+                None
+            }
+            Line::NoLength => {
+                self.start_over();
+                self.in_run = true;
+                Some(Found::Fault(FrameFault::InvalidHeader))
+            }
+            Line::PerhapsLength(length) => {
+                self.header.perhaps_length = Some(length);
+                None
+            }
+            Line::ContentType(reason) => {
+                self.header.is_known = true;
+                self.header.reason = self.header.reason.or(reason);
+                None
+            }
+            Line::Other if inner.is_none() && is_first && !line.ends_with(b"\r\n") => {
+                self.start_over();
+                return (None, line.len());
+            }
+            Line::Other => None,
+        };
+        let Some(start) = inner else { return (fault, 0) };
+        self.begin(line.get(start..).unwrap_or_default());
+        (fault, start)
+    }
+
+    fn take_length(&mut self, length: Option<u64>, line: usize) -> Option<Found> {
+        let said = self.header.length.replace(length);
+        let differs = self.header.is_contradictory || said.is_some_and(|said| said != length);
+        if differs && self.header.is_doubtful {
+            self.count += 1;
+            self.header = Header { bytes: line, length: Some(length), is_known: true, ..Header::NEW };
+            return None;
+        }
+        let is_news = differs && !self.header.is_contradictory && !self.header.is_refused;
+        self.header.is_contradictory |= differs;
+        self.header.is_known = true;
+        if !is_news {
+            return None;
+        }
+        self.in_run = true;
+        Some(Found::Fault(FrameFault::InvalidHeader))
+    }
+
+    /// A header begins with this line, which did not stand at the start of its own.
+    pub(super) fn begin(&mut self, line: &[u8]) {
+        self.start_over();
+        self.header = Header {
+            bytes: line.len(),
+            length: Some(length_in(line)),
+            is_known: true,
+            is_doubtful: true,
+            ..Header::NEW
+        };
+    }
+
+    /// The blank line came.
+    fn end_header(&mut self) -> Option<Found> {
+        let header = self.header;
+        let length = header.length.or(header.perhaps_length).filter(|_| !header.is_contradictory);
+        if header.is_refused {
+            match length.map(|length| length.unwrap_or(u64::MAX)) {
+                Some(remaining @ 1..) => self.state = State::Drop { remaining, is_new: true },
+                _ => self.start_over(),
+            }
+            return None;
+        }
+        let Some(length) = length else {
+            self.start_over();
+            // In the middle of noise, what has no length is more of it.
+            let is_news = !mem::replace(&mut self.in_run, true);
+            return is_news.then_some(Found::Fault(FrameFault::InvalidHeader));
+        };
+        match length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length <= self.message_bytes) {
+            None => {
+                self.in_run = true;
+                self.state = State::Drop { remaining: length.unwrap_or(u64::MAX), is_new: true };
+                Some(Found::Fault(FrameFault::Oversize { length }))
+            }
+            Some(0) => {
+                self.in_run = false;
+                self.start_over();
+                Some(Found::Body(Place::Nowhere, header.reason))
+            }
+            Some(length) => {
+                self.in_run = false;
+                self.state = State::Body { length, reason: header.reason };
+                None
+            }
+        }
+    }
+}
+
+/// The characters of a header's name (RFC 9110 §5.6.2, `token`).
+const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+        )
+}

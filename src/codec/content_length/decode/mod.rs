@@ -1,0 +1,301 @@
+//! The state machine: header lines (`line`), bodies, and what is neither (`noise`).
+
+mod line;
+mod noise;
+
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use super::search::{Peek, Stage, peek};
+use crate::Limits;
+use crate::codec::buffer::{grow, release};
+use crate::codec::frame::FrameFault;
+use crate::message::Reason;
+
+/// Where the bytes of a find are.
+#[derive(Debug)]
+pub(super) enum Place {
+    Nowhere,
+    Source(Range<usize>),
+    Given,
+}
+
+/// A find, as [`crate::codec::frame::Event`].
+#[derive(Debug)]
+pub(super) enum Found {
+    Body(Place, Option<Reason>),
+    Fault(FrameFault),
+    Noise { place: Place, starts: bool },
+}
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    message_bytes: usize,
+    header_bytes: usize,
+    state: State,
+    header: Header,
+    /// What came of the line or body that is not complete.
+    held: Vec<u8>,
+    /// What was held, and is now given away.
+    given: Vec<u8>,
+    /// Whether noise would continue a run, or a fault.
+    in_run: bool,
+    count: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// In a line that may be a header.
+    Line(Part),
+    /// In a line that is none, or is too long for one.
+    Noise {
+        stage: Stage,
+        ending: Ending,
+    },
+    Body {
+        length: usize,
+        reason: Option<Reason>,
+    },
+    /// In a body that is dropped. `is_new` while it may turn out that it was never sent.
+    Drop {
+        remaining: u64,
+        is_new: bool,
+    },
+}
+
+/// How far a line is that may be a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Start,
+    /// In the first half of a CRLF at the start.
+    Return,
+    Name,
+    /// In blanks before the colon.
+    Gap,
+    Value,
+}
+
+/// What the end of a line means to the header that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Nothing.
+    Any,
+    /// The line is the first of its header, and too long. If it ends with a mere LF, it was a line of text, and there is no
+    /// header. The byte before is needed to tell.
+    First { before: u8 },
+}
+
+/// What the lines of a header have said so far.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    bytes: usize,
+    length: Option<Option<u64>>,
+    perhaps_length: Option<Option<u64>>,
+    reason: Option<Reason>,
+    /// There were lines that only a message of this protocol has.
+    is_known: bool,
+    /// It was found inside of a line, or there was noise between its lines: what says another length is another header.
+    is_doubtful: bool,
+    /// It has been answered; it is read to its end only to know what to drop.
+    is_refused: bool,
+    /// It said two lengths.
+    is_contradictory: bool,
+}
+
+impl Header {
+    const NEW: Self = Self {
+        bytes: 0,
+        length: None,
+        perhaps_length: None,
+        reason: None,
+        is_known: false,
+        is_doubtful: false,
+        is_refused: false,
+        is_contradictory: false,
+    };
+}
+
+impl Machine {
+    pub(super) const fn new(limits: &Limits) -> Self {
+        Self {
+            message_bytes: limits.message_bytes,
+            header_bytes: limits.header_bytes,
+            state: State::Line(Part::Start),
+            header: Header::NEW,
+            held: Vec::new(),
+            given: Vec::new(),
+            in_run: false,
+            count: 0,
+        }
+    }
+
+    pub(super) fn given(&self) -> &[u8] {
+        &self.given
+    }
+
+    /// Forgets what was given away.
+    pub(super) fn release(&mut self) {
+        release(&mut self.given);
+    }
+
+    pub(super) const fn unfinished(&self) -> Option<u64> {
+        let has_begun = match self.state {
+            State::Line(_) => self.header.bytes > 0 || !self.held.is_empty(),
+            State::Noise { stage, .. } => self.header.bytes > 0 || !matches!(stage, Stage::Name(_)),
+            State::Body { .. } | State::Drop { .. } => true,
+        };
+        if has_begun { Some(self.count) } else { None }
+    }
+
+    /// Drops what is held, and how many bytes it was.
+    pub(super) fn give_up(&mut self) -> usize {
+        let held = self.header.bytes + self.held.len();
+        self.held = Vec::new();
+        self.in_run = true;
+        self.start_over();
+        held
+    }
+
+    /// The next find in `source` from `at` on. `None` when all of it is used up.
+    pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+        while *at < source.len() {
+            let found = match self.state {
+                State::Line(part) => self.in_line(part, source, at),
+                State::Noise { stage, ending } => self.in_noise(stage, ending, source, at),
+                State::Body { length, reason } => self.in_body(length, reason, source, at),
+                State::Drop { remaining, is_new } => self.in_dropped(remaining, is_new, source, at),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    pub(super) fn finish(&mut self) -> Option<Found> {
+        let held = self.header.bytes + self.held.len();
+        let is_header = match self.state {
+            State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.in_run,
+            // The beginning of a line is noise, unless it is that of a header that we know.
+            State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
+                let shorter = name.len().min(self.held.len());
+                !self.held.is_empty()
+                    && self
+                        .held
+                        .get(..shorter)
+                        .is_some_and(|held| name.get(..shorter).is_some_and(|name| held.eq_ignore_ascii_case(name)))
+            }),
+            State::Noise { .. } => false,
+            State::Body { .. } => true,
+            State::Drop { .. } => {
+                self.held.clear();
+                false
+            }
+        };
+        let found = if is_header {
+            (!self.header.is_refused).then_some(Found::Fault(FrameFault::Truncated { held }))
+        } else {
+            self.noise_held()
+        };
+        self.held.clear();
+        self.in_run = false;
+        self.start_over();
+        found
+    }
+
+    fn in_body(&mut self, length: usize, reason: Option<Reason>, source: &[u8], at: &mut usize) -> Option<Found> {
+        let rest = source.get(*at..)?;
+        if self.held.is_empty() {
+            let body = rest.get(..length);
+            match peek(body.unwrap_or(rest)) {
+                Peek::Header => {
+                    self.start_over();
+                    return Some(Found::Body(Place::Nowhere, reason));
+                }
+                _ if body.is_some() => {
+                    let place = Place::Source(*at..*at + length);
+                    *at += length;
+                    self.start_over();
+                    return Some(Found::Body(place, reason));
+                }
+                _ => {}
+            }
+        } else if peek(&self.held) == Peek::Open {
+            // One byte at a time, for the few that it can be.
+            self.held.push(*rest.first()?);
+            *at += 1;
+            if peek(&self.held) == Peek::Header {
+                self.start_over();
+                self.state = State::Line(Part::Value);
+                return Some(Found::Body(Place::Nowhere, reason));
+            }
+            return (self.held.len() == length).then(|| self.give_body(reason));
+        }
+        let rest = rest.get(..length - self.held.len()).unwrap_or(rest);
+        let rest = if self.held.is_empty() && peek(rest) == Peek::Open { rest.get(..1)? } else { rest };
+        grow(&mut self.held, rest, length);
+        *at += rest.len();
+        (self.held.len() == length).then(|| self.give_body(reason))
+    }
+
+    fn give_body(&mut self, reason: Option<Reason>) -> Found {
+        mem::swap(&mut self.held, &mut self.given);
+        self.start_over();
+        Found::Body(Place::Given, reason)
+    }
+
+    fn in_dropped(&mut self, remaining: u64, is_new: bool, source: &[u8], at: &mut usize) -> Option<Found> {
+        let rest = source.get(*at..)?;
+        if !is_new {
+            let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(rest.len());
+            *at += length;
+            self.drop_on(remaining - length as u64);
+            return None;
+        }
+        self.held.push(*rest.first()?);
+        match peek(&self.held) {
+            Peek::Open => *at += 1,
+            Peek::Header => {
+                *at += 1;
+                self.start_over();
+                self.state = State::Line(Part::Value);
+            }
+            Peek::Body => {
+                // The last byte is still in the source.
+                self.held.pop();
+                let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
+                self.drop_on(remaining - dropped as u64);
+                self.held.drain(..dropped);
+                return self.noise_held();
+            }
+        }
+        None
+    }
+
+    fn drop_on(&mut self, remaining: u64) {
+        self.state = State::Drop { remaining, is_new: false };
+        if remaining == 0 {
+            self.start_over();
+        }
+    }
+
+    fn start_over(&mut self) {
+        self.state = State::Line(Part::Start);
+        self.header = Header::NEW;
+        self.count += 1;
+    }
+
+    fn noise(&mut self, range: Range<usize>) -> Found {
+        Found::Noise { place: Place::Source(range), starts: !mem::replace(&mut self.in_run, true) }
+    }
+
+    fn noise_held(&mut self) -> Option<Found> {
+        if self.held.is_empty() {
+            return None;
+        }
+        mem::swap(&mut self.held, &mut self.given);
+        self.held.clear();
+        Some(Found::Noise { place: Place::Given, starts: !mem::replace(&mut self.in_run, true) })
+    }
+}

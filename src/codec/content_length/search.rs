@@ -1,0 +1,110 @@
+//! The search for a header where none is due: in a line of something else, or in a body that is no JSON.
+
+use memchr::memchr2;
+
+const NAME: &[u8] = b"content-length";
+
+/// The longest beginning of a body that is compared with a header, in bytes. It leaves room for a few blanks.
+const PEEKED: usize = 32;
+
+/// How much of a line `Content-Length: N` has been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// So many characters of the name.
+    Name(usize),
+    /// The name, and perhaps blanks.
+    Gap,
+    /// The colon, and perhaps blanks.
+    Value,
+    Digits,
+    /// Blanks behind the digits.
+    Tail,
+    /// The first half of a CRLF.
+    Return,
+    /// All of it, with its line end.
+    Whole,
+}
+
+impl Stage {
+    pub(super) const NONE: Self = Self::Name(0);
+
+    /// The stage after one more byte. The name holds its first letter only once: whatever does not go on is either the
+    /// first letter of another try, or nothing.
+    pub(super) fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
+                if seen + 1 == NAME.len() {
+                    Self::Gap
+                } else {
+                    Self::Name(seen + 1)
+                }
+            }
+            (Self::Gap, b' ' | b'\t') => Self::Gap,
+            (Self::Gap, b':') | (Self::Value, b' ' | b'\t') => Self::Value,
+            (Self::Value | Self::Digits, b'0'..=b'9') => Self::Digits,
+            (Self::Digits | Self::Tail, b' ' | b'\t') => Self::Tail,
+            (Self::Digits | Self::Tail, b'\r') => Self::Return,
+            (Self::Digits | Self::Tail | Self::Return, b'\n') => Self::Whole,
+            (_, b'c' | b'C') => Self::Name(1),
+            _ => Self::NONE,
+        }
+    }
+}
+
+/// Where in `bytes` a line `Content-Length: N` is that reaches their end, whole or as far as they go; with the stage that it
+/// is in. A line that ends before that is given as [`Stage::Whole`], with where it starts.
+pub(super) fn find(bytes: &[u8]) -> Option<(usize, Stage)> {
+    let mut stage = Stage::NONE;
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if stage == Stage::NONE {
+            at += memchr2(b'c', b'C', bytes.get(at..)?)?;
+            start = at;
+            stage = Stage::Name(1);
+        } else {
+            stage = stage.after(*byte);
+            match stage {
+                Stage::Whole => return Some((start, stage)),
+                Stage::Name(1) => start = at,
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    (stage != Stage::NONE).then_some((start, stage))
+}
+
+/// Where in a body that is no JSON the next header may begin: a whole line `Content-Length: N`, or the beginning of one at the
+/// very end. A length that is too long makes a body swallow it.
+///
+/// What stands there is to be given back by [`super::Decoder::unread`]. A string in JSON holds no line end, so the text of a
+/// broken message is not taken for a header.
+#[must_use]
+pub fn header_within(body: &[u8]) -> Option<usize> {
+    find(body).map(|(start, _)| start)
+}
+
+/// Whether bytes that should be a body are the next header instead: no JSON text begins with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peek {
+    Header,
+    Body,
+    /// There are too few to tell.
+    Open,
+}
+
+pub(super) fn peek(bytes: &[u8]) -> Peek {
+    let mut stage = Stage::NONE;
+    for (index, byte) in bytes.iter().take(PEEKED).enumerate() {
+        let next = stage.after(*byte);
+        if next == Stage::Value {
+            return Peek::Header;
+        }
+        if next == Stage::NONE || (next == Stage::Name(1) && index > 0) {
+            return Peek::Body;
+        }
+        stage = next;
+    }
+    if bytes.len() < PEEKED { Peek::Open } else { Peek::Body }
+}

@@ -1,0 +1,114 @@
+//! The framings of byte streams, to be chosen at run time.
+
+use alloc::vec::Vec;
+
+use super::buffer::blanks;
+use super::frame::{Event, FrameFault};
+use super::{content_length, newline};
+use crate::Limits;
+
+/// How messages are told apart in a stream of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// `Content-Length: N`, a blank line, and N bytes. See [`content_length`].
+    ContentLength,
+    /// One message a line. See [`newline`].
+    Newline,
+}
+
+impl Framing {
+    /// Which framing a peer speaks, told from the first bytes that it sent; `None` if they do not tell, or not yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use portway::codec::framing::Framing;
+    ///
+    /// assert_eq!(Framing::recognise(b"content-length: 2\r\n"), Some(Framing::ContentLength));
+    /// assert_eq!(Framing::recognise(b"\n{\"jsonrpc\""), Some(Framing::Newline));
+    /// assert_eq!(Framing::recognise(b"Content-"), None);
+    /// ```
+    #[must_use]
+    pub fn recognise(first_bytes: &[u8]) -> Option<Self> {
+        let message = first_bytes.get(blanks(first_bytes)..)?;
+        let is_header =
+            |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
+        match message {
+            [b'{' | b'[', ..] => Some(Self::Newline),
+            _ if is_header("content-length") || is_header("content-type") => Some(Self::ContentLength),
+            _ => None,
+        }
+    }
+
+    /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
+    pub fn encode(self, body: &str, out: &mut Vec<u8>) {
+        match self {
+            Self::ContentLength => content_length::encode(body, out),
+            Self::Newline => newline::encode(body, out),
+        }
+    }
+}
+
+/// The decoder of either framing. Its methods are those of [`content_length::Decoder`].
+#[derive(Debug)]
+pub struct FrameDecoder(Either);
+
+#[derive(Debug)]
+enum Either {
+    ContentLength(content_length::Decoder),
+    Newline(newline::Decoder),
+}
+
+impl FrameDecoder {
+    /// A decoder at the beginning of its stream.
+    #[must_use]
+    pub const fn new(framing: Framing, limits: &Limits) -> Self {
+        Self(match framing {
+            Framing::ContentLength => Either::ContentLength(content_length::Decoder::new(limits)),
+            Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
+        })
+    }
+
+    /// See [`content_length::Decoder::next`].
+    #[must_use]
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
+        match &mut self.0 {
+            Either::ContentLength(decoder) => decoder.next(input),
+            Either::Newline(decoder) => decoder.next(input),
+        }
+    }
+
+    /// See [`content_length::Decoder::finish`].
+    #[must_use]
+    pub fn finish(&mut self) -> Option<Event<'_>> {
+        match &mut self.0 {
+            Either::ContentLength(decoder) => decoder.finish(),
+            Either::Newline(decoder) => decoder.finish(),
+        }
+    }
+
+    /// See [`content_length::Decoder::unfinished`].
+    #[must_use]
+    pub const fn unfinished(&self) -> Option<u64> {
+        match &self.0 {
+            Either::ContentLength(decoder) => decoder.unfinished(),
+            Either::Newline(decoder) => decoder.unfinished(),
+        }
+    }
+
+    /// See [`content_length::Decoder::time_out`].
+    pub fn time_out(&mut self) -> FrameFault {
+        match &mut self.0 {
+            Either::ContentLength(decoder) => decoder.time_out(),
+            Either::Newline(decoder) => decoder.time_out(),
+        }
+    }
+
+    /// See [`content_length::Decoder::unread`]. A line holds no other message: there it does nothing.
+    pub fn unread(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            Either::ContentLength(decoder) => decoder.unread(bytes),
+            Either::Newline(_) => {}
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One message a line: the framing of MCP on stdio and of ACP.
+//!
+//! A line ends with LF or CRLF. Blanks before a message and blank lines are passed over. A line that is too long is told
+//! once, and dropped up to its end as it comes. What a line holds is not looked at, so there is no noise here: what is no
+//! JSON is told by who reads it.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use memchr::memchr;
+
+use super::buffer::{blanks, grow, release};
+use super::frame::{Event, FrameFault};
+use crate::Limits;
+
+/// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
+pub fn encode(body: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(body.as_bytes());
+    out.push(b'\n');
+}
+
+/// Finds the messages in a stream.
+///
+/// # Examples
+///
+/// ```
+/// use portway::Limits;
+/// use portway::codec::frame::Event;
+/// use portway::codec::newline::Decoder;
+///
+/// let mut decoder = Decoder::new(&Limits::DEFAULT);
+/// assert_eq!(decoder.next(&mut &b"{}\r\n"[..]), Some(Event::Body(b"{}")));
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    most: usize,
+    /// The line that has begun.
+    held: Vec<u8>,
+    /// The line that was given away last.
+    given: Vec<u8>,
+    skipping: Skipping,
+    count: u64,
+}
+
+/// Whether what comes is dropped up to the end of the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skipping {
+    No,
+    TooLong,
+    GivenUp,
+}
+
+impl Decoder {
+    /// A decoder at the beginning of its stream.
+    #[must_use]
+    pub const fn new(limits: &Limits) -> Self {
+        Self { most: limits.message_bytes, held: Vec::new(), given: Vec::new(), skipping: Skipping::No, count: 0 }
+    }
+
+    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up. A whole line in
+    /// `input` is borrowed from there.
+    #[must_use]
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
+        release(&mut self.given);
+        if self.skipping != Skipping::No {
+            let end = memchr(b'\n', input);
+            *input = end.and_then(|end| input.get(end + 1..)).unwrap_or_default();
+            end?;
+            self.skipping = Skipping::No;
+            self.count += 1;
+        }
+        if self.held.is_empty() {
+            *input = input.get(blanks(input)..).unwrap_or_default();
+        }
+        // There is no line end to look for behind what the limit and a CRLF have room for.
+        let room = self.most.saturating_sub(self.held.len()).saturating_add(2);
+        let near = input.get(..room).unwrap_or(input);
+        let end = memchr(b'\n', near);
+        let line = near.get(..end.unwrap_or(near.len()))?;
+        // Without its line end, a last CR may be half of it.
+        let last = line.last().or_else(|| self.held.last());
+        let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
+        if length > self.most {
+            self.held = Vec::new();
+            self.skipping = Skipping::TooLong;
+            return Some(Event::Fault(FrameFault::Oversize { length: None }));
+        }
+        *input = input.get(line.len() + usize::from(end.is_some())..).unwrap_or_default();
+        if self.held.is_empty() && end.is_some() {
+            self.count += 1;
+            return Some(Event::Body(without_return(line)));
+        }
+        grow(&mut self.held, line, self.most.saturating_add(1));
+        end?;
+        self.count += 1;
+        mem::swap(&mut self.held, &mut self.given);
+        Some(Event::Body(without_return(&self.given)))
+    }
+
+    /// The input has ended: a last line without a line end is a message.
+    #[must_use]
+    pub fn finish(&mut self) -> Option<Event<'_>> {
+        release(&mut self.given);
+        self.skipping = Skipping::No;
+        self.count += 1;
+        mem::swap(&mut self.held, &mut self.given);
+        let body = without_return(&self.given);
+        (!body.is_empty()).then_some(Event::Body(body))
+    }
+
+    /// A number that stays the same while one message has begun and is not complete; `None` in between. A line that is
+    /// dropped for its length counts.
+    #[must_use]
+    pub const fn unfinished(&self) -> Option<u64> {
+        if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
+    }
+
+    /// Gives up the message that has begun. The rest of its line is dropped in silence.
+    pub fn time_out(&mut self) -> FrameFault {
+        let held = self.held.len();
+        if self.unfinished().is_some() {
+            self.skipping = Skipping::GivenUp;
+        }
+        self.held = Vec::new();
+        FrameFault::TimedOut { held }
+    }
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
