@@ -53,12 +53,21 @@ pub mod validate;
 pub mod js;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
 mod leaf;
+#[cfg(all(feature = "native", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub mod native;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub mod web;
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub use codec::framing::Framing;
 pub use connection::Connection;
 pub use limits::Limits;
 pub use message::ErrorCode;
+#[cfg(all(feature = "native", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub use native::{
+    Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Listener, Peer, Process, RpcError, RunningProcess,
+    Server, Stopper, Transport,
+};
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
 pub use web::api::{
     Call, CallError, Cancelled, Client, Connect, Context, Items, Origin, Peer, RpcError, Server, Transport,

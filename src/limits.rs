@@ -19,6 +19,9 @@ pub struct Limits {
     pub in_flight: usize,
     /// Most calls of ours that wait for an answer at once. Default 1 000 000.
     pub pending_calls: usize,
+    /// Most bytes that wait to be written on a byte transport. With more, nothing is read, and no notification is taken,
+    /// until the peer has read enough. Default 16 777 216 (16 MiB).
+    pub unwritten_bytes: usize,
     /// Longest string that is taken for an id, in UTF-8 bytes. Default 10 485 760: as long as a message may be.
     pub id_bytes: usize,
 }
@@ -33,6 +36,7 @@ impl Limits {
         batch_items: 1_000,
         in_flight: 1_024,
         pending_calls: 1_000_000,
+        unwritten_bytes: 16 * 1024 * 1024,
         id_bytes: 10 * 1024 * 1024,
     };
 }

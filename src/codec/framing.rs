@@ -1,6 +1,7 @@
 //! The framings of byte streams, to be chosen at run time.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::buffer::blanks;
 use super::frame::{Event, FrameFault};
@@ -46,6 +47,15 @@ impl Framing {
             Self::ContentLength => content_length::encode(body, out),
             Self::Newline => newline::encode(body, out),
         }
+    }
+}
+
+impl fmt::Display for Framing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ContentLength => "Content-Length frames",
+            Self::Newline => "one message a line",
+        })
     }
 }
 

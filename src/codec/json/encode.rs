@@ -24,23 +24,28 @@ use crate::message::{ErrorObject, Id, Message, Outgoing};
 #[must_use]
 pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
     let mut text = String::new();
+    encode_into(outgoing, &mut text);
+    text
+}
+
+/// The same, appended to `text`.
+pub fn encode_into(outgoing: &Outgoing<Box<RawValue>>, text: &mut String) {
     match outgoing {
-        Outgoing::Single(message) => push_message(&mut text, message),
+        Outgoing::Single(message) => push_message(text, message),
         Outgoing::Batch(messages) => {
             for (index, message) in messages.iter().enumerate() {
                 text.push(if index == 0 { '[' } else { ',' });
-                push_message(&mut text, message);
+                push_message(text, message);
             }
             text.push(']');
         }
         Outgoing::Cancel(id) => {
-            push_method(&mut text, None, super::CANCEL);
+            push_method(text, None, super::CANCEL);
             text.push_str(r#","params":{"id":"#);
-            push_id(&mut text, id);
+            push_id(text, id);
             text.push_str("}}");
         }
     }
-    text
 }
 
 fn push_message(text: &mut String, message: &Message<Box<RawValue>>) {

@@ -26,7 +26,7 @@ use alloc::collections::BTreeMap;
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use decode::{cancelled_id, decode};
-pub use encode::encode;
+pub use encode::{encode, encode_into};
 pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};

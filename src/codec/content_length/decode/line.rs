@@ -37,6 +37,7 @@ impl Machine {
                 },
                 (Part::Start | Part::Return, b'\n') => {
                     *at += used + 1;
+                    self.header.bytes += self.held.len() + used + 1;
                     self.held.clear();
                     return self.end_header();
                 }

@@ -1,0 +1,99 @@
+//! What happens on a link and concerns nobody's call: for logs.
+
+use core::fmt;
+use std::sync::Arc;
+
+use super::error::RpcError;
+use crate::codec::frame::FrameFault;
+use crate::codec::framing::Framing;
+use crate::message::{ErrorCode, Id};
+
+/// Something to log. It holds no payload but that of [`Diagnostic::Noise`], which is not the protocol's.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Diagnostic<'a> {
+    /// Bytes that belong to no message: a peer that prints to its standard output, for example.
+    Noise(&'a [u8]),
+    /// What comes looks like another framing than the one that is spoken here.
+    OtherFraming(Framing),
+    /// A frame could not be taken.
+    Frame(FrameFault),
+    /// What came was answered with an error before any handler, such as text that is no JSON; with its id, if it has one.
+    Rejected {
+        /// The id that was echoed; null if none could be.
+        id: &'a Id,
+        /// The error that was answered.
+        error: &'a RpcError,
+    },
+    /// A notification that nobody has a handler for.
+    UnknownNotification {
+        /// Its name.
+        method: &'a str,
+    },
+    /// The params of a notification do not fit its handler.
+    InvalidNotification {
+        /// Its name.
+        method: &'a str,
+        /// What does not fit.
+        problem: &'a str,
+    },
+    /// A request was answered: by its handler, or since there is none.
+    Answered {
+        /// Its name.
+        method: &'a str,
+        /// Its id.
+        id: &'a Id,
+        /// The error, if it is one.
+        error: Option<&'a RpcError>,
+    },
+    /// A handler has panicked; the caller was answered -32603 without the text.
+    Panicked {
+        /// The method or notification.
+        method: &'a str,
+        /// The text of the panic.
+        message: &'a str,
+    },
+    /// A response came that no call waits for: late, repeated, or never asked for.
+    UnmatchedResponse {
+        /// Its id.
+        id: &'a Id,
+    },
+    /// The other side could not read something of ours, and could not say what.
+    PeerError {
+        /// What it says.
+        code: ErrorCode,
+        /// What it says.
+        message: &'a str,
+    },
+    /// A handler was not registered, since names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
+    ReservedName {
+        /// The name.
+        method: &'a str,
+    },
+    /// Something came that is neither request nor response, and was passed over.
+    Malformed,
+}
+
+/// Who hears of diagnostics.
+#[derive(Clone, Default)]
+pub(super) struct Listener(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(Diagnostic<'_>) + Send + Sync;
+
+impl Listener {
+    pub(super) fn new(listener: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
+    }
+
+    pub(super) fn tell(&self, diagnostic: Diagnostic<'_>) {
+        if let Some(listener) = &self.0 {
+            listener(diagnostic);
+        }
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Listener").field(&self.0.is_some()).finish()
+    }
+}

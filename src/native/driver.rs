@@ -1,0 +1,336 @@
+//! The one place that drains a connection and does IO: a future that reads, runs handlers, writes, and keeps the time.
+//!
+//! Reading never waits for writing, except when the other side has left more unread than a limit. One timer serves all
+//! deadlines of the link.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::boxed::Box;
+use std::cell::Cell;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::thread_local;
+use std::vec::Vec;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::Text;
+use super::child::ChildGuard;
+use super::diagnostic::Diagnostic;
+use super::error::Closed;
+use super::inbox::{Inbox, Next};
+use super::link::{Link, Stage};
+use super::transport::Streams;
+use crate::codec::frame::{Event as Frame, FrameFault};
+use crate::codec::framing::FrameDecoder;
+use crate::connection::{Event, Ignored};
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+thread_local! {
+    /// A link that is idle keeps no memory for what it may read: all on one thread share this.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+pub(super) struct Driver {
+    link: Arc<Link>,
+    inbox: Inbox,
+    decoder: FrameDecoder,
+    /// `None` once the input has ended.
+    reader: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    /// `None` once the output has ended.
+    writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
+    child: Option<ChildGuard>,
+    writing: Vec<u8>,
+    written: usize,
+    is_flushed: bool,
+    /// The one timer, and what it is set to.
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// What was read and not taken yet, since there was no room for what follows from it.
+    held: Vec<u8>,
+    /// Which message has begun and is not complete, and since when.
+    unfinished: Option<(u64, Instant)>,
+    /// Why the link ends, and when it ends whatever is still to do.
+    end: Option<(Closed, Instant)>,
+}
+
+impl Driver {
+    pub(super) fn new(link: Arc<Link>, streams: Streams, serves: bool) -> Self {
+        let grace = link.grace;
+        Self {
+            inbox: Inbox::new(Arc::clone(&link), serves),
+            decoder: FrameDecoder::new(link.framing, &link.limits),
+            link,
+            reader: Some(streams.reader),
+            writer: Some(streams.writer),
+            child: streams.child.map(|child| ChildGuard::new(child, grace)),
+            writing: Vec::new(),
+            written: 0,
+            is_flushed: true,
+            sleep: None,
+            held: Vec::new(),
+            unfinished: None,
+            end: None,
+        }
+    }
+
+    fn poll_link(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
+        loop {
+            let timeout = self.run_events(context);
+            let is_writing = match self.poll_write(context) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Closed::from_io(&error)),
+                Poll::Ready(Ok(())) => false,
+                Poll::Pending => true,
+            };
+            if self.is_over(is_writing) {
+                return self.poll_goodbye(context);
+            }
+            // What was read is answered, and the answers are written, before more is read.
+            if self.poll_read(context).is_ready() {
+                continue;
+            }
+            if self.poll_time(context, timeout).is_ready() {
+                continue;
+            }
+            if self.link.sleep(context) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Runs what the connection has for the application. Gives when it wants to hear the time.
+    fn run_events(&mut self, context: &Context<'_>) -> Option<u64> {
+        loop {
+            let work = self.link.take_work();
+            self.notice(&work.stage);
+            if work.events.is_empty() {
+                return work.timeout;
+            }
+            for event in work.events {
+                self.run(event, context);
+            }
+        }
+    }
+
+    fn run(&mut self, event: Event<Text>, context: &Context<'_>) {
+        match event {
+            // A handler may have stopped the link just now: what has not begun does not begin.
+            Event::Request { .. } if self.link.stage() != Stage::Open => {}
+            Event::Request { key, method, params } => self.link.serve(key, method, params, context),
+            Event::Notification(_) if self.link.stage() != Stage::Open => {}
+            Event::Notification(told) => self.link.notified(&told.method, told.params.as_deref()),
+            Event::Cancelled(key) => self.link.cancel_request(key),
+            Event::Ignored(Ignored::UnmatchedResponse(id)) => {
+                self.link.listener.tell(Diagnostic::UnmatchedResponse { id: &id });
+            }
+            Event::Ignored(Ignored::PeerError(error)) => {
+                self.link.listener.tell(Diagnostic::PeerError { code: error.code, message: &error.message });
+            }
+            Event::Ignored(Ignored::Malformed) => self.link.listener.tell(Diagnostic::Malformed),
+            // The link has seen to it.
+            Event::Ended { .. } => {}
+        }
+    }
+
+    /// Has the end begin that others have asked for.
+    fn notice(&mut self, stage: &Stage) {
+        if self.end.is_none() && *stage != Stage::Open {
+            self.begin_end(Closed::Local);
+        }
+    }
+
+    /// Nothing more is read. What runs, and what is to be written, has until the end of the grace.
+    fn begin_end(&mut self, why: Closed) {
+        self.reader = None;
+        self.unfinished = None;
+        self.link.end_input(&why);
+        self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
+    }
+
+    /// Whether there is nothing left to do, or no time.
+    fn is_over(&self, is_writing: bool) -> bool {
+        self.end.as_ref().is_some_and(|(_, deadline)| {
+            let is_done = !is_writing && self.link.running.is_empty() && self.link.backlog() == 0;
+            is_done || Instant::now() >= *deadline
+        })
+    }
+
+    fn poll_goodbye(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
+        let Some((why, deadline)) = self.end.clone() else { return Poll::Ready(Closed::Local) };
+        if let Some(writer) = &mut self.writer {
+            let shutdown = Pin::new(writer).poll_shutdown(context);
+            // A peer that reads nothing more does not get to hold the link.
+            if shutdown.is_pending() && self.poll_until(context, deadline).is_pending() {
+                return Poll::Pending;
+            }
+            // The input of a process has ended once the pipe is closed.
+            self.writer = None;
+        }
+        let Some(child) = &mut self.child else { return Poll::Ready(why) };
+        let status = ready!(child.poll_end(context));
+        Poll::Ready(match (why, status) {
+            (Closed::End, Some(status)) => Closed::Exited(status),
+            (why, _) => why,
+        })
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(writer) = &mut self.writer else { return Poll::Ready(Ok(())) };
+        loop {
+            if self.written == self.writing.len() {
+                self.link.take_unwritten(&mut self.writing);
+                self.written = 0;
+                if self.writing.is_empty() {
+                    break;
+                }
+            }
+            let rest = self.writing.get(self.written..).unwrap_or_default();
+            let count = ready!(Pin::new(&mut *writer).poll_write(context, rest))?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += count;
+            self.is_flushed = false;
+        }
+        if !self.is_flushed {
+            ready!(Pin::new(writer).poll_flush(context))?;
+            self.is_flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads once, and takes what has come.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if !self.link.has_room() {
+            // That a message does not go on is then no fault of its sender.
+            self.unfinished = self.unfinished.map(|(message, _)| (message, Instant::now()));
+            return Poll::Pending;
+        }
+        let Some(reader) = &mut self.reader else { return Poll::Pending };
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            if let Some(why) = self.take(&held, context) {
+                self.begin_end(why);
+            }
+            return Poll::Ready(());
+        }
+        let mut scratch = SCRATCH.take();
+        scratch.resize(CHUNK, 0);
+        let mut buffer = ReadBuf::new(&mut scratch);
+        let end = match Pin::new(reader).poll_read(context, &mut buffer) {
+            Poll::Pending => {
+                SCRATCH.set(scratch);
+                return Poll::Pending;
+            }
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
+            Poll::Ready(Err(error)) => Some(Closed::from_io(&error)),
+            Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish(context)),
+            Poll::Ready(Ok(())) => self.take(buffer.filled(), context),
+        };
+        SCRATCH.set(scratch);
+        if let Some(why) = end {
+            self.begin_end(why);
+        }
+        Poll::Ready(())
+    }
+
+    fn take(&mut self, mut input: &[u8], context: &Context<'_>) -> Option<Closed> {
+        while let Some(frame) = self.decoder.next(&mut input) {
+            match self.inbox.take(frame) {
+                Next::Go => {}
+                Next::Unread(bytes) => self.decoder.unread(&bytes),
+                Next::End(why) => return Some(why),
+            }
+            self.run_events(context);
+            if self.end.is_some() {
+                return None;
+            }
+            if !self.link.has_room() {
+                self.held = input.to_vec();
+                return None;
+            }
+        }
+        self.unfinished = self.decoder.unfinished().map(|message| match self.unfinished {
+            Some((same, since)) if same == message => (message, since),
+            _ => (message, Instant::now()),
+        });
+        None
+    }
+
+    /// The input has ended: what was held of it is the last that comes.
+    fn finish(&mut self, context: &Context<'_>) -> Closed {
+        let mut closed = Closed::End;
+        while let Some(frame) = self.decoder.finish() {
+            if let Frame::Fault(FrameFault::Truncated { held }) = frame {
+                closed = Closed::Truncated(held);
+            }
+            self.inbox.take(frame);
+            self.run_events(context);
+        }
+        closed
+    }
+
+    /// Ends when something was due.
+    fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
+        let call = timeout.map(|timeout| self.link.instant(timeout));
+        let limit = core::time::Duration::from_millis(self.link.limits.partial_frame_ms);
+        let frame = self.unfinished.and_then(|(_, since)| since.checked_add(limit));
+        let end = self.end.as_ref().map(|(_, deadline)| *deadline);
+        let Some(next) = [call, frame, end].into_iter().flatten().min() else { return Poll::Pending };
+        ready!(self.poll_until(context, next));
+        let now = Instant::now();
+        if frame.is_some_and(|frame| frame <= now) {
+            let fault = self.decoder.time_out();
+            self.unfinished = None;
+            self.inbox.take_fault(fault);
+        }
+        let milliseconds = self.link.now();
+        self.link.input(|connection| connection.handle_timeout(milliseconds));
+        Poll::Ready(())
+    }
+
+    /// Waits with the one timer. It may be set to an earlier time than is wanted now; it is set anew only once that has come,
+    /// since most deadlines are never reached.
+    fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        loop {
+            if Instant::now() >= deadline {
+                return Poll::Ready(());
+            }
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if sleep.deadline() > deadline || sleep.is_elapsed() {
+                sleep.as_mut().reset(deadline);
+            }
+            ready!(sleep.as_mut().poll(context));
+        }
+    }
+}
+
+impl Future for Driver {
+    type Output = Closed;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Closed> {
+        let this = self.get_mut();
+        let closed = ready!(this.poll_link(context));
+        this.link.close(closed.clone());
+        Poll::Ready(closed)
+    }
+}
+
+/// A driver that is dropped has ended the link: nobody waits for it any more.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if !matches!(self.link.stage(), Stage::Closed(_)) {
+            self.link.close(Closed::Local);
+        }
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("end", &self.end).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! From frames to the connection: what comes in, and what is answered or told of what is no message.
+
+use std::sync::Arc;
+use std::vec::Vec;
+
+use super::Text;
+use super::diagnostic::Diagnostic;
+use super::error::{Closed, RpcError};
+use super::link::Link;
+use super::progress;
+use crate::codec::content_length::header_within;
+use crate::codec::frame::Event as Frame;
+use crate::codec::frame::FrameFault;
+use crate::codec::framing::Framing;
+use crate::codec::json;
+use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Unusable};
+use crate::profile::BatchPolicy;
+
+/// So many lines that are no message, one after the other, are no slips of a peer that prints a banner.
+const HOPELESS: usize = 10;
+
+#[derive(Debug)]
+pub(super) struct Inbox {
+    link: Arc<Link>,
+    /// Whether this end serves: then what cannot be read is answered, since its sender may wait for an answer.
+    serves: bool,
+    /// Whether the last body was no JSON. What follows it outside of frames is the rest of the same slip.
+    is_off: bool,
+    /// Whether a message has come.
+    has_begun: bool,
+    /// How many lines in a row were no message.
+    idle_lines: usize,
+    /// Whether the run of noise has been answered.
+    framing_told: bool,
+}
+
+/// What the driver does after a frame.
+#[derive(Debug)]
+pub(super) enum Next {
+    Go,
+    /// These bytes belong to what follows.
+    Unread(Vec<u8>),
+    /// It makes no sense to read on.
+    End(Closed),
+}
+
+impl Inbox {
+    pub(super) const fn new(link: Arc<Link>, serves: bool) -> Self {
+        Self { link, serves, is_off: false, has_begun: false, idle_lines: 0, framing_told: false }
+    }
+
+    pub(super) fn take(&mut self, frame: Frame<'_>) -> Next {
+        match frame {
+            Frame::Body(body) => return self.take_body(body),
+            Frame::Refused { body, reason } => self.refuse(body, reason),
+            Frame::Fault(fault) => self.take_fault(fault),
+            Frame::Noise { bytes, starts } => return self.take_noise(bytes, starts),
+        }
+        Next::Go
+    }
+
+    pub(super) fn take_fault(&mut self, fault: FrameFault) {
+        self.link.listener.tell(Diagnostic::Frame(fault));
+        self.is_off = true;
+        if let Some(fault) = fault.fault() {
+            self.reject(Id::Null, fault);
+        }
+    }
+
+    fn take_body(&mut self, body: &[u8]) -> Next {
+        let incoming = json::decode(body, &self.link.profile, &self.link.limits);
+        let is_text = !matches!(
+            incoming,
+            Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault: Fault::ParseError })))
+        );
+        if is_text {
+            self.is_off = false;
+            self.has_begun = true;
+            self.idle_lines = 0;
+            self.hand_over(incoming);
+            return Next::Go;
+        }
+        let off = std::mem::replace(&mut self.is_off, true);
+        if self.link.framing == Framing::Newline {
+            return self.take_line(body, off);
+        }
+        self.reject(Id::Null, Fault::ParseError);
+        // A length that was too long has swallowed what follows.
+        match header_within(body).and_then(|start| body.get(start..)) {
+            Some(swallowed) => Next::Unread(swallowed.to_vec()),
+            None => Next::Go,
+        }
+    }
+
+    /// A line that is no message.
+    fn take_line(&mut self, line: &[u8], _off: bool) -> Next {
+        if !self.serves {
+            self.link.listener.tell(Diagnostic::Noise(line));
+            self.idle_lines += 1;
+            if let Some(other) = self.other_framing(line) {
+                return Next::End(Closed::OtherFraming(other));
+            }
+            if self.idle_lines == HOPELESS {
+                return Next::End(Closed::NoMessages(HOPELESS));
+            }
+            return Next::Go;
+        }
+        self.other_framing(line);
+        self.reject(Id::Null, Fault::ParseError);
+        Next::Go
+    }
+
+    fn take_noise(&mut self, bytes: &[u8], starts: bool) -> Next {
+        if !self.serves {
+            self.link.listener.tell(Diagnostic::Noise(bytes));
+        }
+        self.other_framing(bytes);
+        if starts && !self.is_off && self.serves {
+            self.reject(Id::Null, Fault::ParseError);
+        }
+        // One answer for all of it, and for what is cut off from it.
+        self.is_off = self.is_off || starts;
+        Next::Go
+    }
+
+    /// Whether the first that comes is in another framing, of which the application is told.
+    fn other_framing(&mut self, bytes: &[u8]) -> Option<Framing> {
+        if self.has_begun || self.framing_told {
+            return None;
+        }
+        let other = Framing::recognise(bytes).filter(|framing| *framing != self.link.framing)?;
+        self.framing_told = true;
+        self.link.listener.tell(Diagnostic::OtherFraming(other));
+        Some(other)
+    }
+
+    /// What the header says it is no message; the id is echoed if the body has one all the same.
+    fn refuse(&mut self, body: &[u8], reason: Reason) {
+        self.is_off = false;
+        let id = match json::decode(body, &self.link.profile, &self.link.limits) {
+            Incoming::Single(Ok(Message::Request(request))) => request.id,
+            Incoming::Single(Err(Unusable::Reject(rejected))) => rejected.id,
+            _ => Id::Null,
+        };
+        self.reject(id, Fault::Refused(reason));
+    }
+
+    fn reject(&self, id: Id, fault: Fault) {
+        self.tell_rejected(&id, fault);
+        if self.serves {
+            let rejected = Err(Unusable::Reject(Rejected { id, fault }));
+            self.link.input(|connection| connection.handle(Incoming::Single(rejected)));
+        }
+    }
+
+    fn hand_over(&self, incoming: Incoming<Text>) {
+        match &incoming {
+            Incoming::Single(Ok(Message::Notification(notification))) => {
+                if let Some(id) = json::cancelled_id(notification) {
+                    return self.link.input(|connection| connection.handle_cancel(&id));
+                }
+                if &*notification.method == progress::METHOD
+                    && let Some((id, value)) = notification.params.as_deref().and_then(progress::read)
+                    && let Some(listener) = self.link.progress_listener(id)
+                {
+                    return (listener.0)(value);
+                }
+            }
+            Incoming::Single(entry) => self.tell(entry),
+            Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
+                self.tell_rejected(&Id::Null, Fault::Refused(Reason::BatchNotSupported));
+            }
+            Incoming::Batch(entries) => entries.iter().for_each(|entry| self.tell(entry)),
+        }
+        self.link.input(|connection| connection.handle(incoming));
+    }
+
+    fn tell(&self, entry: &Entry<Text>) {
+        if let Err(Unusable::Reject(rejected)) = entry {
+            self.tell_rejected(&rejected.id, rejected.fault);
+        }
+    }
+
+    fn tell_rejected(&self, id: &Id, fault: Fault) {
+        let error = RpcError::from(ErrorObject::<Text>::from(fault));
+        self.link.listener.tell(Diagnostic::Rejected { id, error: &error });
+    }
+}

@@ -1,0 +1,482 @@
+//! What the handles of a link and its driver share: the connection, behind one lock.
+//!
+//! The lock is held for moments only, and never while code of a user runs: handlers, wakers and drops of payloads come
+//! after it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::mem;
+use std::string::String;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+use std::vec::Vec;
+
+use serde_json::value::RawValue;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Text;
+use super::diagnostic::Listener;
+use super::driver::Driver;
+use super::error::{CallError, Closed};
+use super::handlers::Handlers;
+use super::running::RunningRequests;
+use crate::Limits;
+use crate::codec::framing::Framing;
+use crate::codec::json;
+use crate::connection::{CallKey, Config, Connection, End, Event, Refused};
+use crate::profile::{Ordering, Profile};
+
+/// Room for the messages of one turn is kept; more is given back once it is written.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+pub(super) type Outcome = Result<Text, CallError>;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    state: Mutex<State>,
+    /// What will drive the link, until it is started.
+    idle: Mutex<Option<Driver>>,
+    /// Where it is driven.
+    pub(super) runtime: Handle,
+    pub(super) handlers: Handlers,
+    pub(super) running: RunningRequests,
+    pub(super) listener: Listener,
+    pub(super) framing: Framing,
+    pub(super) profile: Profile,
+    pub(super) limits: Limits,
+    /// How long the end of the link waits for what still runs, and for the other side to take what is written.
+    pub(super) grace: Duration,
+    /// What times are counted from.
+    start: Instant,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: Connection<Text>,
+    /// Who waits for the calls, by slot.
+    calls: Vec<Option<WaitingCall>>,
+    /// What the driver is to tell the application.
+    events: VecDeque<Event<Text>>,
+    /// Frames that the driver is to write.
+    unwritten: Vec<u8>,
+    /// How many bytes the driver has taken and not written yet.
+    being_written: usize,
+    text: String,
+    stage: Stage,
+    /// Why no call has an answer any more.
+    lost: Option<CallError>,
+    /// The task that drives the link, while it sleeps.
+    driver: Option<Waker>,
+    /// Whether there is something to do for the driver since it has looked last.
+    is_due: bool,
+    /// Who waits for room, or for the end.
+    observers: Vec<Waker>,
+}
+
+#[derive(Debug)]
+struct WaitingCall {
+    id: u64,
+    reply: oneshot::Sender<Outcome>,
+    on_progress: Option<OnProgress>,
+}
+
+/// How far the link is from its end.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stage {
+    Open,
+    /// Nothing more is read and no further request is begun; what runs is finished.
+    Stopping,
+    /// This side has ended the link; what is written already leaves.
+    Destroyed,
+    /// The driver is done.
+    Closed(Closed),
+}
+
+#[derive(Clone)]
+pub(super) struct OnProgress(pub(super) Arc<dyn Fn(&RawValue) + Send + Sync>);
+
+impl core::fmt::Debug for OnProgress {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("OnProgress")
+    }
+}
+
+/// What an application says of a link before it begins.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) profile: Profile,
+    pub(super) limits: Limits,
+    pub(super) grace: Duration,
+    pub(super) listener: Listener,
+}
+
+/// What the driver finds when it looks at what others have left for it.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) events: VecDeque<Event<Text>>,
+    pub(super) stage: Stage,
+    pub(super) timeout: Option<u64>,
+}
+
+impl Link {
+    pub(super) fn new(runtime: Handle, framing: Framing, settings: Settings) -> Self {
+        let Settings { profile, limits, grace, listener } = settings;
+        let state = State {
+            connection: Connection::new(Config::new(profile).with_limits(limits)),
+            calls: Vec::new(),
+            events: VecDeque::new(),
+            unwritten: Vec::new(),
+            being_written: 0,
+            text: String::new(),
+            stage: Stage::Open,
+            lost: None,
+            driver: None,
+            is_due: false,
+            observers: Vec::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            idle: Mutex::new(None),
+            runtime,
+            handlers: Handlers::default(),
+            running: RunningRequests::default(),
+            listener,
+            framing,
+            profile,
+            limits,
+            grace,
+            start: Instant::now(),
+        }
+    }
+
+    /// Milliseconds since the start of the link.
+    pub(super) fn now(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+
+    pub(super) fn instant(&self, milliseconds: u64) -> Instant {
+        self.start + Duration::from_millis(milliseconds)
+    }
+
+    // The start.
+
+    /// Keeps the driver until the link is started.
+    pub(super) fn set_idle(&self, driver: Driver) {
+        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(driver);
+    }
+
+    /// Has a task drive the link, unless somebody drives it already.
+    pub(super) fn start(&self) {
+        if let Some(driver) = self.take_idle() {
+            self.runtime.spawn(driver);
+        }
+    }
+
+    /// The driver, if the link was not started yet.
+    pub(super) fn take_idle(&self) -> Option<Driver> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    // Calls.
+
+    /// Sends a request. The receiver gets how it ends.
+    pub(super) fn call(
+        &self,
+        method: &str,
+        params: Option<Text>,
+        timeout: Option<u64>,
+        on_progress: Option<OnProgress>,
+    ) -> Result<(CallKey, oneshot::Receiver<Outcome>), CallError> {
+        self.start();
+        // Rounded up, so that no call ends before its time.
+        let now = self.start.elapsed().as_micros().div_ceil(1_000) as u64;
+        let (reply, receiver) = oneshot::channel();
+        self.act(|state| {
+            let key = match state.connection.call(method.into(), params, timeout) {
+                Ok(key) => key,
+                Err(refused) => return Err(state.refusal(refused)),
+            };
+            let slot = key.slot() as usize;
+            if state.calls.len() <= slot {
+                state.calls.resize_with(slot + 1, || None);
+            }
+            if let Some(place) = state.calls.get_mut(slot) {
+                *place = Some(WaitingCall { id: key.id(), reply, on_progress });
+            }
+            if timeout.is_some() {
+                // The clock of the call starts here.
+                state.connection.handle_timeout(now);
+            }
+            Ok((key, receiver))
+        })
+    }
+
+    /// The result of a call is no longer wanted; if it waits, the other side is told.
+    pub(super) fn give_up(&self, key: CallKey) {
+        let dropped = self.act(|state| state.connection.cancel(key).then(|| state.take_call(key)));
+        drop(dropped);
+    }
+
+    /// # Errors
+    /// If the link is closed, or the other side does not read.
+    pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
+        self.start();
+        self.act(|state| {
+            if state.backlog() > self.limits.unwritten_bytes {
+                return Err(CallError::Congested);
+            }
+            let sent = state.connection.notify(method.into(), params);
+            sent.map_err(|refused| state.refusal(refused))
+        })
+    }
+
+    pub(super) fn pending_calls(&self) -> usize {
+        self.lock().connection.pending_calls()
+    }
+
+    /// Who wants to hear of progress of the call with this id.
+    pub(super) fn progress_listener(&self, id: u64) -> Option<OnProgress> {
+        let state = self.lock();
+        let waits = |call: &&WaitingCall| call.id == id;
+        // A handful of calls ask for progress, and a search through all that wait is rare.
+        let call = state.calls.iter().flatten().find(waits)?;
+        call.on_progress.clone()
+    }
+
+    // The life of the link.
+
+    /// Ends the link from this side. Doing it twice is harmless.
+    pub(super) fn destroy(&self) {
+        self.act(|state| {
+            if matches!(state.stage, Stage::Open | Stage::Stopping) {
+                state.stage = Stage::Destroyed;
+                state.lost.get_or_insert(CallError::Destroyed);
+                state.connection.close();
+            }
+        });
+        drop(self.take_idle());
+        self.handlers.clear();
+        self.running.abort_all();
+    }
+
+    /// Reads nothing more, and finishes what runs.
+    pub(super) fn stop(&self) {
+        self.act(|state| {
+            if state.stage == Stage::Open {
+                state.stage = Stage::Stopping;
+            }
+        });
+    }
+
+    /// The driver has ended, for this reason.
+    pub(super) fn close(&self, closed: Closed) {
+        self.act(|state| {
+            state.lost.get_or_insert_with(|| CallError::from_end(&closed));
+            state.stage = Stage::Closed(closed);
+            state.connection.close();
+            state.unwritten = Vec::new();
+            state.being_written = 0;
+        });
+        self.handlers.clear();
+        self.running.abort_all();
+    }
+
+    /// No more answers can come, for this reason; what the other side has asked is still answered.
+    pub(super) fn end_input(&self, why: &Closed) {
+        self.act(|state| {
+            state.lost.get_or_insert_with(|| CallError::from_end(why));
+            state.connection.handle_end();
+        });
+    }
+
+    pub(super) async fn closed(&self) -> Closed {
+        poll_fn(|context| {
+            let mut state = self.lock();
+            match &state.stage {
+                Stage::Closed(closed) => Poll::Ready(closed.clone()),
+                _ => {
+                    state.observe(context.waker());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Ends when there is room for notifications, or the link has ended.
+    pub(super) async fn ready(&self) {
+        poll_fn(|context| {
+            let mut state = self.lock();
+            if state.backlog() <= self.limits.unwritten_bytes || state.stage != Stage::Open {
+                return Poll::Ready(());
+            }
+            state.observe(context.waker());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.lock().stage.clone()
+    }
+
+    // The driver.
+
+    /// What has been left for the driver.
+    pub(super) fn take_work(&self) -> Work {
+        let mut state = self.lock();
+        state.driver = None;
+        state.is_due = false;
+        Work {
+            events: mem::take(&mut state.events),
+            stage: state.stage.clone(),
+            timeout: state.connection.poll_timeout(),
+        }
+    }
+
+    /// Puts the driver to sleep, unless there is something for it to do.
+    pub(super) fn sleep(&self, context: &TaskContext<'_>) -> bool {
+        let mut state = self.lock();
+        if state.is_due {
+            return false;
+        }
+        state.driver = Some(context.waker().clone());
+        true
+    }
+
+    /// Exchanges what the driver has written for what it is to write next.
+    pub(super) fn take_unwritten(&self, written: &mut Vec<u8>) {
+        written.clear();
+        if written.capacity() > KEPT_CAPACITY {
+            *written = Vec::new();
+        }
+        let observers = {
+            let mut state = self.lock();
+            mem::swap(&mut state.unwritten, written);
+            state.being_written = written.len();
+            mem::take(&mut state.observers)
+        };
+        observers.into_iter().for_each(Waker::wake);
+    }
+
+    /// How many bytes wait to be written.
+    pub(super) fn backlog(&self) -> usize {
+        self.lock().backlog()
+    }
+
+    /// Whether there is room for what follows from the next message. Replies that the other side does not take, or requests
+    /// that wait for the one that runs, are not heaped up.
+    pub(super) fn has_room(&self) -> bool {
+        let state = self.lock();
+        let waits_for_its_turn = self.profile.ordering == Ordering::Sequential
+            && state.connection.unanswered_requests() >= self.limits.in_flight;
+        state.backlog() <= self.limits.unwritten_bytes && !waits_for_its_turn
+    }
+
+    /// Has the driver look whether there is something left to do.
+    pub(super) fn wake(&self) {
+        let driver = self.lock().wake();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// Gives the connection an input and does what follows from it.
+    pub(super) fn input<T>(&self, input: impl FnOnce(&mut Connection<Text>) -> T) -> T {
+        self.act(|state| input(&mut state.connection))
+    }
+
+    fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
+        let mut ended = Vec::new();
+        let (given, driver, observers) = {
+            let mut state = self.lock();
+            let before = state.connection.poll_timeout();
+            let stage = mem::discriminant(&state.stage);
+            let given = input(&mut state);
+            state.drain(self.framing, &mut ended);
+            let is_changed = mem::discriminant(&state.stage) != stage;
+            let is_sooner =
+                state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
+            let wakes = is_changed || is_sooner || !state.events.is_empty() || !state.unwritten.is_empty();
+            let driver = if wakes { state.wake() } else { None };
+            let observers = if is_changed { mem::take(&mut state.observers) } else { Vec::new() };
+            (given, driver, observers)
+        };
+        for (call, outcome) in ended {
+            // Who has dropped the receiver does not want to know.
+            let _ = call.reply.send(outcome);
+        }
+        driver.into_iter().chain(observers).for_each(Waker::wake);
+        given
+    }
+
+    /// A panic of somebody else while the lock was held is no reason to leave calls waiting.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Sees to all that an input has brought about.
+    fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
+        while let Some(outgoing) = self.connection.poll_transmit() {
+            self.text.clear();
+            json::encode_into(&outgoing, &mut self.text);
+            framing.encode(&self.text, &mut self.unwritten);
+        }
+        if self.text.capacity() > KEPT_CAPACITY {
+            self.text = String::new();
+        }
+        while let Some(event) = self.connection.poll_event() {
+            let Event::Ended { call, end } = event else {
+                self.events.push_back(event);
+                continue;
+            };
+            let outcome = match end {
+                End::Answered(Ok(result)) => Ok(result),
+                End::Answered(Err(error)) => Err(CallError::Remote(error.into())),
+                End::Invalid => Err(CallError::InvalidResponse),
+                End::TimedOut => Err(CallError::TimedOut),
+                End::Closed => Err(self.end_of_calls()),
+            };
+            if let Some(call) = self.take_call(call) {
+                ended.push((call, outcome));
+            }
+        }
+    }
+
+    /// There is something to do for the driver. Gives what wakes it, if it sleeps.
+    const fn wake(&mut self) -> Option<Waker> {
+        self.is_due = true;
+        self.driver.take()
+    }
+
+    fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
+        self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
+    }
+
+    fn refusal(&self, refused: Refused) -> CallError {
+        match refused {
+            Refused::TooManyCalls => CallError::TooManyCalls,
+            Refused::Closed => self.end_of_calls(),
+        }
+    }
+
+    /// Why there are no calls any more.
+    fn end_of_calls(&self) -> CallError {
+        self.lost.clone().unwrap_or(CallError::Destroyed)
+    }
+
+    fn backlog(&self) -> usize {
+        self.unwritten.len() + self.being_written
+    }
+
+    fn observe(&mut self, waker: &Waker) {
+        if !self.observers.iter().any(|known| known.will_wake(waker)) {
+            self.observers.push(waker.clone());
+        }
+    }
+}

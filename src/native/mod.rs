@@ -1,0 +1,41 @@
+//! Clients, servers and peers over byte streams, sockets and processes, on tokio.
+//!
+//! `driver` is the only place that does IO. A link is shared by the handles of the application and its driver (`link`);
+//! what comes in goes by way of `inbox` to the connection, and from there to handlers (`running`) or to calls.
+
+mod call;
+mod child;
+mod client;
+mod context;
+mod convert;
+mod diagnostic;
+mod driver;
+mod error;
+mod handlers;
+mod inbox;
+mod link;
+mod listener;
+mod peer;
+mod process;
+mod progress;
+mod running;
+mod server;
+mod transport;
+
+use std::boxed::Box;
+
+use serde_json::value::RawValue;
+
+pub use self::call::Call;
+pub use self::client::Client;
+pub use self::context::{Cancelled, Context};
+pub use self::diagnostic::Diagnostic;
+pub use self::error::{CallError, Closed, RpcError};
+pub use self::listener::Listener;
+pub use self::peer::Peer;
+pub use self::process::{Process, RunningProcess};
+pub use self::server::{Server, Stopper};
+pub use self::transport::Transport;
+
+/// JSON text.
+type Text = Box<RawValue>;

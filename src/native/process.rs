@@ -1,0 +1,206 @@
+//! A child process that is watched: its standard error is read, and it may be started anew.
+
+use core::fmt;
+use core::time::Duration;
+use std::boxed::Box;
+use std::io;
+use std::process::Stdio;
+use std::string::String;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::vec::Vec;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, Command};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::client::Client;
+use super::error::Closed;
+use super::peer::Peer;
+use super::transport::Transport;
+use crate::codec::framing::Framing;
+
+/// The longest line of standard error that is handed over whole; a longer one comes in pieces.
+const LONGEST_LINE: u64 = 64 * 1024;
+
+/// A process to call that is watched: [`Transport::child`] with more around it.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use portway::{Framing, Process};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Process::new("my-language-server", ["--stdio"], Framing::ContentLength)
+///     .on_stderr(|line| eprintln!("server: {line}"))
+///     .on_exit(|why, starts| (starts < 3).then_some(Duration::from_millis(200)))
+///     .start(|peer| { peer.on_notify("window/logMessage", |(): (), _| {}); })?;
+/// let capabilities: serde_json::Value = server.client().call("initialize", &[()]).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a process is started by `start`"]
+pub struct Process {
+    command: Command,
+    framing: Framing,
+    hooks: Hooks,
+}
+
+struct Hooks {
+    on_stderr: Option<Arc<OnStderr>>,
+    on_exit: Box<OnExit>,
+    prepare: Box<dyn Fn(Transport) -> Transport + Send + Sync>,
+}
+
+type OnStderr = dyn Fn(&str) + Send + Sync;
+type OnExit = dyn Fn(&Closed, u32) -> Option<Duration> + Send + Sync;
+
+impl Process {
+    /// A program with its arguments. It is started once and not again, and has the standard error of this process.
+    pub fn new<A: AsRef<std::ffi::OsStr>>(
+        program: impl AsRef<std::ffi::OsStr>,
+        arguments: impl IntoIterator<Item = A>,
+        framing: Framing,
+    ) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Self::from_command(command, framing)
+    }
+
+    /// The same, with a folder, variables and so on that were set before.
+    pub fn from_command(command: Command, framing: Framing) -> Self {
+        let hooks = Hooks { on_stderr: None, on_exit: Box::new(|_, _| None), prepare: Box::new(|transport| transport) };
+        Self { command, framing, hooks }
+    }
+
+    /// Hands over what the process writes to standard error, line by line. It is read as fast as it comes, so that the
+    /// process never waits for it.
+    pub fn on_stderr(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.command.stderr(Stdio::piped());
+        self.hooks.on_stderr = Some(Arc::new(listener));
+        self
+    }
+
+    /// Asks what to do when the process has ended by itself: told why, and how often it was started, the function gives how
+    /// long to wait before it is started again, or `None` to leave it. Calls that waited have failed; none is made again.
+    pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
+        self.hooks.on_exit = Box::new(decide);
+        self
+    }
+
+    /// Does something to the transport of each process: another profile, other limits, a function for diagnostics.
+    pub fn with(mut self, prepare: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
+        self.hooks.prepare = Box::new(prepare);
+        self
+    }
+
+    /// Starts it. `set_up` gives the peer of each process its methods.
+    ///
+    /// # Errors
+    /// If it cannot be started the first time, or there is no tokio runtime.
+    pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
+        let client = self.start_once(&set_up)?;
+        let shared = Arc::new(Shared { client: Mutex::new(client.clone()), over: watch::Sender::new(None) });
+        let watched = Arc::clone(&shared);
+        let task = runtime.spawn(async move { watched.watch(self, set_up, client).await });
+        Ok(RunningProcess { shared, task: task.abort_handle() })
+    }
+
+    fn start_once(&mut self, set_up: &impl Fn(&Peer)) -> io::Result<Client> {
+        let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
+        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
+            tokio::spawn(read_lines(stderr, Arc::clone(listener)));
+        }
+        let peer = Peer::new((self.hooks.prepare)(transport));
+        set_up(&peer);
+        let client = peer.client().clone();
+        peer.forget();
+        Ok(client)
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
+/// A process that is watched, see [`Process`]. It ends when this is dropped.
+#[must_use = "the process ends when this is dropped"]
+#[derive(Debug)]
+pub struct RunningProcess {
+    shared: Arc<Shared>,
+    task: tokio::task::AbortHandle,
+}
+
+#[derive(Debug)]
+struct Shared {
+    client: Mutex<Client>,
+    over: watch::Sender<Option<Closed>>,
+}
+
+impl RunningProcess {
+    /// The client of the process that runs now, or that ran last. Calls through the client of one that has ended fail at
+    /// once, and so nothing is said twice to a process that does not know what was said before.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.shared.client()
+    }
+
+    /// Waits until it has ended and is not started again; says why.
+    pub async fn ended(&self) -> Closed {
+        let mut over = self.shared.over.subscribe();
+        let end = over.wait_for(Option::is_some).await.map(|end| end.clone());
+        end.ok().flatten().unwrap_or(Closed::Local)
+    }
+}
+
+impl Drop for RunningProcess {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.client().destroy();
+    }
+}
+
+impl Shared {
+    fn client(&self) -> Client {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn watch(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
+        let mut starts = 1;
+        loop {
+            let mut why = client.closed().await;
+            loop {
+                let again = if why == Closed::Local { None } else { (process.hooks.on_exit)(&why, starts) };
+                let Some(pause) = again else {
+                    self.over.send_replace(Some(why));
+                    return;
+                };
+                tokio::time::sleep(pause).await;
+                starts += 1;
+                match process.start_once(&set_up) {
+                    Ok(next) => {
+                        client = next;
+                        break;
+                    }
+                    Err(error) => why = Closed::from_io(&error),
+                }
+            }
+            *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client.clone();
+        }
+    }
+}
+
+async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // What a process writes must not fill our memory: a line may come in pieces.
+        match (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+            Ok(1..) => listener(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n'])),
+            _ => return,
+        }
+    }
+}

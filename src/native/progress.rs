@@ -1,0 +1,35 @@
+//! The notification `$/progress`, `{ token, value }`: how far a request is, whose id is the token.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::Text;
+use crate::message::{Id, RequestId};
+
+pub(super) const METHOD: &str = "$/progress";
+
+#[derive(Serialize, Deserialize)]
+struct Progress<'a> {
+    #[serde(borrow)]
+    token: &'a RawValue,
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
+
+pub(super) fn write(id: &Id, value: &RawValue) -> Option<Text> {
+    let token = match id {
+        Id::Null => to_raw_value(&()),
+        Id::Integer(integer) => to_raw_value(integer),
+        Id::Number(number) => RawValue::from_string(number.as_str().into()),
+        Id::String(string) => to_raw_value(string),
+    };
+    to_raw_value(&Progress { token: &token.ok()?, value }).ok()
+}
+
+/// The id of the call that progresses, and how far it is; `None` for params of any other form, which other protocols have
+/// under this name.
+pub(super) fn read(params: &RawValue) -> Option<(u64, &RawValue)> {
+    let Progress { token, value } = serde_json::from_str(params.get()).ok()?;
+    let id = Id::from_number_text(token.get())?.to_call()?;
+    Some((id, value))
+}

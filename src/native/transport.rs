@@ -1,0 +1,204 @@
+//! Transports: the byte streams that messages cross.
+
+use core::fmt;
+use core::time::Duration;
+use std::boxed::Box;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::string::ToString;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, ToSocketAddrs, UnixStream};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::runtime::Handle;
+
+use super::diagnostic::{Diagnostic, Listener};
+use super::driver::Driver;
+use super::link::{Link, Settings};
+use crate::Limits;
+use crate::codec::framing::Framing;
+use crate::profile::Profile;
+
+/// How long the end of a link waits for handlers, for the other side to read, and for a process to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// So much is held on its way between two ends in one process.
+const PAIR_BYTES: usize = 64 * 1024;
+
+/// A byte stream in both directions, and how messages are framed on it: standard input and output, a socket, a process.
+///
+/// Whatever makes one needs a tokio runtime, in which a [`Client`](crate::Client), [`Server`](crate::Server) or
+/// [`Peer`](crate::Peer) then drives it.
+///
+/// ```no_run
+/// use portway::{Client, Framing, Transport};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut command = tokio::process::Command::new("my-language-server");
+/// let client = Client::new(Transport::child(command.arg("--stdio"), Framing::ContentLength)?);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a transport that nobody drives carries nothing"]
+pub struct Transport {
+    streams: Streams,
+    runtime: Handle,
+    framing: Framing,
+    settings: Settings,
+}
+
+pub(super) struct Streams {
+    pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
+    pub(super) writer: Box<dyn AsyncWrite + Send + Unpin>,
+    pub(super) child: Option<Child>,
+}
+
+impl Transport {
+    /// Any two streams of tokio. What is read is buffered here, so they need no buffers of their own.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        framing: Framing,
+    ) -> io::Result<Self> {
+        Self::made(Streams { reader: Box::new(reader), writer: Box::new(writer), child: None }, framing)
+    }
+
+    /// Standard input and output of this process, whose output then belongs to the protocol alone: logs go to standard
+    /// error.
+    ///
+    /// Tokio reads standard input on a thread of its own, which nothing can interrupt: a program that ends before its
+    /// input does should end by [`std::process::exit`], or by `Runtime::shutdown_background`.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn stdio(framing: Framing) -> io::Result<Self> {
+        // Also tokio's handles panic without a runtime.
+        Handle::try_current().map_err(no_runtime)?;
+        Self::new(tokio::io::stdin(), tokio::io::stdout(), framing)
+    }
+
+    /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says
+    /// otherwise. A pipe for it is closed; see [`Process`](crate::Process) to read it, and to start the process again.
+    ///
+    /// When the link ends, the process loses its input, and is killed if it still runs two seconds later; see
+    /// [`Transport::with_grace`].
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn child(command: &mut Command, framing: Framing) -> io::Result<Self> {
+        Self::child_and_stderr(command, framing).map(|(transport, _)| transport)
+    }
+
+    /// The same, with the standard error, if that is a pipe.
+    pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
+        Handle::try_current().map_err(no_runtime)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the process has no standard input or output"));
+        };
+        let stderr = child.stderr.take();
+        let streams = Streams { reader: Box::new(reader), writer: Box::new(writer), child: Some(child) };
+        Ok((Self::made(streams, framing)?, stderr))
+    }
+
+    /// Connects to a Unix domain socket.
+    ///
+    /// # Errors
+    /// If nobody listens there.
+    pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
+        Self::from_unix(UnixStream::connect(path).await?, framing)
+    }
+
+    /// Connects over TCP.
+    ///
+    /// # Errors
+    /// If nobody listens there.
+    pub async fn tcp(address: impl ToSocketAddrs, framing: Framing) -> io::Result<Self> {
+        Self::from_tcp(TcpStream::connect(address).await?, framing)
+    }
+
+    /// Two ends in this process, connected with each other: for tests, and for parts of one program that may be taken apart
+    /// later.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = tokio::io::duplex(PAIR_BYTES);
+        let end = |stream| {
+            let (reader, writer) = tokio::io::split(stream);
+            Self::new(reader, writer, Framing::ContentLength)
+        };
+        Ok((end(one)?, end(other)?))
+    }
+
+    pub(super) fn from_unix(stream: UnixStream, framing: Framing) -> io::Result<Self> {
+        let (reader, writer) = stream.into_split();
+        Self::new(reader, writer, framing)
+    }
+
+    pub(super) fn from_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
+        // Messages leave when they are written; what belongs together is written together.
+        stream.set_nodelay(true)?;
+        let (reader, writer) = stream.into_split();
+        Self::new(reader, writer, framing)
+    }
+
+    fn made(streams: Streams, framing: Framing) -> io::Result<Self> {
+        Ok(Self {
+            streams,
+            runtime: Handle::try_current().map_err(no_runtime)?,
+            framing,
+            settings: Settings {
+                profile: Profile::GENERIC,
+                limits: Limits::DEFAULT,
+                grace: GRACE,
+                listener: Listener::default(),
+            },
+        })
+    }
+
+    /// The same, for a protocol that differs from plain JSON-RPC 2.0.
+    pub fn with_profile(self, profile: Profile) -> Self {
+        Self { settings: Settings { profile, ..self.settings }, ..self }
+    }
+
+    /// The same, with other bounds on what the other side can make us hold.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { settings: Settings { limits, ..self.settings }, ..self }
+    }
+
+    /// The same, with another time for the end of the link: handlers may finish, the other side may read what is written.
+    /// Two seconds else.
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { settings: Settings { grace, ..self.settings }, ..self }
+    }
+
+    /// Runs a function for what happens on the link and is nobody's call: for logs.
+    pub fn on_diagnostic(self, listener: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
+        let listener = Listener::new(listener);
+        Self { settings: Settings { listener, ..self.settings }, ..self }
+    }
+
+    /// A link on it, to be started. `serves` tells whether what cannot be read is answered.
+    pub(super) fn open(self, serves: bool) -> Arc<Link> {
+        let Self { streams, runtime, framing, settings } = self;
+        let link = Arc::new(Link::new(runtime, framing, settings));
+        link.set_idle(Driver::new(Arc::clone(&link), streams, serves));
+        link
+    }
+}
+
+fn no_runtime(error: tokio::runtime::TryCurrentError) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport").field("framing", &self.framing).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,269 @@
+//! Calls end exactly once, each by its own answer.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use portway::limits::Limits;
+use portway::{CallError, Client, Context, ErrorCode, Peer, RpcError, Server, Transport};
+use serde_json::{Value, json};
+
+use crate::wire::{limits, wire};
+
+type Test = Result<(), Box<dyn Error>>;
+
+#[tokio::test]
+async fn a_call_is_sent_as_the_specification_has_it_and_gets_its_result() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("add", &[1, 2]).start();
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2] }));
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
+    assert_eq!(call.await, Ok(3));
+    assert_eq!(client.pending(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_without_params_leaves_them_out() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let _call = client.call::<()>("ready", &()).start();
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "method": "ready" }));
+    Ok(())
+}
+
+#[tokio::test]
+async fn params_that_are_neither_object_nor_array_are_told_and_nothing_is_sent() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    assert!(matches!(client.call::<()>("add", "text").await, Err(CallError::Params(_))));
+    assert!(matches!(client.notify("add", &5), Err(CallError::Params(_))));
+    client.notify("next", &())?;
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "method": "next" }));
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_in_any_order_reach_their_calls() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let calls: Vec<_> = (0..1_000).map(|number| client.call::<u64>("echo", &[number]).start()).collect();
+    let mut requests = Vec::new();
+    for _ in &calls {
+        requests.push(there.receive().await?);
+    }
+    requests.sort_by_key(|request| request.get("id").and_then(Value::as_u64).map(|id| id.wrapping_mul(7919) % 1_009));
+    for request in &requests {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": request["params"][0] });
+        there.send(&answer.to_string()).await?;
+    }
+    for (number, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await, Ok(number as u64));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_comes_with_its_code_message_and_data() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let call = client.call::<()>("build", &()).start();
+    there.receive().await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no","data":{"line":1.0}}}"#).await?;
+    let expected = RpcError::new(ErrorCode::new(-32001), "no").with_data(&json!({ "line": 1.0 }));
+    assert_eq!(call.await, Err(CallError::Remote(expected)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_result_of_another_type_is_told() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("count", &()).start();
+    there.receive().await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":"three"}"#).await?;
+    assert!(matches!(call.await, Err(CallError::Deserialize(_))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_with_neither_result_nor_error_ends_its_call() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("count", &()).start();
+    there.receive().await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1}"#).await?;
+    assert_eq!(call.await, Err(CallError::InvalidResponse));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_ends_when_its_time_is_up_and_not_before() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let start = tokio::time::Instant::now();
+    let call = client.call::<u32>("slow", &());
+    assert_eq!(call.await, Err(CallError::TimedOut));
+    assert!((10_000..10_050).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    let start = tokio::time::Instant::now();
+    let call = client.call::<u32>("slow", &()).timeout(Duration::from_millis(70));
+    assert_eq!(call.await, Err(CallError::TimedOut));
+    assert!((70..100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    // What comes late is for nobody.
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#).await?;
+    let call = client.call::<u32>("next", &()).start();
+    for _ in 0..3 {
+        there.receive().await?;
+    }
+    there.send(r#"{"jsonrpc":"2.0","id":3,"result":3}"#).await?;
+    assert_eq!(call.await, Ok(3));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_deadline_beside_a_later_one_is_met() -> Test {
+    let (transport, _there) = wire()?;
+    let client = Client::new(transport);
+    let long = client.call::<()>("long", &()).timeout(Duration::from_secs(3_600)).start();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let start = tokio::time::Instant::now();
+    assert_eq!(client.call::<()>("short", &()).timeout(Duration::from_millis(20)).await, Err(CallError::TimedOut));
+    assert!(start.elapsed() < Duration::from_millis(50), "{:?}", start.elapsed());
+    assert_eq!(long.await, Err(CallError::TimedOut));
+    assert!(start.elapsed() < Duration::from_secs(3_601), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_timeout_waits() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport).with_timeout(None);
+    let call = client.call::<u32>("slow", &()).start();
+    there.receive().await?;
+    tokio::time::sleep(Duration::from_secs(86_400)).await;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":7}"#).await?;
+    assert_eq!(call.await, Ok(7));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_cancelled() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    drop(client.call::<()>("never sent", &()));
+    drop(client.call::<()>("build", &()).start());
+    assert_eq!(client.pending(), 0);
+    assert_eq!(there.receive().await?["method"], "build");
+    let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
+    assert_eq!(there.receive().await?, cancel);
+    // One that has its answer is not.
+    let call = client.call::<()>("quick", &()).start();
+    there.receive().await?;
+    there.send(r#"{"jsonrpc":"2.0","id":2,"result":null}"#).await?;
+    call.await?;
+    client.notify("last", &())?;
+    assert_eq!(there.receive().await?["method"], "last");
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_reaches_the_call_that_asked() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    server.method("build", |(): (), context: Context| async move {
+        for percent in [10, 50] {
+            context.progress(&percent)?;
+        }
+        Ok::<_, RpcError>("done")
+    });
+    server.forget();
+    let client = Client::new(here);
+    let seen = Arc::new(AtomicU32::new(0));
+    let sum = Arc::clone(&seen);
+    let result: String = client
+        .call("build", &())
+        .on_progress(move |percent: u32| {
+            sum.fetch_add(percent, Ordering::Relaxed);
+        })
+        .await?;
+    assert_eq!((result.as_str(), seen.load(Ordering::Relaxed)), ("done", 60));
+    // Without a listener it is nothing to wait for.
+    let result: String = client.call("build", &()).await?;
+    assert_eq!(result, "done");
+    Ok(())
+}
+
+#[tokio::test]
+async fn too_many_calls_are_refused_and_the_others_go_on() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 2)));
+    let first = client.call::<u32>("a", &()).start();
+    let _second = client.call::<u32>("b", &()).start();
+    assert_eq!(client.call::<u32>("c", &()).await, Err(CallError::TooManyCalls));
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#).await?;
+    assert_eq!(first.await, Ok(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn large_integers_and_number_texts_survive_both_ways() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    server
+        .method("echo", |value: Box<serde_json::value::RawValue>, _: Context| async move { Ok::<_, RpcError>(value) });
+    server.forget();
+    let client = Client::new(here);
+    let sent = serde_json::value::RawValue::from_string(
+        "[18446744073709551615, -0, 1E+2, 0.1, 12345678901234567890123]".into(),
+    )?;
+    let got: Box<serde_json::value::RawValue> = client.call("echo", &sent).await?;
+    assert_eq!(got.get(), sent.get());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_tasks_call_at_once_from_many_threads() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    server.method("double", |(number,): (u64,), _: Context| async move { Ok::<_, RpcError>(number * 2) });
+    server.forget();
+    let client = Client::new(here);
+    let tasks: Vec<_> = (0..64)
+        .map(|task| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                for number in 0..200 {
+                    let number = task * 1_000 + number;
+                    assert_eq!(client.call::<u64>("double", &(number,)).await, Ok(number * 2));
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await?;
+    }
+    assert_eq!(client.pending(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn both_sides_of_a_peer_call_and_a_handler_calls_back() -> Test {
+    let (here, there) = Transport::pair()?;
+    let near = Peer::new(here);
+    let far = Peer::new(there);
+    near.method("name", |(): (), _: Context| async { Ok::<_, RpcError>("Ada") });
+    let back = far.client().clone();
+    far.method("greet", move |(): (), _: Context| {
+        let back = back.clone();
+        async move {
+            let name: String = back.call("name", &()).await?;
+            Ok::<_, RpcError>(format!("Hello, {name}"))
+        }
+    });
+    far.forget();
+    let greeting: String = near.call("greet", &()).await?;
+    assert_eq!(greeting, "Hello, Ada");
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! What is no frame, or no message in one, is told or answered, and the next good one is always served.
+
+use std::error::Error;
+use std::time::Duration;
+
+use portway::codec::frame::FrameFault;
+use portway::limits::Limits;
+use portway::{CallError, Client, Closed, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, Wire, frame, limits, wire, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+
+fn serving(transport: Transport) {
+    let server = Server::new(transport);
+    server.method_sync("ping", |(): (), _: Context| Ok::<_, RpcError>("pong"));
+    server.forget();
+}
+
+/// The codes of the errors that come before the answer to [`PING`].
+async fn errors_before_pong(there: &mut Wire) -> Result<Vec<Value>, Box<dyn Error>> {
+    let mut errors = Vec::new();
+    loop {
+        let answer = there.receive().await?;
+        if answer["id"] == 7 {
+            assert_eq!(answer["result"], "pong");
+            return Ok(errors);
+        }
+        errors.push(answer);
+    }
+}
+
+/// Sends bytes, then a good request, and gives the errors that were answered to the bytes.
+async fn answers_to(bytes: &[u8]) -> Result<Vec<Value>, Box<dyn Error>> {
+    let (transport, mut there) = wire()?;
+    serving(transport);
+    there.send_bytes(bytes).await?;
+    there.send(PING).await?;
+    errors_before_pong(&mut there).await
+}
+
+fn error(code: i64, message: &str, reason: Option<&str>) -> Value {
+    let mut error = json!({ "code": code, "message": message });
+    if let (Some(reason), Value::Object(members)) = (reason, &mut error) {
+        members.insert("data".to_owned(), json!({ "reason": reason }));
+    }
+    json!({ "jsonrpc": "2.0", "id": null, "error": error })
+}
+
+#[tokio::test]
+async fn a_server_answers_once_for_each_slip_and_serves_on() -> Test {
+    let parse_error = || error(-32700, "Parse error", None);
+    let short = {
+        let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        bytes.extend_from_slice(b"}}}");
+        bytes
+    };
+    let cut = b"Content-Length: 37\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".to_vec();
+    for (bytes, expected) in [
+        (b"".to_vec(), vec![]),
+        (b"\r\n\r\n".to_vec(), vec![]),
+        (frame("{"), vec![parse_error()]),
+        (frame(""), vec![parse_error()]),
+        (b"INFO starting up\nINFO still starting\n".to_vec(), vec![parse_error()]),
+        (b"Content-Length: x\r\n\r\n".to_vec(), vec![parse_error()]),
+        (b"Content-Length: -5\r\n\r\n".to_vec(), vec![parse_error()]),
+        (
+            b"Content-Length: 99999999999999999999999\r\n\r\n".to_vec(),
+            vec![error(-32600, "Invalid Request", Some("oversize"))],
+        ),
+        (cut, vec![parse_error()]),
+        (frame("[1"), vec![parse_error()]),
+    ] {
+        assert_eq!(answers_to(&bytes).await?, expected, "{}", String::from_utf8_lossy(&bytes));
+    }
+    // What follows a good message is a slip of its own.
+    let answers = answers_to(&short).await?;
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers.get(1), Some(&parse_error()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_length_that_is_too_long_takes_no_message_with_it() -> Test {
+    let answers = answers_to(b"Content-Length: 43\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").await?;
+    assert_eq!(answers, [error(-32700, "Parse error", None)]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_header_refuses_is_answered_with_its_id() -> Test {
+    let body = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+    for (kind, reason) in [
+        ("application/json", "unsupported-content-type"),
+        ("application/vscode-jsonrpc; charset=iso-8859-1", "bad-charset"),
+    ] {
+        let bytes = format!("Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let answers = answers_to(bytes.as_bytes()).await?;
+        assert_eq!(answers.len(), 1);
+        assert_eq!(answers[0]["id"], "a");
+        assert_eq!(answers[0]["error"]["data"]["reason"], reason);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    serving(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Frame(fault) = diagnostic {
+            let _ = told.send(fault);
+        }
+    }));
+    let start = tokio::time::Instant::now();
+    there.send_bytes(b"Content-Length: 100\r\n\r\n{\"jsonrpc\"").await?;
+    assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: 33 }));
+    assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    there.send(PING).await?;
+    assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
+    // Without a message there is no clock.
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    there.send(PING).await?;
+    assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let client = Client::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Noise(bytes) = diagnostic {
+            let _ = told.send(String::from_utf8_lossy(bytes).into_owned());
+        }
+    }));
+    let call = client.call::<u32>("count", &()).start();
+    there.receive().await?;
+    there.send_bytes(b"warming up ...\n").await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
+    assert_eq!(call.await, Ok(3));
+    client.notify("next", &())?;
+    assert_eq!(there.receive().await?["method"], "next", "nothing was answered");
+    let mut noise = String::new();
+    while let Ok(piece) = heard.try_recv() {
+        noise.push_str(&piece);
+    }
+    assert_eq!(noise, "warming up ...\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_byte_at_a_time_is_a_message_too() -> Test {
+    let (transport, mut there) = wire_of(1, Framing::ContentLength)?;
+    let server = Server::new(transport);
+    server.method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) });
+    server.forget();
+    let sender = async {
+        there.send(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":["é€😀"]}"#).await?;
+        there.receive().await
+    };
+    let answer = timeout(PATIENCE, sender).await??;
+    assert_eq!(answer["result"], "é€😀");
+    Ok(())
+}
+
+#[tokio::test]
+async fn lines_are_a_framing_too() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let server = Server::new(transport);
+    server.method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) });
+    server.forget();
+    there
+        .send_bytes(
+            "\r\n  {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":[\"a\\nb\u{2028}\"]}\r\n".as_bytes(),
+        )
+        .await?;
+    assert_eq!(there.receive_line().await?, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\\nb\u{2028}\"}\n");
+    there.send_bytes(b"nonsense\n").await?;
+    assert!(there.receive_line().await?.contains("-32700"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_banner_before_the_first_line_is_passed_over_by_a_client() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("count", &()).start();
+    there.receive_line().await?;
+    there.send_bytes(b"\x1b[32mwelcome\x1b[0m\nnine\n").await?;
+    there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
+    assert_eq!(call.await, Ok(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("count", &()).start();
+    there.receive_line().await?;
+    for _ in 0..10 {
+        there.send_bytes(b"not a message\n").await?;
+    }
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::NoMessages(10))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_peer_that_speaks_another_framing_is_named() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let client = Client::new(transport);
+    let call = client.call::<u32>("count", &()).start();
+    there.receive_line().await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
+    let lost = Closed::OtherFraming(Framing::ContentLength);
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(lost)));
+
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let peer = Peer::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::OtherFraming(framing) = diagnostic {
+            let _ = told.send(framing);
+        }
+    }));
+    let _call = peer.call::<u32>("count", &()).start();
+    there.receive().await?;
+    there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(Framing::Newline));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
+    let (transport, mut there) = wire()?;
+    serving(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 100)));
+    there.send_bytes(b"Content-Length: 101\r\n\r\n").await?;
+    assert_eq!(there.receive().await?, error(-32600, "Invalid Request", Some("oversize")));
+    there.send_bytes(&[b'x'; 101]).await?;
+    there.send(PING).await?;
+    assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
+    Ok(())
+}

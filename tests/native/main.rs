@@ -1,0 +1,13 @@
+//! Clients, servers and peers over real byte streams: pipes, sockets and processes.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
+
+mod calls;
+mod endings;
+mod framing;
+mod notifications;
+mod pressure;
+mod processes;
+mod serving;
+mod sockets;
+mod wire;

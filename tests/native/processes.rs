@@ -1,0 +1,213 @@
+//! Child processes: real ones, of the shell.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use portway::{CallError, Client, Closed, Framing, Process, Transport};
+use tokio::process::Command;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::wire::PATIENCE;
+
+type Test = Result<(), Box<dyn Error>>;
+
+fn shell(script: &str) -> io::Result<Transport> {
+    Transport::child(Command::new("sh").args(["-c", script]), Framing::ContentLength)
+}
+
+/// A script that answers the first call with this result, after a while.
+fn answering(result: &str) -> String {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+    format!("printf 'Content-Length: {}\\r\\n\\r\\n%s' '{body}'", body.len())
+}
+
+fn is_alive(process: u32) -> bool {
+    // A process that has ended and was not waited for is a zombie, which is no orphan.
+    let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+async fn until_gone(process: u32) -> Duration {
+    let start = Instant::now();
+    while is_alive(process) && start.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    start.elapsed()
+}
+
+#[tokio::test]
+async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
+    let client = Client::new(shell(&format!("read line; {}; exit 3", answering("5")))?);
+    assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, Ok(5));
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_dies_ends_all_calls() -> Test {
+    let client = Client::new(shell("kill -9 $$")?);
+    let outcome = timeout(PATIENCE, client.call::<()>("count", &()).timeout(None)).await?;
+    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(Closed::Io(..)))), "{outcome:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_told_at_once() {
+    let missing = Transport::child(&mut Command::new("/nonexistent/program"), Framing::ContentLength);
+    assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
+}
+
+#[tokio::test]
+async fn a_megabyte_on_standard_error_stops_nothing() -> Test {
+    let script = format!("read line; head -c 1000000 /dev/zero >&2; {}; cat >/dev/null", answering("1"));
+    let transport = Transport::child(
+        Command::new("sh").args(["-c", &script]).stderr(std::process::Stdio::null()),
+        Framing::ContentLength,
+    )?;
+    let client = Client::new(transport);
+    assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, Ok(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_ends_with_its_client() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("pid");
+    let client = Client::new(shell(&format!("echo $$ > '{}'; exec cat >/dev/null", file.display()))?);
+    let process = pid_in(&file).await?;
+    assert!(is_alive(process));
+    client.destroy();
+    assert!(until_gone(process).await < Duration::from_secs(2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_want_to_end_is_killed() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("pid");
+    let script = format!("trap '' TERM HUP INT; echo $$ > '{}'; while :; do sleep 1; done", file.display());
+    let client = Client::new(shell(&script)?.with_grace(Duration::from_millis(100)));
+    let process = pid_in(&file).await?;
+    drop(client);
+    assert!(until_gone(process).await < Duration::from_secs(5));
+    Ok(())
+}
+
+#[test]
+fn a_process_ends_with_the_runtime_of_its_client() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("pid");
+    let script = format!("echo $$ > '{}'; while :; do sleep 1; done", file.display());
+    let runtime = tokio::runtime::Runtime::new()?;
+    let process = runtime.block_on(async {
+        let client = Client::new(shell(&script)?);
+        let process = pid_in(&file).await;
+        std::mem::forget(client);
+        process
+    })?;
+    drop(runtime);
+    let start = Instant::now();
+    while is_alive(process) && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(start.elapsed() < Duration::from_secs(2));
+    Ok(())
+}
+
+async fn pid_in(file: &Path) -> io::Result<u32> {
+    let start = Instant::now();
+    loop {
+        if let Some(process) = fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
+            return Ok(process);
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_watched_process_is_started_again_as_often_as_the_application_says() -> Test {
+    let folder = tempfile::tempdir()?;
+    let count = folder.path().join("count");
+    // It answers one call, with how often it was started, and dies.
+    let script = format!(
+        "echo x >> '{0}'; read line; body='{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":'$(wc -l < '{0}')'}}'; \
+         printf 'Content-Length: %s\\r\\n\\r\\n%s' ${{#body}} \"$body\"",
+        count.display()
+    );
+    let (told, mut exits) = mpsc::unbounded_channel();
+    let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+        .on_exit(move |why, starts| {
+            let _ = told.send(starts);
+            assert!(matches!(why, Closed::Exited(_) | Closed::Io(..)), "{why:?}");
+            (starts < 3).then_some(Duration::from_millis(1))
+        })
+        .start(|_| {})?;
+    for starts in 1..=3 {
+        let client = process.client();
+        let call = client.call::<u32>("count", &());
+        assert_eq!(timeout(PATIENCE, call).await?, Ok(starts));
+        assert_eq!(timeout(PATIENCE, exits.recv()).await?, Some(starts));
+        // The client of a process that has ended does not come to life again.
+        assert!(client.call::<u32>("count", &()).await.is_err());
+        while starts < 3 && count_of(&count) == starts {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));
+    assert_eq!(count_of(&count), 3);
+    Ok(())
+}
+
+fn count_of(file: &Path) -> u32 {
+    fs::read_to_string(file).map_or(0, |text| text.lines().count() as u32)
+}
+
+#[tokio::test]
+async fn standard_error_is_read_line_by_line_however_much_it_is() -> Test {
+    let (told, mut lines) = mpsc::unbounded_channel();
+    let script =
+        "printf 'one\\ntw' >&2; sleep 0.05; printf 'o\\n' >&2; head -c 3000000 /dev/zero >&2; printf '\\nlast' >&2";
+    let process = Process::new("sh", ["-c", script], Framing::ContentLength)
+        .on_stderr(move |line| {
+            let _ = told.send(if line.len() < 10 { line.to_owned() } else { line.len().to_string() });
+        })
+        .start(|_| {})?;
+    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("one"));
+    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("two"));
+    let mut zeros = 0;
+    loop {
+        match timeout(PATIENCE, lines.recv()).await?.as_deref() {
+            Some("last") => break,
+            Some(piece) => zeros += piece.parse().unwrap_or(0),
+            None => return Err("the last line is missing".into()),
+        }
+    }
+    assert_eq!(zeros, 3_000_000);
+    drop(process);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("pid");
+    let script = format!("echo $$ > '{}'; exec cat >/dev/null", file.display());
+    let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+        .on_exit(|_, _| Some(Duration::ZERO))
+        .start(|_| {})?;
+    let pid = pid_in(&file).await?;
+    drop(process);
+    assert!(until_gone(pid).await < Duration::from_secs(3));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(pid_in(&file).await?, pid);
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Each request is answered exactly once, whatever its handler does.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use portway::profile::Profile;
+use portway::{CallError, Client, Context, ErrorCode, RpcError, Server, Transport};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, wire};
+
+type Test = Result<(), Box<dyn Error>>;
+
+#[derive(Serialize, Deserialize)]
+struct Add {
+    a: u32,
+    b: u32,
+}
+
+fn adding(server: &Server) {
+    server.method("add", |Add { a, b }: Add, _: Context| async move {
+        a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large").with_data(&["a", "b"]))
+    });
+    server.method_sync("version", |(): (), _: Context| Ok::<_, RpcError>("1.0.0"));
+}
+
+#[tokio::test]
+async fn a_request_is_answered_with_its_id_as_it_came() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    adding(&server);
+    server.forget();
+    for id in ["1", "\"1\"", "1.0", "1e2", "-0", "null", "12345678901234567890123", "\"\""] {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"version"}}"#)).await?;
+        let answer = there.receive().await?;
+        assert_eq!(answer["result"], "1.0.0");
+        let expected: serde_json::Value = serde_json::from_str(id)?;
+        assert_eq!(answer["id"], expected);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    adding(&server);
+    server.forget();
+    let client = Client::new(here);
+    let error = |outcome: Result<u32, CallError>| outcome.err().and_then(|error| error.remote().cloned());
+    let unknown = error(client.call("subtract", &()).await);
+    assert_eq!(unknown, Some(RpcError::new(ErrorCode::METHOD_NOT_FOUND, "Method not found: subtract")));
+    let reserved = error(client.call("rpc.anything", &()).await);
+    assert_eq!(reserved.map(|error| error.code), Some(ErrorCode::METHOD_NOT_FOUND));
+    let invalid = error(client.call("add", &["x"]).await);
+    assert_eq!(invalid.map(|error| error.code), Some(ErrorCode::INVALID_PARAMS));
+    let failed = error(client.call("add", &Add { a: u32::MAX, b: 1 }).await);
+    assert_eq!(failed, Some(RpcError::invalid_params("too large").with_data(&["a", "b"])));
+    assert_eq!(client.call::<u32>("add", &Add { a: 1, b: 2 }).await, Ok(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
+    let (here, there) = Transport::pair()?;
+    let (told, mut texts_told) = mpsc::unbounded_channel();
+    let there = there.on_diagnostic(move |diagnostic| {
+        if let portway::Diagnostic::Panicked { method, message } = diagnostic {
+            let _ = told.send(format!("{method}: {message}"));
+        }
+    });
+    let server = Server::new(there);
+    server.method_sync("at once", |(): (), _: Context| -> Result<(), RpcError> {
+        panics("secret 1");
+        Ok(())
+    });
+    server.method("later", |(): (), _: Context| async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        panics("a secret");
+        Ok::<_, RpcError>(())
+    });
+    server.on_notify("told", |(): (), _: Context| panics("told"));
+    server.forget();
+    let client = Client::new(here);
+    client.notify("told", &())?;
+    for method in ["at once", "later", "at once"] {
+        let error = client.call::<()>(method, &()).await;
+        assert_eq!(error, Err(CallError::Remote(RpcError::internal("Internal error"))), "{method}");
+    }
+    let mut texts = Vec::new();
+    for _ in 0..4 {
+        texts.push(timeout(PATIENCE, texts_told.recv()).await?.unwrap_or_default());
+    }
+    assert_eq!(texts, ["told: told", "at once: secret 1", "later: a secret", "at once: secret 1"]);
+    Ok(())
+}
+
+#[allow(clippy::panic, reason = "this is what handlers do here")]
+fn panics(text: &str) {
+    panic!("{text}");
+}
+
+#[tokio::test]
+async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
+    let (transport, mut there) = wire()?;
+    let (open, gate) = oneshot::channel::<()>();
+    let gate = std::sync::Mutex::new(Some(gate));
+    let server = Server::new(transport);
+    adding(&server);
+    server.method("wait", move |(): (), _: Context| {
+        let gate = gate.lock().ok().and_then(|mut gate| gate.take());
+        async move {
+            if let Some(gate) = gate {
+                let _ = gate.await;
+            }
+            Ok::<_, RpcError>("opened")
+        }
+    });
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"wait"}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":2,"method":"add","params":{"a":1,"b":2}}"#).await?;
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 2, "result": 3 }));
+    assert!(open.send(()).is_ok());
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": "opened" }));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_profile_says_so_requests_run_one_by_one_and_are_answered_in_order() -> Test {
+    let (transport, mut there) = wire()?;
+    let busy = Arc::new(AtomicBool::new(false));
+    let server = Server::new(transport.with_profile(Profile::LSP));
+    server.method("work", move |(number,): (u64,), _: Context| {
+        let busy = Arc::clone(&busy);
+        async move {
+            assert!(!busy.swap(true, Ordering::SeqCst), "one at a time");
+            if number % 3 == 0 {
+                tokio::time::sleep(Duration::from_micros(200)).await;
+            }
+            busy.store(false, Ordering::SeqCst);
+            Ok::<_, RpcError>(number)
+        }
+    });
+    server.forget();
+    // More than may be in flight: what is read waits, and nothing is refused.
+    let sender = tokio::spawn(async move {
+        for number in 0..3_000 {
+            there
+                .send(&json!({ "jsonrpc": "2.0", "id": number, "method": "work", "params": [number] }).to_string())
+                .await?;
+        }
+        for number in 0..3_000 {
+            let answer = there.receive().await?;
+            assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": number, "result": number }));
+        }
+        Ok::<_, std::io::Error>(())
+    });
+    timeout(PATIENCE, sender).await???;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut events) = mpsc::unbounded_channel();
+    let server = Server::new(transport);
+    server.method("build", move |(): (), context: Context| {
+        let told = told.clone();
+        async move {
+            let cancelled = context.cancelled();
+            let teller = told.clone();
+            tokio::spawn(async move {
+                cancelled.await;
+                let _ = teller.send("elsewhere");
+            });
+            let _guard = TellsWhenDropped(told, "dropped");
+            std::future::pending::<()>().await;
+            Ok::<_, RpcError>(())
+        }
+    });
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":"b","method":"build"}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"x"}}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"b"}}"#).await?;
+    let answer = json!({ "jsonrpc": "2.0", "id": "b", "error": { "code": -32800, "message": "Request cancelled" } });
+    assert_eq!(there.receive().await?, answer);
+    let mut heard = Vec::new();
+    for _ in 0..2 {
+        heard.push(timeout(PATIENCE, events.recv()).await?);
+    }
+    heard.sort_unstable();
+    assert_eq!(heard, [Some("dropped"), Some("elsewhere")]);
+    // And once is enough.
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"b"}}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":2,"method":"none"}"#).await?;
+    assert_eq!(there.receive().await?["id"], 2);
+    Ok(())
+}
+
+pub(crate) struct TellsWhenDropped(pub(crate) mpsc::UnboundedSender<&'static str>, pub(crate) &'static str);
+
+impl Drop for TellsWhenDropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(self.1);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_by_a_batch() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    adding(&server);
+    server.forget();
+    there.send(r#"[{"jsonrpc":"2.0","id":1,"method":"version"},{"jsonrpc":"2.0","method":"version"},5]"#).await?;
+    let answers = there.receive().await?;
+    assert_eq!(answers.as_array().map(Vec::len), Some(2));
+    there.send("[]").await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32600);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_answers_what_it_is_asked_since_somebody_waits() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"workspace/configuration","params":{}}"#).await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32601);
+    drop(client);
+    Ok(())
+}
+
+#[tokio::test]
+async fn names_that_are_reserved_are_not_registered() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut names) = mpsc::unbounded_channel();
+    let server = Server::new(transport.on_diagnostic(move |diagnostic| {
+        if let portway::Diagnostic::ReservedName { method } = diagnostic {
+            let _ = told.send(method.to_owned());
+        }
+    }));
+    server.method_sync("rpc.mine", |(): (), _: Context| Ok::<_, RpcError>(()));
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"rpc.mine"}"#).await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32601);
+    assert_eq!(names.try_recv().ok().as_deref(), Some("rpc.mine"));
+    Ok(())
+}

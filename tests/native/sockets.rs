@@ -1,0 +1,119 @@
+//! Unix domain sockets and TCP, with real connections.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use portway::{CallError, Client, Context, Framing, Listener, Peer, RpcError, Transport};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::wire::PATIENCE;
+
+type Test = Result<(), Box<dyn Error>>;
+
+fn adding(peer: &Peer) {
+    peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+}
+
+#[tokio::test]
+async fn a_service_is_reached_through_a_unix_socket_and_through_tcp() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("sums.sock");
+    let unix = Listener::unix(&path, Framing::ContentLength).await?;
+    let tcp = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
+    let address = tcp.address().ok_or("no address")?;
+    assert_eq!(unix.address(), None);
+    let unix = tokio::spawn(unix.serve(adding));
+    let tcp = tokio::spawn(tcp.serve(adding));
+    let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
+    assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3));
+    let client = Client::new(Transport::tcp(address, Framing::Newline).await?);
+    assert_eq!(client.call::<i64>("add", &(3, 4)).await, Ok(7));
+    unix.abort();
+    tcp.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let folder = std::env::temp_dir().join("portway-nobody.sock");
+    let missing = Transport::unix(&folder, Framing::ContentLength).await;
+    assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
+}
+
+#[tokio::test]
+async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let listener = Listener::unix(&path, Framing::ContentLength).await?;
+    assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
+    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is in use")?;
+    assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    assert!(error.to_string().contains("listens on"), "{error}");
+    drop(listener);
+    assert!(!path.exists(), "the file goes with the listener");
+
+    // As a process leaves it that was killed.
+    drop(std::os::unix::net::UnixListener::bind(&path)?);
+    assert!(path.exists());
+    let listener = Listener::unix(&path, Framing::ContentLength).await?;
+    // A listener whose file has become another's leaves it alone.
+    fs::remove_file(&path)?;
+    fs::write(&path, "precious")?;
+    drop(listener);
+    assert_eq!(fs::read_to_string(&path)?, "precious");
+    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is a file")?;
+    assert!(error.to_string().contains("is no socket"), "{error}");
+    assert_eq!(fs::read_to_string(&path)?, "precious");
+    Ok(())
+}
+
+#[tokio::test]
+async fn connections_know_nothing_of_each_other() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let connections = Arc::new(AtomicUsize::new(0));
+    let listener = Listener::unix(&path, Framing::ContentLength).await?;
+    let serving = tokio::spawn(listener.serve(move |peer| {
+        let number = connections.fetch_add(1, Ordering::Relaxed);
+        peer.method("number", move |(): (), _: Context| async move { Ok::<_, RpcError>(number) });
+    }));
+    // One stops in the middle of a message, one reads nothing, one goes away.
+    let mut half = UnixStream::connect(&path).await?;
+    half.write_all(b"Content-Length: 100\r\n\r\n{").await?;
+    let mut deaf = UnixStream::connect(&path).await?;
+    for _ in 0..200 {
+        let flood = b"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"number\"}".repeat(100);
+        if timeout(Duration::from_millis(20), deaf.write_all(&flood)).await.is_err() {
+            break;
+        }
+    }
+    drop(UnixStream::connect(&path).await?);
+    for _ in 0..10 {
+        let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
+        let first = timeout(PATIENCE, client.call::<usize>("number", &())).await??;
+        assert_eq!(client.call::<usize>("number", &()).await, Ok(first));
+    }
+    serving.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let listener = Listener::unix(&path, Framing::ContentLength).await?;
+    let accepted = tokio::spawn(async move { listener.accept().await });
+    let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
+    let call = client.call::<()>("wait", &()).start();
+    let peer = Peer::new(accepted.await??);
+    drop(peer);
+    assert!(matches!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone | CallError::Lost(_))));
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! The other end of a link, by hand: bytes in, bytes out.
+
+use std::io;
+use std::time::Duration;
+
+use portway::limits::Limits;
+use portway::{Framing, Transport};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::time::timeout;
+
+/// Nothing that is waited for here takes longer, on any machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One end of a stream whose other end a test holds.
+pub(crate) struct Wire {
+    reader: ReadHalf<DuplexStream>,
+    writer: Option<WriteHalf<DuplexStream>>,
+    held: Vec<u8>,
+}
+
+/// A transport, and what is at its other end.
+pub(crate) fn wire() -> io::Result<(Transport, Wire)> {
+    wire_of(64 * 1024, Framing::ContentLength)
+}
+
+/// The same, through a pipe that holds so many bytes.
+pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, Wire)> {
+    let (near, far) = tokio::io::duplex(capacity);
+    let (reader, writer) = tokio::io::split(near);
+    let transport = Transport::new(reader, writer, framing)?;
+    let (reader, writer) = tokio::io::split(far);
+    Ok((transport, Wire { reader, writer: Some(writer), held: Vec::new() }))
+}
+
+pub(crate) fn frame(text: &str) -> Vec<u8> {
+    format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
+}
+
+impl Wire {
+    pub(crate) async fn send(&mut self, text: &str) -> io::Result<()> {
+        self.send_bytes(&frame(text)).await
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.write_all(bytes).await,
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Closes the half that writes.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        match self.writer.take() {
+            Some(mut writer) => writer.shutdown().await,
+            None => Ok(()),
+        }
+    }
+
+    /// The next message, whose frame has to be exactly as we write them.
+    pub(crate) async fn receive(&mut self) -> io::Result<Value> {
+        loop {
+            if let Some((body, used)) = complete(&self.held)? {
+                let message = serde_json::from_slice(self.held.get(body..used).unwrap_or_default())?;
+                self.held.drain(..used);
+                return Ok(message);
+            }
+            if self.read().await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// The next line, in the framing that has lines.
+    pub(crate) async fn receive_line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.held.drain(..=end).collect();
+                return String::from_utf8(line).map_err(io::Error::other);
+            }
+            if self.read().await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// What comes until the end of the stream.
+    pub(crate) async fn rest(&mut self) -> io::Result<String> {
+        while self.read().await? > 0 {}
+        String::from_utf8(std::mem::take(&mut self.held)).map_err(io::Error::other)
+    }
+
+    async fn read(&mut self) -> io::Result<usize> {
+        let mut chunk = vec![0; 64 * 1024];
+        let count = timeout(PATIENCE, self.reader.read(&mut chunk)).await??;
+        self.held.extend_from_slice(chunk.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+/// Where the body of the first frame is, if it is complete.
+fn complete(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let header = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(io::Error::other)?;
+    let length: usize = header
+        .strip_prefix("Content-Length: ")
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| io::Error::other(format!("not a frame of ours: {header:?}")))?;
+    let used = end + 4 + length;
+    Ok((bytes.len() >= used).then_some((end + 4, used)))
+}
+
+/// A limit that a test can reach.
+pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::DEFAULT;
+    change(&mut limits);
+    limits
+}
