@@ -65,8 +65,8 @@ pub use limits::Limits;
 pub use message::ErrorCode;
 #[cfg(all(feature = "native", not(all(target_family = "wasm", target_os = "unknown"))))]
 pub use native::{
-    Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Listener, Peer, Process, RpcError, RunningProcess,
-    Server, Stopper, Transport,
+    Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
+    RunningProcess, Server, Stopper, Transport,
 };
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
 pub use web::api::{

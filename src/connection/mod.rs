@@ -200,6 +200,12 @@ impl<P: Payload> Connection<P> {
         self.calls.in_slot(slot)
     }
 
+    /// The call of ours with this id, if it still waits.
+    #[must_use]
+    pub fn call_with_id(&self, id: u64) -> Option<CallKey> {
+        self.calls.by_id(id)
+    }
+
     // The peer's requests.
 
     /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed.
@@ -222,6 +228,12 @@ impl<P: Payload> Connection<P> {
     #[must_use]
     pub fn request_id(&self, key: RequestKey) -> Option<&P::Id> {
         self.inbound.id(key)
+    }
+
+    /// The newest request with this id that is not answered yet.
+    #[must_use]
+    pub fn request_with_id(&self, id: &P::Id) -> Option<RequestKey> {
+        self.inbound.by_id(id)
     }
 
     /// How many requests of the peer are not answered yet.

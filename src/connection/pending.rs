@@ -103,6 +103,11 @@ impl PendingCalls {
         Some(CallKey { slot, id })
     }
 
+    /// The call with this id.
+    pub(super) fn by_id(&self, id: u64) -> Option<CallKey> {
+        self.index.find(id, &self.slots).map(|(_, slot)| CallKey { slot, id })
+    }
+
     /// Whether this very call still waits.
     pub(super) fn contains(&self, key: CallKey) -> bool {
         self.slots.id(key.slot) == Some(key.id)
@@ -164,15 +169,20 @@ impl Index {
         }
     }
 
-    fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
+    /// Where in the table a call is, and its slot.
+    fn find(&self, id: u64, calls: &Slots) -> Option<(usize, u32)> {
         let mut place = self.home_of(id);
-        let slot = loop {
+        loop {
             let slot = self.table.get(place)?.checked_sub(1)?;
             if calls.id(slot) == Some(id) {
-                break slot;
+                return Some((place, slot));
             }
             place = self.after(place);
-        };
+        }
+    }
+
+    fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
+        let (mut place, slot) = self.find(id, calls)?;
         // Close the gap: move back each follower that would not be found across it.
         let mut gap = place;
         loop {

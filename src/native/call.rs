@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::Text;
 use super::convert::read_result;
 use super::error::CallError;
-use super::link::{Link, OnProgress, Outcome};
+use super::link::{CallListener, Link, Outcome};
 use crate::connection::CallKey;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
@@ -55,7 +55,7 @@ struct Request {
     method: Box<str>,
     params: Option<Text>,
     timeout: Option<Duration>,
-    on_progress: Option<OnProgress>,
+    listener: Option<CallListener>,
 }
 
 /// A call that the other side knows of. Dropping it while it waits gives it up.
@@ -85,7 +85,7 @@ impl<R: DeserializeOwned> Call<R> {
         let stage = match params {
             Err(problem) => Stage::Failed(problem),
             Ok(params) => {
-                let request = Request { method: method.into(), params, timeout, on_progress: None };
+                let request = Request { method: method.into(), params, timeout, listener: None };
                 Stage::Unsent(Arc::clone(link), Box::new(request))
             }
         };
@@ -107,7 +107,7 @@ impl<R> Call<R> {
                 listener(value);
             }
         };
-        self.with(|request| request.on_progress = Some(OnProgress(Arc::new(listener))))
+        self.with(|request| request.listener = Some(CallListener::Progress(Arc::new(listener))))
     }
 
     /// Sends the call at once. How it is made up cannot be changed any more.
@@ -126,8 +126,8 @@ impl<R> Call<R> {
     fn send(&mut self) {
         self.stage = match mem::replace(&mut self.stage, Stage::Done) {
             Stage::Unsent(link, request) => {
-                let Request { method, params, timeout, on_progress } = *request;
-                match link.call(&method, params, timeout.map(milliseconds), on_progress) {
+                let Request { method, params, timeout, listener } = *request;
+                match link.call(&method, params, timeout.map(milliseconds), listener) {
                     Ok((key, reply)) => Stage::Sent(Sent { link, key, reply, waits: true }),
                     Err(problem) => Stage::Failed(problem),
                 }
@@ -168,6 +168,6 @@ impl<R> fmt::Debug for Call<R> {
 }
 
 /// Less than a millisecond is one, so that no call ends before it was sent.
-fn milliseconds(timeout: Duration) -> u64 {
+pub(super) fn milliseconds(timeout: Duration) -> u64 {
     u64::try_from(timeout.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }

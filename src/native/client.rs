@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::call::Call;
 use super::convert::write_params;
 use super::error::{CallError, Closed};
+use super::items::Items;
 use super::link::Link;
 use super::transport::Transport;
 
@@ -87,6 +88,31 @@ impl Client {
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         Call::new(self.link(), self.timeout, method, write_params(params))
+    }
+
+    /// The items that a method gives one after the other. They come no faster than they are taken.
+    ///
+    /// ```
+    /// use futures_util::{StreamExt, stream};
+    /// # use portway::{Client, Context, RpcError, Server, Transport};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (here, there) = Transport::pair()?;
+    /// # let server = Server::new(there);
+    /// server.stream_method("count", |(below,): (u32,), _: Context| stream::iter((0..below).map(Ok::<_, RpcError>)));
+    /// # server.forget();
+    /// # let client = Client::new(here);
+    /// let mut numbers = client.stream::<u32>("count", &(3,));
+    /// let mut sum = 0;
+    /// while let Some(number) = numbers.next().await {
+    ///     sum += number?;
+    /// }
+    /// assert_eq!(sum, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
+        Items::new(self.link(), self.timeout, method, write_params(params))
     }
 
     /// Tells the other side something, without an answer.

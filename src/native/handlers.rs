@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::context::Context;
 use super::error::RpcError;
+use super::outflow::Source;
 
 /// What a handler gives.
 pub(super) enum Answer {
@@ -23,6 +24,8 @@ pub(super) enum Answer {
 /// A handler at work.
 pub(super) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Text, RpcError>> + Send>>;
 
+/// What gives the items of a stream.
+pub(super) type StreamMethod = dyn Fn(Option<&RawValue>, Context) -> Result<Source, RpcError> + Send + Sync;
 pub(super) type Method = dyn Fn(Option<&RawValue>, Context) -> Answer + Send + Sync;
 /// The error is what does not fit in the params.
 pub(super) type Notified = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
@@ -30,12 +33,17 @@ pub(super) type Notified = dyn Fn(Option<&RawValue>, Context) -> Result<(), Stri
 #[derive(Default)]
 pub(super) struct Handlers {
     methods: RwLock<HashMap<Box<str>, Arc<Method>>>,
+    streams: RwLock<HashMap<Box<str>, Arc<StreamMethod>>>,
     notifications: RwLock<HashMap<Box<str>, Arc<Notified>>>,
 }
 
 impl Handlers {
     pub(super) fn add_method(&self, name: &str, handler: Arc<Method>) {
         put(&self.methods, name, handler);
+    }
+
+    pub(super) fn add_stream(&self, name: &str, handler: Arc<StreamMethod>) {
+        put(&self.streams, name, handler);
     }
 
     pub(super) fn add_notification(&self, name: &str, handler: Arc<Notified>) {
@@ -46,15 +54,17 @@ impl Handlers {
         find(&self.methods, name)
     }
 
+    pub(super) fn stream(&self, name: &str) -> Option<Arc<StreamMethod>> {
+        find(&self.streams, name)
+    }
+
     pub(super) fn notification(&self, name: &str) -> Option<Arc<Notified>> {
         find(&self.notifications, name)
     }
 
     /// Lets go of all, and of what they own.
     pub(super) fn clear(&self) {
-        let methods = std::mem::take(&mut *self.methods.write().unwrap_or_else(PoisonError::into_inner));
-        let notifications = std::mem::take(&mut *self.notifications.write().unwrap_or_else(PoisonError::into_inner));
-        drop((methods, notifications));
+        drop((take(&self.methods), take(&self.streams), take(&self.notifications)));
     }
 }
 
@@ -62,6 +72,11 @@ fn put<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str, hand
     let replaced = handlers.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), handler);
     // A handler may own anything; it is dropped when nothing is locked.
     drop(replaced);
+}
+
+/// All handlers, to be dropped when nothing is locked.
+fn take<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>) -> HashMap<Box<str>, Arc<H>> {
+    std::mem::take(&mut *handlers.write().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn find<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str) -> Option<Arc<H>> {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::vec::Vec;
 
+use serde_json::value::RawValue;
+
 use super::Text;
 use super::diagnostic::Diagnostic;
 use super::error::{Closed, RpcError};
-use super::link::Link;
-use super::progress;
+use super::link::{CallListener, Link};
+use super::{progress, streams};
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
@@ -159,11 +161,8 @@ impl Inbox {
                 if let Some(id) = json::cancelled_id(notification) {
                     return self.link.input(|connection| connection.handle_cancel(&id));
                 }
-                if &*notification.method == progress::METHOD
-                    && let Some((id, value)) = notification.params.as_deref().and_then(progress::read)
-                    && let Some(listener) = self.link.progress_listener(id)
-                {
-                    return (listener.0)(value);
+                if self.is_of_the_protocol(&notification.method, notification.params.as_deref()) {
+                    return;
                 }
             }
             Incoming::Single(entry) => self.tell(entry),
@@ -173,6 +172,35 @@ impl Inbox {
             Incoming::Batch(entries) => entries.iter().for_each(|entry| self.tell(entry)),
         }
         self.link.input(|connection| connection.handle(incoming));
+    }
+
+    /// Whether the notification is about a call or a stream, and so not for a handler.
+    fn is_of_the_protocol(&self, method: &str, params: Option<&RawValue>) -> bool {
+        match method {
+            progress::METHOD => {
+                let told = params.and_then(progress::read);
+                // Other protocols have progress of this name that no call of ours has asked for.
+                let Some((id, value)) = told else { return false };
+                let Some((_, CallListener::Progress(listener))) = self.link.call_listener(id) else { return false };
+                listener(value);
+                true
+            }
+            streams::ITEM => {
+                if let Some((id, value)) = params.and_then(streams::read_item)
+                    && let Some((key, CallListener::Items(inflow))) = self.link.call_listener(id)
+                {
+                    inflow.take(&self.link, key, value);
+                }
+                true
+            }
+            streams::CREDIT => {
+                if let Some((id, count)) = params.and_then(streams::read_credit) {
+                    self.link.grant(&id, count);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     fn tell(&self, entry: &Entry<Text>) {

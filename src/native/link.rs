@@ -3,7 +3,8 @@
 //! The lock is held for moments only, and never while code of a user runs: handlers, wakers and drops of payloads come
 //! after it.
 
-use std::collections::VecDeque;
+use core::fmt;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::mem;
 use std::string::String;
@@ -12,7 +13,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 use std::vec::Vec;
 
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -22,6 +23,7 @@ use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::handlers::Handlers;
+use super::items::Inflow;
 use super::running::RunningRequests;
 use crate::Limits;
 use crate::codec::framing::Framing;
@@ -80,7 +82,14 @@ struct State {
 struct WaitingCall {
     id: u64,
     reply: oneshot::Sender<Outcome>,
-    on_progress: Option<OnProgress>,
+    listener: Option<CallListener>,
+}
+
+/// Who hears of a call before it ends.
+#[derive(Clone)]
+pub(super) enum CallListener {
+    Progress(Arc<dyn Fn(&RawValue) + Send + Sync>),
+    Items(Arc<Inflow>),
 }
 
 /// How far the link is from its end.
@@ -95,12 +104,12 @@ pub(super) enum Stage {
     Closed(Closed),
 }
 
-#[derive(Clone)]
-pub(super) struct OnProgress(pub(super) Arc<dyn Fn(&RawValue) + Send + Sync>);
-
-impl core::fmt::Debug for OnProgress {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("OnProgress")
+impl fmt::Debug for CallListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Progress(_) => "Progress",
+            Self::Items(_) => "Items",
+        })
     }
 }
 
@@ -157,6 +166,11 @@ impl Link {
         self.start.elapsed().as_millis() as u64
     }
 
+    /// For what begins now: so that nothing ends before its time.
+    fn now_rounded_up(&self) -> u64 {
+        self.start.elapsed().as_micros().div_ceil(1_000) as u64
+    }
+
     pub(super) fn instant(&self, milliseconds: u64) -> Instant {
         self.start + Duration::from_millis(milliseconds)
     }
@@ -188,11 +202,10 @@ impl Link {
         method: &str,
         params: Option<Text>,
         timeout: Option<u64>,
-        on_progress: Option<OnProgress>,
+        listener: Option<CallListener>,
     ) -> Result<(CallKey, oneshot::Receiver<Outcome>), CallError> {
         self.start();
-        // Rounded up, so that no call ends before its time.
-        let now = self.start.elapsed().as_micros().div_ceil(1_000) as u64;
+        let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
         self.act(|state| {
             let key = match state.connection.call(method.into(), params, timeout) {
@@ -204,7 +217,7 @@ impl Link {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), reply, on_progress });
+                *place = Some(WaitingCall { id: key.id(), reply, listener });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
@@ -233,17 +246,40 @@ impl Link {
         })
     }
 
+    /// The same, whether the other side reads or not: for what it has asked for, and counts.
+    pub(super) fn notify_always(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
+        self.act(|state| {
+            let sent = state.connection.notify(method.into(), params);
+            sent.map_err(|refused| state.refusal(refused))
+        })
+    }
+
+    /// Tells the other side that nobody waits for this call any more, which has ended here.
+    pub(super) fn tell_cancelled(&self, key: CallKey) {
+        let params = to_raw_value(&BTreeMap::from([("id", key.id())])).ok();
+        // If it cannot be told, it is gone.
+        let _ = self.notify_always(json::CANCEL, params);
+    }
+
     pub(super) fn pending_calls(&self) -> usize {
         self.lock().connection.pending_calls()
     }
 
-    /// Who wants to hear of progress of the call with this id.
-    pub(super) fn progress_listener(&self, id: u64) -> Option<OnProgress> {
+    /// Who hears of the call with this id.
+    pub(super) fn call_listener(&self, id: u64) -> Option<(CallKey, CallListener)> {
         let state = self.lock();
-        let waits = |call: &&WaitingCall| call.id == id;
-        // A handful of calls ask for progress, and a search through all that wait is rare.
-        let call = state.calls.iter().flatten().find(waits)?;
-        call.on_progress.clone()
+        let key = state.connection.call_with_id(id)?;
+        let call = state.calls.get(key.slot() as usize)?.as_ref()?;
+        Some((key, call.listener.clone()?))
+    }
+
+    /// Has a call wait anew for so many milliseconds; `None` for as long as it takes.
+    pub(super) fn restart(&self, key: CallKey, timeout: Option<u64>) {
+        let now = self.now_rounded_up();
+        self.act(|state| {
+            state.connection.restart(key, timeout);
+            state.connection.handle_timeout(now);
+        });
     }
 
     // The life of the link.

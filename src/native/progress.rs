@@ -17,19 +17,31 @@ struct Progress<'a> {
 }
 
 pub(super) fn write(id: &Id, value: &RawValue) -> Option<Text> {
-    let token = match id {
-        Id::Null => to_raw_value(&()),
-        Id::Integer(integer) => to_raw_value(integer),
-        Id::Number(number) => RawValue::from_string(number.as_str().into()),
-        Id::String(string) => to_raw_value(string),
-    };
-    to_raw_value(&Progress { token: &token.ok()?, value }).ok()
+    to_raw_value(&Progress { token: &id_text(id)?, value }).ok()
 }
 
 /// The id of the call that progresses, and how far it is; `None` for params of any other form, which other protocols have
 /// under this name.
 pub(super) fn read(params: &RawValue) -> Option<(u64, &RawValue)> {
     let Progress { token, value } = serde_json::from_str(params.get()).ok()?;
-    let id = Id::from_number_text(token.get())?.to_call()?;
-    Some((id, value))
+    Some((read_id(token)?.to_call()?, value))
+}
+
+/// An id as it stands in a message.
+pub(super) fn id_text(id: &Id) -> Option<Text> {
+    let text = match id {
+        Id::Null => to_raw_value(&()),
+        Id::Integer(integer) => to_raw_value(integer),
+        Id::Number(number) => RawValue::from_string(number.as_str().into()),
+        Id::String(string) => to_raw_value(string),
+    };
+    text.ok()
+}
+
+pub(super) fn read_id(text: &RawValue) -> Option<Id> {
+    match text.get() {
+        "null" => Some(Id::Null),
+        string if string.starts_with('"') => serde_json::from_str(string).ok().map(Id::String),
+        number => Id::from_number_text(number),
+    }
 }

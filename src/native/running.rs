@@ -4,6 +4,7 @@ use core::task::{Context as TaskContext, Poll, Waker};
 use std::any::Any;
 use std::boxed::Box;
 use std::collections::HashMap;
+use std::format;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
 
+use serde_json::value::RawValue;
 use tokio::task::AbortHandle;
 
 use super::Text;
@@ -19,6 +21,8 @@ use super::diagnostic::Diagnostic;
 use super::error::RpcError;
 use super::handlers::{Answer, HandlerFuture};
 use super::link::Link;
+use super::outflow::{self, Outflow};
+use super::streams::{self, Asked};
 use crate::connection::RequestKey;
 use crate::message::{ErrorCode, ErrorObject, Id};
 
@@ -31,6 +35,7 @@ struct Running {
     method: Arc<str>,
     lifetime: Arc<Lifetime>,
     task: Option<AbortHandle>,
+    outflow: Option<Arc<Outflow>>,
 }
 
 impl RunningRequests {
@@ -38,9 +43,13 @@ impl RunningRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn begin(&self, key: RequestKey, method: &Arc<str>, lifetime: &Arc<Lifetime>) {
-        let running = Running { method: Arc::clone(method), lifetime: Arc::clone(lifetime), task: None };
+    fn begin(&self, key: RequestKey, running: Running) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, running);
+    }
+
+    /// What has the credit of a stream that is sent.
+    pub(super) fn outflow(&self, key: RequestKey) -> Option<Arc<Outflow>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)?.outflow.clone()
     }
 
     /// Its handler goes on in a task. Returns whether it is still wanted.
@@ -85,16 +94,62 @@ impl Link {
         params: Option<Text>,
         turn: &TaskContext<'_>,
     ) {
+        if &*method == streams::REQUEST {
+            return self.serve_stream(key, params.as_deref(), turn);
+        }
         let Some(handler) = self.handlers.method(&method) else {
-            let message = std::format!("Method not found: {method}");
-            return self.answer(key, &method, Err(RpcError::new(ErrorCode::METHOD_NOT_FOUND, message)));
+            let error = match self.handlers.stream(&method) {
+                None => not_found(&method),
+                Some(_) => RpcError::internal(format!("\"{method}\" gives a stream: call it by stream()")),
+            };
+            return self.answer(key, &method, Err(error));
         };
-        let method: Arc<str> = method.into();
-        let lifetime = Arc::new(Lifetime::default());
-        self.running.begin(key, &method, &lifetime);
-        let context = Context::of_request(self, Arc::clone(&method), key, lifetime);
+        let (method, context) = self.begin(key, method.into(), None);
         let answer = guarded(|| handler(params.as_deref(), context));
-        drop(handler);
+        self.settle(key, method, answer, turn);
+    }
+
+    /// Runs the handler of a stream that is asked for.
+    fn serve_stream(self: &Arc<Self>, key: RequestKey, params: Option<&RawValue>, turn: &TaskContext<'_>) {
+        let asked = params.and_then(|params| serde_json::from_str::<Asked<'_>>(params.get()).ok());
+        let Some(Asked { method, params, credit }) = asked.filter(|asked| streams::is_credit(asked.credit)) else {
+            return self.answer(key, streams::REQUEST, Err(RpcError::invalid_params("Invalid params")));
+        };
+        let Some(handler) = self.handlers.stream(method) else {
+            let error = match self.handlers.method(method) {
+                None => not_found(method),
+                Some(_) => RpcError::internal(format!("\"{method}\" gives no stream: call it by call()")),
+            };
+            return self.answer(key, method, Err(error));
+        };
+        let outflow = Outflow::new(credit);
+        let (method, context) = self.begin(key, method.into(), Some(Arc::clone(&outflow)));
+        let answer = guarded(|| match handler(params, context) {
+            Err(error) => Answer::Now(Err(error)),
+            Ok(source) => Answer::Later(Box::pin(outflow::run(Arc::downgrade(self), key, source, outflow))),
+        });
+        self.settle(key, method, answer, turn);
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Arc<str>,
+        outflow: Option<Arc<Outflow>>,
+    ) -> (Arc<str>, Context) {
+        let lifetime = Arc::new(Lifetime::default());
+        let context = Context::of_request(self, Arc::clone(&method), key, Arc::clone(&lifetime));
+        self.running.begin(key, Running { method: Arc::clone(&method), lifetime, task: None, outflow });
+        (method, context)
+    }
+
+    fn settle(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Arc<str>,
+        answer: Result<Answer, Box<dyn Any + Send>>,
+        turn: &TaskContext<'_>,
+    ) {
         match answer {
             Err(panic) => self.answer_panic(key, &method, &*panic),
             Ok(Answer::Now(outcome)) => self.answer(key, &method, outcome),
@@ -138,7 +193,7 @@ impl Link {
     }
 
     /// Runs the handler of a notification; one that was registered as a method does, too.
-    pub(super) fn notified(self: &Arc<Self>, method: &str, params: Option<&serde_json::value::RawValue>) {
+    pub(super) fn notified(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
         let context = || Context::of_notification(self, method.into());
         let told = if let Some(handler) = self.handlers.notification(method) {
             guarded(|| handler(params, context()))
@@ -186,6 +241,10 @@ impl Link {
     pub(super) fn request_id(&self, key: RequestKey) -> Option<Id> {
         self.input(|connection| connection.request_id(key).cloned())
     }
+}
+
+fn not_found(method: &str) -> RpcError {
+    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
 }
 
 /// Runs code of a user; a panic of it ends nothing else. What it has left behind is its own, and not looked at again.

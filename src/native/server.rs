@@ -1,20 +1,25 @@
 //! The server: runs handlers for what the other side asks.
 
 use core::fmt;
+use core::pin::Pin;
+use core::task::{Context as TaskContext, Poll};
 use std::boxed::Box;
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::Text;
 use super::context::Context;
 use super::convert::{invalid_params, read_params, write_result};
 use super::diagnostic::Diagnostic;
 use super::error::{Closed, RpcError};
 use super::handlers::{Answer, Method};
 use super::link::Link;
+use super::outflow::Source;
 use super::transport::Transport;
 
 /// Serves the other side.
@@ -94,6 +99,26 @@ impl Server {
         self.add_method(name, Arc::new(handler))
     }
 
+    /// Has a handler whose answer is a stream: the caller gets its items one by one, by [`Client::stream`](crate::Client::stream),
+    /// and no more of them than it has room for. An error is the last of them.
+    pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        T: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> S + Send + Sync + 'static,
+        S: Stream<Item = Result<T, E>> + Send + 'static,
+    {
+        let handler = move |params: Option<&RawValue>, context| -> Result<Source, RpcError> {
+            let params = read_params(params).map_err(|problem| invalid_params(&problem))?;
+            Ok(Box::pin(Written(Box::pin(handler(params, context)))))
+        };
+        if self.may_register(name) {
+            self.link.handlers.add_stream(name, Arc::new(handler));
+        }
+        self
+    }
+
     /// Has a handler for a notification. Notifications are handled in the order in which they arrive. One whose params do
     /// not fit the type is told to [`Transport::on_diagnostic`].
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
@@ -152,6 +177,17 @@ impl Server {
             self.link.listener.tell(Diagnostic::ReservedName { method: name });
         }
         may
+    }
+}
+
+/// A stream, with its items as JSON text.
+struct Written<S>(Pin<Box<S>>);
+
+impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for Written<S> {
+    type Item = Result<Text, RpcError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(context).map(|item| item.map(write_result))
     }
 }
 

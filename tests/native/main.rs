@@ -10,4 +10,5 @@ mod pressure;
 mod processes;
 mod serving;
 mod sockets;
+mod streams;
 mod wire;

@@ -1,0 +1,105 @@
+//! The items of a stream that a handler gives: sent as long as there is credit for them.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Poll, Waker};
+use std::boxed::Box;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures_core::Stream;
+
+use super::Text;
+use super::convert::write_result;
+use super::error::{CallError, RpcError};
+use super::link::Link;
+use super::streams::{self, MOST_CREDIT};
+use crate::connection::RequestKey;
+use crate::message::Id;
+
+/// What a handler of a stream gives.
+pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Text, RpcError>> + Send>>;
+
+/// How many items may still be sent.
+#[derive(Default)]
+pub(super) struct Outflow(Mutex<Credit>);
+
+#[derive(Default)]
+struct Credit {
+    count: u32,
+    waker: Option<Waker>,
+}
+
+impl Outflow {
+    pub(super) fn new(count: u32) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Credit { count, waker: None })))
+    }
+
+    fn grant(&self, count: u32) {
+        let mut credit = self.lock();
+        credit.count = credit.count.saturating_add(count).min(MOST_CREDIT);
+        let waker = credit.waker.take();
+        drop(credit);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for credit, and uses one of it.
+    async fn spend(&self) {
+        poll_fn(|context| {
+            let mut credit = self.lock();
+            if let Some(rest) = credit.count.checked_sub(1) {
+                credit.count = rest;
+                return Poll::Ready(());
+            }
+            credit.waker = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Credit> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Outflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Outflow")
+    }
+}
+
+impl Link {
+    /// The other side takes more items of the stream that it asked for under this id.
+    pub(super) fn grant(&self, id: &Id, count: u32) {
+        let key = self.input(|connection| connection.request_with_id(id));
+        if let Some(outflow) = key.and_then(|key| self.running.outflow(key)) {
+            outflow.grant(count);
+        }
+    }
+}
+
+/// Sends what a handler gives, and ends with what the request is answered with.
+pub(super) async fn run(
+    link: Weak<Link>,
+    key: RequestKey,
+    mut source: Source,
+    outflow: Arc<Outflow>,
+) -> Result<Text, RpcError> {
+    // The end needs no credit, so the next item is asked for before it can be sent.
+    while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
+        let item = item?;
+        outflow.spend().await;
+        let link = link.upgrade().ok_or_else(gone)?;
+        link.ready().await;
+        let id = link.request_id(key).ok_or_else(gone)?;
+        link.notify_always(streams::ITEM, streams::write_item(&id, &item)).map_err(RpcError::from)?;
+    }
+    write_result(Ok::<_, RpcError>(()))
+}
+
+/// Nobody hears this: the request was answered, or the link has ended.
+fn gone() -> RpcError {
+    CallError::Destroyed.into()
+}

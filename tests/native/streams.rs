@@ -1,0 +1,189 @@
+//! Streams: items come in order, no more of them than there is room for, and each stream ends once.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use portway::{CallError, Client, Context, ErrorCode, RpcError, Server, Transport};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::serving::TellsWhenDropped;
+use crate::wire::{PATIENCE, wire};
+
+type Test = Result<(), Box<dyn Error>>;
+
+fn counting(transport: Transport) -> Arc<AtomicU32> {
+    let made = Arc::new(AtomicU32::new(0));
+    let server = Server::new(transport);
+    let counter = Arc::clone(&made);
+    server.stream_method("count", move |(below,): (u32,), _: Context| {
+        let counter = Arc::clone(&counter);
+        stream::iter(0..below).map(move |number| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, RpcError>(number)
+        })
+    });
+    server.method("plain", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
+    server.forget();
+    made
+}
+
+#[tokio::test]
+async fn all_items_come_in_order_and_then_the_end() -> Test {
+    let (here, there) = Transport::pair()?;
+    counting(there);
+    let client = Client::new(here);
+    for window in [1, 16, 1_000] {
+        let items = client.stream::<u32>("count", &(500,)).window(window);
+        let numbers: Result<Vec<u32>, _> = timeout(PATIENCE, items.collect::<Vec<_>>()).await?.into_iter().collect();
+        assert_eq!(numbers?, (0..500).collect::<Vec<_>>());
+    }
+    assert_eq!(client.pending(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_nobody_takes_is_not_made() -> Test {
+    let (here, there) = Transport::pair()?;
+    let made = counting(there);
+    let client = Client::new(here);
+    let mut items = client.stream::<u32>("count", &(1_000_000,)).window(8);
+    assert_eq!(items.next().await, Some(Ok(0)));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    // Eight on their way, and one that waits for credit.
+    assert_eq!(made.load(Ordering::SeqCst), 9);
+    for number in 1..100 {
+        assert_eq!(items.next().await, Some(Ok(number)));
+    }
+    drop(items);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(made.load(Ordering::SeqCst) < 120);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_wire_is_that_of_the_protocol() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("count", &(3,)).window(2);
+    let first = tokio::spawn(async move { (items.next().await, items) });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "rpc.stream",
+        "params": { "method": "count", "params": [3], "credit": 2 } });
+    assert_eq!(there.receive().await?, request);
+    there.send(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":7}}"#).await?;
+    let (item, mut items) = timeout(PATIENCE, first).await??;
+    assert_eq!(item, Some(Ok(7)));
+    let credit = json!({ "jsonrpc": "2.0", "method": "rpc.credit", "params": { "id": 1, "count": 1 } });
+    assert_eq!(there.receive().await?, credit);
+    there.send(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":8}}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no more"}}"#).await?;
+    // The items before the error are not lost.
+    assert_eq!(items.next().await, Some(Ok(8)));
+    let error = RpcError::new(ErrorCode::new(-32001), "no more");
+    assert_eq!(items.next().await, Some(Err(CallError::Remote(error))));
+    assert_eq!(items.next().await, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn more_items_than_were_asked_for_end_the_stream() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("count", &()).window(1);
+    let all =
+        tokio::spawn(async move { (items.next().await, items.next().await, items.next().await, items.next().await) });
+    there.receive().await?;
+    for value in 1..=4 {
+        let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } });
+        there.send(&item.to_string()).await?;
+    }
+    let (first, ..) = timeout(PATIENCE, all).await??;
+    assert_eq!(first, Some(Ok(1)));
+    let mut last = Value::Null;
+    while last["method"] != "$/cancelRequest" {
+        last = there.receive().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
+    let (here, there) = Transport::pair()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let server = Server::new(there);
+    server.stream_method("endless", move |(): (), _: Context| {
+        let guard = TellsWhenDropped(told.clone(), "dropped");
+        stream::repeat(1).map(move |number| {
+            let _kept = &guard;
+            Ok::<_, RpcError>(number)
+        })
+    });
+    server.forget();
+    let client = Client::new(here);
+    let mut items = client.stream::<u32>("endless", &());
+    assert_eq!(items.next().await, Some(Ok(1)));
+    drop(items);
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some("dropped"));
+    assert_eq!(client.pending(), 0);
+    // One that was never polled was never asked for.
+    drop(client.stream::<u32>("endless", &()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_for_a_call_and_a_call_for_a_stream_are_told_apart() -> Test {
+    let (here, there) = Transport::pair()?;
+    counting(there);
+    let client = Client::new(here);
+    let error = |item: Option<Result<u32, CallError>>| match item {
+        Some(Err(CallError::Remote(error))) => Some(error.code.value()),
+        _ => None,
+    };
+    assert_eq!(error(client.stream("plain", &()).next().await), Some(-32603));
+    assert_eq!(error(client.stream("unknown", &()).next().await), Some(-32601));
+    assert_eq!(error(client.stream("count", &["x"]).next().await), Some(-32602));
+    assert_eq!(error(Some(client.call("count", &(1,)).await)), Some(-32603));
+    assert_eq!(error(Some(client.call("rpc.stream", &("count", 1)).await)), Some(-32602));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_counts_while_somebody_waits_and_only_then() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("slow", &()).timeout(Duration::from_secs(5));
+    let send = |value: u32| {
+        json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } }).to_string()
+    };
+    let first = tokio::spawn(async move { (items.next().await, items) });
+    there.receive().await?;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    there.send(&send(1)).await?;
+    let (item, mut items) = first.await?;
+    assert_eq!(item, Some(Ok(1)));
+    // Nobody waits.
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    there.send(&send(2)).await?;
+    assert_eq!(items.next().await, Some(Ok(2)));
+    let start = tokio::time::Instant::now();
+    assert_eq!(items.next().await, Some(Err(CallError::TimedOut)));
+    assert!((5_000..5_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    assert_eq!(there.receive().await?["method"], "$/cancelRequest");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_end_of_the_link_ends_streams() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("count", &());
+    let item = tokio::spawn(async move { items.next().await });
+    there.receive().await?;
+    drop(there);
+    assert_eq!(timeout(PATIENCE, item).await??, Some(Err(CallError::PeerGone)));
+    Ok(())
+}
