@@ -24,6 +24,9 @@ impl Machine {
             }
             rest = source.get(*at..)?;
         }
+        // One byte more than a header may have tells that the line is too long, and that as what.
+        let room = self.header_bytes.saturating_sub(self.held.len());
+        rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
         loop {
             let Some(byte) = rest.get(used) else { return self.hold_line(part, rest, at) };

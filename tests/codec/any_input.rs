@@ -1,0 +1,197 @@
+//! Any input, cut anywhere.
+
+use portway::Limits;
+use portway::codec::framing::{FrameDecoder, Framing};
+use proptest::prelude::*;
+
+use crate::found::{Found, body, end, feed, find_in, frame, limits, noise};
+
+#[derive(Clone, Debug)]
+enum Part {
+    Good(String),
+    Bad(Vec<u8>),
+}
+
+fn any_part() -> impl Strategy<Value = Part> {
+    let good = "[{]\\PC{0,40}[}]".prop_map(Part::Good);
+    prop_oneof![2 => good, 3 => any_garbage().prop_map(Part::Bad)]
+}
+
+fn any_garbage() -> impl Strategy<Value = Vec<u8>> {
+    let text = prop_oneof![
+        "[ -~]{0,80}",
+        "[ -~]{0,40}\r?\n",
+        "(\r?\n){0,3}",
+        "[A-Za-z-]{1,20}[ \t]{0,3}: ?[ -~]{0,40}\r?\n",
+        "[A-Za-z-]{1,20}: [ -~]{0,300}\r?\n",
+        "(?i)(content-length|content-type) {0,3}:? {0,3}[0-9a-z/-]{0,6}",
+        "(?i)x?content-length {0,3}: {0,3}[0-9]{0,25}\r?\n",
+        "(?i)x?content-length {0,3}: {0,3}[0-9]{0,25}\r\n\r\n",
+        "(?i)content-type {0,3}: {0,3}application/(json|vscode-jsonrpc); charset=utf-?(8|16)\r\n(\r\n)?",
+        "(?i)c?o?n?t?e?n?t?-?",
+        "[a-z]{50,80}:?[ -~]{0,80}\n?",
+    ];
+    prop_oneof![
+        8 => text.prop_map(String::into_bytes),
+        1 => prop::collection::vec(any::<u8>(), 0..60),
+        1 => ".{0,20}".prop_map(|body| { let mut frame = frame(&body).into_bytes(); frame.pop(); frame }),
+    ]
+}
+
+fn join(parts: &[Part]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        match part {
+            Part::Good(body) => bytes.extend(frame(body).bytes()),
+            Part::Bad(garbage) => bytes.extend(garbage),
+        }
+    }
+    bytes
+}
+
+/// The input, cut at these places.
+fn cut<'b>(bytes: &'b [u8], places: &[prop::sample::Index]) -> Vec<&'b [u8]> {
+    let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect()
+}
+
+fn small() -> Limits {
+    limits(100, 64)
+}
+
+/// Text that does not look like a header, nor like the beginning of the name of one.
+fn any_text() -> impl Strategy<Value = String> {
+    "[!-9;-~][ -9;-~é€\r\n]{0,100}[!-,.-9;-~\r\n]"
+}
+
+/// How many bytes were found: each is one character.
+fn count(found: &[Found]) -> usize {
+    found
+        .iter()
+        .map(|found| match found {
+            Found::Body(text) | Found::Refused(text, _) | Found::Noise { text, .. } => text.chars().count(),
+            Found::Fault(_) => 0,
+        })
+        .sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_same_is_found_however_the_input_is_cut(
+        parts in prop::collection::vec(any_part(), 0..6),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let bytes = join(&parts);
+        for framing in [Framing::ContentLength, Framing::Newline] {
+            let whole = find_in(framing, &small(), [&bytes[..]]);
+            prop_assert_eq!(&find_in(framing, &small(), cut(&bytes, &places)), &whole);
+            prop_assert_eq!(&find_in(framing, &small(), bytes.chunks(1)), &whole);
+        }
+    }
+
+    #[test]
+    fn no_byte_is_found_twice(parts in prop::collection::vec(any_part(), 0..8)) {
+        let bytes = join(&parts);
+        for framing in [Framing::ContentLength, Framing::Newline] {
+            let found = find_in(framing, &small(), [&bytes[..]]);
+            prop_assert!(count(&found) <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn text_between_frames_is_noise_to_the_last_byte_and_no_frame_is_lost(
+        parts in prop::collection::vec((any_text(), "[{]\\PC{0,40}[}]"), 1..6),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let mut bytes = Vec::new();
+        let mut expected = Vec::new();
+        for (text, content) in &parts {
+            bytes.extend(text.bytes().chain(frame(content).bytes()));
+            expected.extend([noise(text), body(content)]);
+        }
+        prop_assert_eq!(find_in(Framing::ContentLength, &limits(200, 64), cut(&bytes, &places)), expected);
+    }
+
+    #[test]
+    fn a_frame_is_found_behind_anything_that_tells_no_length_and_no_type(
+        parts in prop::collection::vec((any_garbage(), "[{]\\PC{0,40}[}]"), 1..6),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let mut bytes = Vec::new();
+        let mut bodies = Vec::new();
+        for (garbage, content) in &parts {
+            let text = String::from_utf8_lossy(garbage).to_lowercase();
+            if !text.contains("content-length") && !text.contains("content-type") {
+                bytes.extend(garbage);
+            }
+            bytes.extend(frame(content).bytes());
+            bodies.push(body(content));
+        }
+        let found = find_in(Framing::ContentLength, &limits(200, 8_192), cut(&bytes, &places));
+        let found: Vec<_> = found.into_iter().filter(|found| matches!(found, Found::Body(_))).collect();
+        prop_assert_eq!(found, bodies);
+    }
+
+    #[test]
+    fn a_line_is_found_behind_anything_that_ends_with_one(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
+        let bytes = [&garbage[..], b"\n", content.as_bytes(), b"\n"].concat();
+        let found = find_in(Framing::Newline, &small(), [&bytes[..]]);
+        prop_assert_eq!(found.last(), Some(&body(&content)));
+    }
+
+    #[test]
+    fn after_a_time_out_a_frame_is_found_whatever_came_before(
+        parts in prop::collection::vec((any_garbage(), any::<bool>()), 0..6),
+        content in "[{][ -~]{0,40}[}]",
+    ) {
+        for framing in [Framing::ContentLength, Framing::Newline] {
+            let mut decoder = FrameDecoder::new(framing, &small());
+            let mut found = Vec::new();
+            for (garbage, times_out) in &parts {
+                feed(&mut decoder, garbage, &mut found);
+                if *times_out {
+                    let _ = decoder.time_out();
+                    prop_assert_eq!(decoder.unfinished(), None);
+                }
+            }
+            let _ = decoder.time_out();
+            let mut out = vec![b'\n'];
+            framing.encode(&content, &mut out);
+            found.clear();
+            feed(&mut decoder, &out, &mut found);
+            prop_assert_eq!(found.last(), Some(&body(&content)));
+            end(&mut decoder, &mut found);
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_is_read_next(
+        before in any_garbage(),
+        back in any_garbage(),
+        after in any_garbage(),
+    ) {
+        // What is given back stands before all that comes later, so that it is as if it had come then.
+        let start = frame(&"x".repeat(90));
+        let mut decoder = FrameDecoder::new(Framing::ContentLength, &small());
+        let mut found = Vec::new();
+        feed(&mut decoder, [start.as_bytes(), &before].concat(), &mut found);
+        let _ = decoder.time_out();
+        found.clear();
+        decoder.unread(&back);
+        feed(&mut decoder, &after, &mut found);
+        end(&mut decoder, &mut found);
+
+        let mut other = FrameDecoder::new(Framing::ContentLength, &small());
+        let mut expected = Vec::new();
+        feed(&mut other, [start.as_bytes(), &before].concat(), &mut expected);
+        let _ = other.time_out();
+        expected.clear();
+        feed(&mut other, [back, after].concat(), &mut expected);
+        end(&mut other, &mut expected);
+        prop_assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,144 @@
+//! Content-Length: bodies that come whole, in pieces, or not.
+
+use portway::Limits;
+use portway::codec::content_length::{Decoder, encode};
+use portway::codec::frame::Event;
+use portway::codec::framing::Framing;
+use portway::message::Reason;
+
+use crate::found::{Found, body, find_in, frame, read, truncated};
+
+#[test]
+fn a_frame_is_written_with_one_header_and_a_length_in_bytes() {
+    for text in ["", "{}", "[\"é€😀\"]", &"x".repeat(12_345)] {
+        let mut out = b"before".to_vec();
+        encode(text, &mut out);
+        assert_eq!(out, format!("before{}", frame(text)).into_bytes());
+    }
+}
+
+#[test]
+fn a_length_counts_bytes_of_utf_8() {
+    assert_eq!(read("Content-Length: 13\r\n\r\n[\"é€😀\"]"), [body("[\"é€😀\"]")]);
+}
+
+#[test]
+fn characters_that_are_cut_by_a_read_come_whole() {
+    let stream = frame("[\"é€😀\"]") + &frame("{}");
+    for at in 0..stream.len() {
+        let (first, second) = stream.as_bytes().split_at(at);
+        let found = find_in(Framing::ContentLength, &Limits::DEFAULT, [first, second]);
+        assert_eq!(found, [body("[\"é€😀\"]"), body("{}")], "cut at {at}");
+    }
+}
+
+#[test]
+fn frames_back_to_back_come_one_by_one_in_order() {
+    let bodies: Vec<String> = (0..100).map(|number| format!("[{number}]")).collect();
+    let stream: String = bodies.iter().map(|text| frame(text)).collect();
+    assert_eq!(read(stream), bodies.iter().map(|text| body(text)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_whole_frame_is_borrowed_from_the_input() {
+    let stream = frame("[1]") + &frame("[2]");
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    let mut input = stream.as_bytes();
+    while let Some(event) = decoder.next(&mut input) {
+        let Event::Body(body) = event else { panic!("{event:?}") };
+        assert!(stream.as_bytes().as_ptr_range().contains(&body.as_ptr()));
+    }
+}
+
+#[test]
+fn a_frame_is_given_as_soon_as_its_last_byte_has_come() {
+    let stream = frame("[1]");
+    let (most, last) = stream.as_bytes().split_at(stream.len() - 1);
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    assert_eq!(decoder.next(&mut &*most), None);
+    assert_eq!(decoder.next(&mut &*last), Some(Event::Body(b"[1]")));
+}
+
+#[test]
+fn an_empty_body_is_a_body() {
+    assert_eq!(read("Content-Length: 0\r\n\r\n".to_owned() + &frame("{}")), [body(""), body("{}")]);
+}
+
+#[test]
+fn a_body_that_never_came_is_an_empty_one() {
+    for length in [15, 20, 500] {
+        let stream = format!("Content-Length: {length}\r\n\r\n{}", frame("{}"));
+        assert_eq!(read(&stream), [body(""), body("{}")], "{length}");
+    }
+}
+
+#[test]
+fn a_body_may_begin_like_a_header_does() {
+    for text in
+        ["c", "content", "content-length", "Content-Length ", "content-length 5: x", "cContent-Length: 5", "contenx"]
+    {
+        assert_eq!(read(frame(text) + &frame("{}")), [body(text), body("{}")], "{text}");
+    }
+}
+
+#[test]
+fn the_end_of_the_input_inside_of_a_message_is_told() {
+    let stream = frame("[1,2]");
+    for length in 1..stream.len() {
+        assert_eq!(read(&stream.as_bytes()[..length]), [truncated(length)], "{length} bytes");
+    }
+    assert_eq!(read(&stream), [body("[1,2]")]);
+    assert_eq!(read("Content-Type: application/vscode-jsonrpc\r\nContent-Le"), [truncated(52)]);
+    assert_eq!(read("X-Other: 1\r\n"), [truncated(12)]);
+    assert_eq!(read("Content-Length: 20\r\n\r\ncontent-"), [truncated(30)]);
+    assert_eq!(read(""), []);
+    assert_eq!(read("\r\n \r\n"), []);
+}
+
+#[test]
+fn after_its_end_a_decoder_is_as_new() {
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    assert_eq!(decoder.next(&mut &b"Content-Length: 5\r\nX"[..]), None);
+    assert!(decoder.finish().is_some());
+    assert_eq!(decoder.next(&mut frame("{}").as_bytes()), Some(Event::Body(b"{}")));
+}
+
+#[test]
+fn a_body_of_another_type_is_given_but_refused() {
+    for (header, reason) in [
+        ("Content-Type: application/json", Reason::UnsupportedContentType),
+        ("content-type:", Reason::UnsupportedContentType),
+        ("Content-Type: application/vscode-jsonrpc2; charset=utf-8", Reason::UnsupportedContentType),
+        ("Content-Type: text/plain; charset=utf-16", Reason::UnsupportedContentType),
+        ("Content-Type: application/vscode-jsonrpc; charset=utf-16", Reason::BadCharset),
+        ("Content-Type: application/vscode-jsonrpc;charset=latin1", Reason::BadCharset),
+        ("Content-Type: application/vscode-jsonrpc; charset", Reason::BadCharset),
+        ("Content-Type: application/vscode-jsonrpc; a=b; CharSet=\"UTF-16\"", Reason::BadCharset),
+    ] {
+        for stream in [
+            format!("{header}\r\nContent-Length: 2\r\n\r\n{{}}"),
+            format!("Content-Length: 2\r\n{header}\r\n\r\n{{}}"),
+            format!("Content-Length: 2\r\n{header}\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n{{}}"),
+        ] {
+            assert_eq!(read(stream + &frame("[]")), [Found::Refused("{}".to_owned(), reason), body("[]")], "{header}");
+        }
+    }
+    let empty = "Content-Length: 0\r\nContent-Type: a/b\r\n\r\n";
+    assert_eq!(read(empty), [Found::Refused(String::new(), Reason::UnsupportedContentType)]);
+}
+
+#[test]
+fn a_body_of_our_type_in_utf_8_is_read() {
+    for value in [
+        "application/vscode-jsonrpc",
+        "application/vscode-jsonrpc; charset=utf-8",
+        "application/vscode-jsonrpc; charset=utf8",
+        "APPLICATION/VSCode-JsonRPC;CHARSET=UTF-8",
+        "application/vscode-jsonrpc ; charset = \"Utf-8\" ",
+        "application/vscode-jsonrpc; version=1; charset=utf-8",
+        "application/vscode-jsonrpc; charset=utf-8; version=1",
+        "application/vscode-jsonrpc;",
+    ] {
+        assert_eq!(read(format!("Content-Type: {value}\r\nContent-Length: 2\r\n\r\n{{}}")), [body("{}")], "{value}");
+    }
+}

@@ -1,0 +1,122 @@
+//! What a decoder finds, in a form to compare.
+
+use portway::Limits;
+use portway::codec::frame::{Event, FrameFault};
+use portway::codec::framing::{FrameDecoder, Framing};
+use portway::message::Reason;
+
+/// An event with its bytes. Pieces of noise that follow each other are one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Body(String),
+    Refused(String, Reason),
+    Fault(FrameFault),
+    Noise { text: String, starts: bool },
+}
+
+pub(crate) const INVALID_HEADER: Found = Found::Fault(FrameFault::InvalidHeader);
+pub(crate) const HEADER_TOO_LARGE: Found = Found::Fault(FrameFault::HeaderTooLarge);
+
+pub(crate) fn body(text: &str) -> Found {
+    Found::Body(latin_1(text.as_bytes()))
+}
+
+/// Noise that starts a run.
+pub(crate) fn noise(text: &str) -> Found {
+    Found::Noise { text: latin_1(text.as_bytes()), starts: true }
+}
+
+/// Noise that continues a fault.
+pub(crate) fn more_noise(text: &str) -> Found {
+    Found::Noise { text: latin_1(text.as_bytes()), starts: false }
+}
+
+pub(crate) fn oversize(length: impl Into<Option<u64>>) -> Found {
+    Found::Fault(FrameFault::Oversize { length: length.into() })
+}
+
+pub(crate) fn truncated(held: usize) -> Found {
+    Found::Fault(FrameFault::Truncated { held })
+}
+
+pub(crate) fn frame(body: &str) -> String {
+    format!("Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+pub(crate) fn limits(message_bytes: usize, header_bytes: usize) -> Limits {
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = message_bytes;
+    limits.header_bytes = header_bytes;
+    limits
+}
+
+pub(crate) fn record(found: &mut Vec<Found>, event: Event<'_>) {
+    let event = match event {
+        Event::Body(body) => Found::Body(latin_1(body)),
+        Event::Refused { body, reason } => Found::Refused(latin_1(body), reason),
+        Event::Fault(fault) => Found::Fault(fault),
+        Event::Noise { bytes, starts } => {
+            assert!(!bytes.is_empty());
+            if let (Some(Found::Noise { text: before, .. }), false) = (found.last_mut(), starts) {
+                before.push_str(&latin_1(bytes));
+                return;
+            }
+            Found::Noise { text: latin_1(bytes), starts }
+        }
+    };
+    found.push(event);
+}
+
+/// Each byte as a character, so that none is lost.
+fn latin_1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// Gives a decoder all of `bytes`.
+pub(crate) fn feed(decoder: &mut FrameDecoder, bytes: impl AsRef<[u8]>, found: &mut Vec<Found>) {
+    let mut bytes = bytes.as_ref();
+    while let Some(event) = decoder.next(&mut bytes) {
+        record(found, event);
+    }
+    assert!(bytes.is_empty());
+}
+
+/// What is found in chunks, and in the end of the input behind them.
+pub(crate) fn find_in<'c>(framing: Framing, limits: &Limits, chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Found> {
+    let mut decoder = FrameDecoder::new(framing, limits);
+    let mut found = Vec::new();
+    for chunk in chunks {
+        feed(&mut decoder, chunk, &mut found);
+    }
+    end(&mut decoder, &mut found);
+    found
+}
+
+/// Tells a decoder that its input has ended.
+pub(crate) fn end(decoder: &mut FrameDecoder, found: &mut Vec<Found>) {
+    if let Some(event) = decoder.finish() {
+        record(found, event);
+    }
+    assert_eq!(decoder.finish(), None);
+    assert_eq!(decoder.unfinished(), None);
+}
+
+/// What is found in a stream with Content-Length, whole and byte by byte.
+pub(crate) fn read(stream: impl AsRef<[u8]>) -> Vec<Found> {
+    read_within(&Limits::DEFAULT, stream)
+}
+
+pub(crate) fn read_within(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Found> {
+    both_ways(Framing::ContentLength, limits, stream.as_ref())
+}
+
+/// What is found in a stream of lines, whole and byte by byte.
+pub(crate) fn read_lines(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Found> {
+    both_ways(Framing::Newline, limits, stream.as_ref())
+}
+
+fn both_ways(framing: Framing, limits: &Limits, stream: &[u8]) -> Vec<Found> {
+    let whole = find_in(framing, limits, [stream]);
+    assert_eq!(find_in(framing, limits, stream.chunks(1)), whole, "byte by byte");
+    whole
+}

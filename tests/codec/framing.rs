@@ -1,0 +1,70 @@
+//! Framings that are chosen at run time, and recognised.
+
+use portway::Limits;
+use portway::codec::frame::FrameFault;
+use portway::codec::framing::{FrameDecoder, Framing};
+use portway::message::{ErrorCode, Fault, Reason};
+
+use crate::found::{body, feed, find_in};
+
+#[test]
+fn a_framing_is_told_from_the_first_bytes() {
+    for (first, framing) in [
+        ("Content-Length: 5\r\n", Some(Framing::ContentLength)),
+        ("\r\nCONTENT-TYPE", Some(Framing::ContentLength)),
+        ("content-length", Some(Framing::ContentLength)),
+        ("{", Some(Framing::Newline)),
+        (" \t\r\n[", Some(Framing::Newline)),
+        ("content-", None),
+        ("Content-Encoding: x", None),
+        ("WIPC", None),
+        ("\"text\"", None),
+        ("", None),
+        ("  ", None),
+    ] {
+        assert_eq!(Framing::recognise(first.as_bytes()), framing, "{first:?}");
+    }
+}
+
+#[test]
+fn what_one_side_writes_the_other_reads() {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let mut out = Vec::new();
+        for text in ["{}", "[\"é€😀\"]"] {
+            framing.encode(text, &mut out);
+        }
+        assert_eq!(Framing::recognise(&out), Some(framing));
+        let found = find_in(framing, &Limits::DEFAULT, [&out[..]]);
+        assert_eq!(found, [body("{}"), body("[\"é€😀\"]")]);
+    }
+}
+
+#[test]
+fn bytes_are_given_back_where_a_message_can_swallow_others() {
+    for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
+        let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
+        let mut found = Vec::new();
+        feed(&mut decoder, "Content-Length: 26\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n", &mut found);
+        found.clear();
+        decoder.unread(b"Content-Length: 2\r\n\r\n{}");
+        feed(&mut decoder, "", &mut found);
+        assert_eq!(found, expected, "{framing:?}");
+    }
+}
+
+#[test]
+fn faults_are_answered_as_their_kind_is() {
+    for (fault, code, reason) in [
+        (FrameFault::Oversize { length: Some(1) }, ErrorCode::INVALID_REQUEST, Some("oversize")),
+        (FrameFault::HeaderTooLarge, ErrorCode::INVALID_REQUEST, Some("header-too-large")),
+        (FrameFault::InvalidHeader, ErrorCode::PARSE_ERROR, None),
+        (FrameFault::Truncated { held: 1 }, ErrorCode::PARSE_ERROR, None),
+    ] {
+        let answer = fault.fault().unwrap();
+        assert_eq!((answer.code(), answer.reason().map(Reason::as_str)), (code, reason), "{fault:?}");
+    }
+    assert_eq!(FrameFault::TimedOut { held: 1 }.fault(), None);
+    assert_eq!(Reason::UnsupportedContentType.as_str(), "unsupported-content-type");
+    assert_eq!(Reason::BadCharset.as_str(), "bad-charset");
+    assert_eq!(Fault::Refused(Reason::BadCharset).code(), ErrorCode::INVALID_REQUEST);
+}

@@ -1,0 +1,169 @@
+//! Content-Length: headers as peers write them, and as they should not.
+
+use crate::found::{Found, HEADER_TOO_LARGE, INVALID_HEADER, body, frame, more_noise, noise, read};
+
+#[test]
+fn names_are_read_in_any_case_with_blanks_around_the_colon_and_behind_the_length() {
+    for header in [
+        "content-length:2",
+        "CONTENT-LENGTH : 2",
+        "Content-Length\t:\t2 \t",
+        "cOnTeNt-LeNgTh:     2",
+        "Content-Length: 0000000000000000000000000000002",
+        "Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8",
+        "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2",
+    ] {
+        assert_eq!(read(format!("{header}\r\n\r\n{{}}{}", frame("[]"))), [body("{}"), body("[]")], "{header}");
+    }
+}
+
+#[test]
+fn lines_may_end_with_a_mere_line_feed() {
+    assert_eq!(read("Content-Length: 2\n\n{}"), [body("{}")]);
+    assert_eq!(read("Content-Length: 2\r\n\n{}"), [body("{}")]);
+    assert_eq!(read("Content-Length: 2\nX-Other: 1\n\r\n{}"), [body("{}")]);
+}
+
+#[test]
+fn unknown_headers_are_passed_over() {
+    for header in [
+        "X-Other: 1\r\nContent-Length: 2",
+        "Content-Length: 2\r\nX-Other: 1",
+        "X-Content-Length: 7\r\nContent-Length: 2",
+        "Content-Length: 2\r\nX-Content-Length: 7",
+        "Content-Length: 2\r\nX-Content-Length: none",
+        "A:\r\nB: \r\nC: ::\r\nContent-Length: 2",
+    ] {
+        assert_eq!(read(format!("{header}\r\n\r\n{{}}{}", frame("[]"))), [body("{}"), body("[]")], "{header}");
+    }
+}
+
+#[test]
+fn blank_lines_between_frames_are_passed_over() {
+    for between in ["\r\n", "\n", "\r\n\r\n\r\n", " \t\n"] {
+        let stream = format!("{between}{}{between}{}{between}", frame("{}"), frame("[]"));
+        assert_eq!(read(stream), [body("{}"), body("[]")], "{between:?}");
+    }
+}
+
+#[test]
+fn a_length_that_comes_twice_is_taken_if_it_is_the_same() {
+    let twice = |first: &str, second: &str| {
+        let stream = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n\r\n{{}}{}", frame("[]"));
+        read(stream)
+    };
+    assert_eq!(twice("2", "2"), [body("{}"), body("[]")]);
+    assert_eq!(twice("2", "02"), [body("{}"), body("[]")]);
+    let refused = [INVALID_HEADER, more_noise("{}"), body("[]")];
+    assert_eq!(twice("2", "3"), refused);
+    assert_eq!(twice("3", "2"), refused);
+    assert_eq!(twice("3\r\nContent-Length: 2", "2"), refused);
+    assert_eq!(twice("2\r\nContent-Length: 2", "3"), refused);
+    assert_eq!(twice("2\r\nContent-Length: 3", "nothing"), refused);
+}
+
+#[test]
+fn what_is_no_number_is_no_length() {
+    for length in ["", "-2", "+2", "2.0", "0x2", "2 2", "2,2", "two", "2;", "٢", "1e1"] {
+        let stream = format!("Content-Length: {length}\r\n\r\n{{}}{}", frame("[]"));
+        assert_eq!(read(stream), [INVALID_HEADER, more_noise("\r\n{}"), body("[]")], "{length:?}");
+    }
+}
+
+#[test]
+fn a_header_without_a_length_is_one_fault() {
+    for header in ["Content-Type: application/vscode-jsonrpc", "X-Other: 1", "Content-Type: a/b\r\nX-Other: 1"] {
+        let stream = format!("{header}\r\n\r\n{{}}{}", frame("[]"));
+        assert_eq!(read(stream), [INVALID_HEADER, more_noise("{}"), body("[]")], "{header}");
+        let again = format!("{header}\r\n\r\n{header}\r\n\r\n{}", frame("[]"));
+        assert_eq!(read(again), [INVALID_HEADER, body("[]")], "{header}");
+    }
+}
+
+#[test]
+fn a_header_is_taken_up_to_its_limit_in_bytes() {
+    let stream = |padding: usize| {
+        let header = format!("Content-Length: 2\r\nX-Padding: {}\r\n", "x".repeat(padding));
+        (header.len(), format!("{header}\r\n{{}}{}", frame("[]")))
+    };
+    let (length, at_limit) = stream(8_192 - 19 - 13);
+    assert_eq!(length, 8_192);
+    assert_eq!(read(at_limit), [body("{}"), body("[]")]);
+    let (_, over) = stream(8_192 - 19 - 12);
+    assert_eq!(read(over), [HEADER_TOO_LARGE, body("[]")]);
+}
+
+#[test]
+fn a_header_that_is_too_large_is_told_once_and_dropped_with_its_body() {
+    let many = "X-Other: 1\r\n".repeat(1_000);
+    let long = format!("X-Long: {}\r\n", "x".repeat(100_000));
+    let length = "Content-Length: 2\r\n";
+    for header in [
+        format!("{length}{many}"),
+        format!("{many}{length}"),
+        format!("{many}{length}{many}"),
+        format!("{many}{length}{length}"),
+        format!("{length}{long}"),
+        format!("{long}{length}"),
+        format!("{long}{long}{length}{long}"),
+        format!("Content-Length: {}2\r\n", "0".repeat(9_000)) + length,
+    ] {
+        let found = read(format!("{header}\r\n{{}}{}", frame("[]")));
+        assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
+        assert_eq!(found.last(), Some(&body("[]")));
+        // The rest of a line that is too long is told, but not as anything new.
+        assert!(found[1..found.len() - 1].iter().all(|found| matches!(found, Found::Noise { starts: false, .. })));
+    }
+}
+
+#[test]
+fn a_header_that_is_too_large_and_tells_no_length_has_no_body() {
+    let many = "X-Other: 1\r\n".repeat(1_000);
+    for length in ["", "Content-Length: two\r\n", "Content-Length: 2\r\nContent-Length: 3\r\n", "Content-Length: 0\r\n"]
+    {
+        let stream = format!("{many}{length}\r\n{{}}{}", frame("[]"));
+        assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("{}"), body("[]")], "{length}");
+    }
+}
+
+#[test]
+fn a_header_that_is_too_large_may_be_all_that_was_sent() {
+    for sent in ["", "{", "cont", "c"] {
+        let many = "X-Other: 1\r\n".repeat(1_000);
+        let stream = format!("{many}Content-Length: 500\r\n\r\n{}", frame("[]"));
+        assert_eq!(read(stream), [HEADER_TOO_LARGE, body("[]")]);
+        // Nor does the end of the input say anything new.
+        assert_eq!(read(format!("{many}Content-Length: 500\r\n\r\n{sent}")), [HEADER_TOO_LARGE]);
+        assert_eq!(read(&many), [HEADER_TOO_LARGE]);
+    }
+}
+
+#[test]
+fn what_a_short_body_that_is_dropped_leaves_is_noise() {
+    let many = "X-Other: 1\r\n".repeat(1_000);
+    let stream = format!("{many}Content-Length: 5\r\n\r\ncontent{}", frame("[]"));
+    assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("nt"), body("[]")]);
+    let stream = format!("{many}Content-Length: 5\r\n\r\n{}", frame("[]"));
+    assert_eq!(read(stream), [HEADER_TOO_LARGE, body("[]")]);
+}
+
+#[test]
+fn a_long_line_of_text_is_not_the_header_of_what_follows() {
+    let text = format!("INFO: {}", "x".repeat(10_000));
+    for end in ["\n", "", " "] {
+        let found = read(format!("{text}{end}{}", frame("{}")));
+        assert_eq!(found.first(), Some(&HEADER_TOO_LARGE), "{end:?}");
+        assert_eq!(found.last(), Some(&body("{}")), "{end:?}");
+    }
+}
+
+#[test]
+fn a_word_without_end_is_noise() {
+    let found = read("x".repeat(20_000) + &frame("{}"));
+    assert_eq!(found, [noise(&"x".repeat(20_000)), body("{}")]);
+    // Where the line is broken, a header may have begun.
+    for length in 8_180..8_200 {
+        let found = read("x".repeat(length) + &frame("{}"));
+        assert_eq!(found, [noise(&"x".repeat(length)), body("{}")], "{length}");
+    }
+}

@@ -1,0 +1,14 @@
+//! The codecs of byte streams: what is read, what is refused, and how they find back to the stream after anything else.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
+
+mod any_input;
+mod bodies;
+mod found;
+mod framing;
+mod headers;
+mod memory;
+mod newline;
+mod oversize;
+mod resynchronisation;
+mod time_outs;

@@ -1,0 +1,101 @@
+//! What a decoder holds.
+
+use allocation_counter::measure;
+use portway::codec::framing::{FrameDecoder, Framing};
+
+use crate::found::{frame, limits};
+
+const MESSAGE: usize = 50_000;
+const HEADER: usize = 1_000;
+/// What growing may hold twice, and a little.
+const MOST: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
+
+/// The most bytes that are held at a time while a stream is read in pieces of this size.
+fn most_held(framing: Framing, stream: &[u8], piece: usize) -> u64 {
+    measure(|| {
+        let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
+        for mut input in stream.chunks(piece) {
+            while decoder.next(&mut input).is_some() {}
+        }
+        let _ = decoder.finish();
+    })
+    .bytes_max
+}
+
+#[test]
+fn no_stream_makes_a_decoder_hold_more_than_its_limits() {
+    let long = 250_000;
+    let streams = [
+        format!("Content-Length: {long}\r\n\r\n{}", "x".repeat(long)),
+        format!("Content-Length: {}\r\n\r\n{}", "9".repeat(50), "x".repeat(long)),
+        format!("Content-Length: {MESSAGE}\r\n\r\n{}", "x".repeat(MESSAGE)).repeat(10),
+        "X: y\r\n".repeat(long / 6),
+        format!("X: {}", "y".repeat(long)),
+        "x".repeat(long),
+        "x y\n".repeat(long / 4),
+        format!("[] Content-Length: {}", "0".repeat(long)),
+        format!("[] Content-Length{}", " ".repeat(long)),
+        "[] Content-Length: ".repeat(long / 19),
+        "Content-Length: 5\r\n".repeat(long / 19),
+        "Content-Length: 5\r\n\r\nContent-Length: 5\r\n\r\n".repeat(long / 38),
+        " ".repeat(long),
+        "\n".repeat(long),
+    ];
+    for stream in &streams {
+        for framing in [Framing::ContentLength, Framing::Newline] {
+            for piece in [1, 4_096, long] {
+                let most = most_held(framing, stream.as_bytes(), piece);
+                let start = stream.get(..30).unwrap_or(stream);
+                assert!(most <= MOST, "{most} bytes for {start:?}…, {framing:?}, {piece} at a time");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_alone_reserves_nothing() {
+    let header = format!("Content-Length: {MESSAGE}\r\n\r\n{{");
+    assert!(most_held(Framing::ContentLength, header.as_bytes(), 7) < 1_000);
+}
+
+#[test]
+fn whole_frames_are_read_without_an_allocation() {
+    let stream = frame(&"x".repeat(10_000)).repeat(3) + "\n";
+    let lines = format!("{}\n", "x".repeat(10_000)).repeat(3);
+    assert_eq!(most_held(Framing::ContentLength, stream.as_bytes(), stream.len()), 0);
+    assert_eq!(most_held(Framing::Newline, lines.as_bytes(), lines.len()), 0);
+}
+
+#[test]
+fn a_decoder_that_waits_holds_little() {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let mut stream = Vec::new();
+        framing.encode(&"x".repeat(MESSAGE), &mut stream);
+        let held = measure(|| {
+            let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
+            for mut input in stream.chunks(1_000) {
+                while decoder.next(&mut input).is_some() {}
+            }
+            // It goes on waiting, for longer than it is measured.
+            std::mem::forget(decoder);
+        });
+        assert!(held.bytes_current <= 8_192, "{framing:?}: {} bytes", held.bytes_current);
+    }
+}
+
+#[test]
+fn bytes_one_by_one_cost_no_more_than_bytes_in_one_piece() {
+    // Each byte is held once, however often the buffer grows.
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let mut stream = Vec::new();
+        framing.encode(&"x".repeat(MESSAGE), &mut stream);
+        let total = measure(|| {
+            let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
+            for mut input in stream.chunks(1) {
+                while decoder.next(&mut input).is_some() {}
+            }
+        })
+        .bytes_total;
+        assert!(total <= 4 * MESSAGE as u64, "{framing:?}: {total} bytes");
+    }
+}

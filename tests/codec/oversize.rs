@@ -1,0 +1,54 @@
+//! Content-Length: bodies that are longer than the limit.
+
+use crate::found::{Found, body, frame, limits, more_noise, oversize, read, read_within};
+
+#[test]
+fn a_body_is_taken_up_to_its_limit_in_bytes() {
+    let limits = limits(10, 8_192);
+    assert_eq!(read_within(&limits, frame("[3456789]]") + &frame("[]")), [body("[3456789]]"), body("[]")]);
+    assert_eq!(read_within(&limits, frame("[34567890]]") + &frame("[]")), [oversize(11), body("[]")]);
+}
+
+#[test]
+fn the_default_limit_is_10_485_760_bytes() {
+    let header = |length: u32| format!("Content-Length: {length}\r\n\r\n");
+    assert_eq!(read(header(10_485_760)), [crate::found::truncated(28)]);
+    assert_eq!(read(header(10_485_761)), [oversize(10_485_761)]);
+}
+
+#[test]
+fn it_is_told_right_after_the_header_and_the_body_is_dropped() {
+    for (length, told) in [
+        ("1073741824", Some(1 << 30)),
+        ("99999999999", Some(99_999_999_999)),
+        ("18446744073709551615", Some(u64::MAX)),
+        ("18446744073709551616", None),
+        (&"9".repeat(1_000), None),
+    ] {
+        let header = format!("Content-Length: {length}\r\nContent-Type: a/b\r\n\r\n");
+        assert_eq!(read(&header), [oversize(told)], "{length}");
+        // The end of the input in the middle of it is nothing new.
+        assert_eq!(read(format!("{header}{{\"a\":")), [oversize(told)], "{length}");
+        // A body that was never sent.
+        assert_eq!(read(header + &frame("{}")), [oversize(told), body("{}")], "{length}");
+    }
+}
+
+#[test]
+fn what_follows_a_body_that_was_dropped_is_read() {
+    let text = "x".repeat(50);
+    for text in [&text, "Content-", &format!("content-length {text}"), &" ".repeat(40)] {
+        let limits = limits(7, 8_192);
+        let stream = format!("Content-Length: {}\r\n\r\n{text}\r\n{}", text.len(), frame("{}"));
+        let found = read_within(&limits, stream);
+        assert_eq!(found.first(), Some(&oversize(text.len() as u64)), "{text}");
+        assert_eq!(found.last(), Some(&body("{}")), "{text}");
+        assert!(found.iter().all(|found| !matches!(found, Found::Noise { starts: true, .. })), "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_left_of_it_is_no_error_of_its_own() {
+    let stream = format!("Content-Length: 11\r\n\r\n{}{}", "x".repeat(14), frame("{}"));
+    assert_eq!(read_within(&limits(10, 8_192), stream), [oversize(11), more_noise("xxx"), body("{}")]);
+}

@@ -1,0 +1,228 @@
+//! Content-Length: what is no frame, and the frame behind it.
+
+use portway::Limits;
+use portway::codec::content_length::{Decoder, header_within};
+use portway::codec::frame::Event;
+
+use crate::found::{Found, INVALID_HEADER, body, frame, noise, read, record, truncated};
+
+#[test]
+fn what_a_peer_prints_is_noise_and_the_next_frame_is_read() {
+    for text in [
+        "Starting up...\n",
+        "[info] listening\r\n",
+        "no line end",
+        "one word\n",
+        "word",
+        "\u{1b}[32mgreen\u{1b}[0m\n",
+        "INFO: ready\n",
+        "several\nlines\n\nand a blank one\n",
+        "(node:1) Warning: Content-Length is odd\n",
+        "content-length\n",
+        "Content-Length 5\n",
+        "the Content-Length: is missing\n",
+        "{\"jsonrpc\":\"2.0\"}\n",
+        "\u{0}\u{1}\u{2}",
+        "é€😀\n",
+    ] {
+        let stream = [frame("[1]"), text.to_owned(), frame("[2]"), text.to_owned(), frame("[3]")].concat();
+        let expected = [body("[1]"), noise(text), body("[2]"), noise(text), body("[3]")];
+        assert_eq!(read(stream), expected, "{text:?}");
+        assert_eq!(read(text.to_owned() + &frame("[1]")), [noise(text), body("[1]")], "{text:?}");
+    }
+}
+
+#[test]
+fn lines_of_a_carriage_return_that_look_like_headers_are_taken_for_them() {
+    assert_eq!(read("INFO: ready\r\n".to_owned() + &frame("{}")), [body("{}")]);
+}
+
+#[test]
+fn a_run_of_noise_starts_once() {
+    let text = "one\n\ntwo: 2\nthree: 3\r\n\r\nContent-Type: x\r\n\r\nfour\n";
+    let found = read(text.to_owned() + &frame("{}"));
+    let starts = found.iter().filter(|found| matches!(found, Found::Noise { starts: true, .. })).count();
+    assert_eq!(starts, 1, "{found:?}");
+    assert!(found.iter().all(|found| matches!(found, Found::Noise { .. } | Found::Body(_))), "{found:?}");
+    assert_eq!(found.last(), Some(&body("{}")));
+}
+
+#[test]
+fn noise_between_the_lines_of_a_header_does_not_end_it() {
+    let stream = "Content-Length: 2\r\n[info] in between\nContent-Type: application/vscode-jsonrpc\r\n\r\n{}";
+    assert_eq!(read(stream), [noise("[info] in between\n"), body("{}")]);
+}
+
+#[test]
+fn noise_behind_half_a_header_ends_it() {
+    for half in ["Content-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Type: a/b\r\n"] {
+        let found = read(format!("{half}*** crash\n{}", frame("{}")));
+        assert_eq!(found.last(), Some(&body("{}")), "{half}");
+    }
+    // The frame behind a header whose body never came is not its body.
+    assert_eq!(
+        read(format!("Content-Length: 50\r\n*** crash\n\r\n{}", frame("{}"))),
+        [noise("*** crash\n"), body(""), body("{}")]
+    );
+}
+
+#[test]
+fn a_header_counts_wherever_in_a_line_it_stands() {
+    for before in [
+        "}",
+        "\"}]",
+        "e",
+        "done.",
+        "Loading ",
+        "INFO: x ",
+        "INFO: ",
+        "[x] Content-Length: ",
+        "C",
+        "Content-Length:",
+        "Content-Length: x ",
+        "X-Content-Length: 1 ",
+    ] {
+        let found = read(format!("{before}{}", frame("{}")));
+        assert_eq!(found.last(), Some(&body("{}")), "{before}: {found:?}");
+        assert_eq!(found.len(), 2, "{before}: {found:?}");
+    }
+    // It could be the name of an unknown header, but then there is no other.
+    for before in ["done-", "content-", "X-Content-"] {
+        assert_eq!(read(format!("{before}{}", frame("{}"))), [body("{}")], "{before}");
+    }
+}
+
+#[test]
+fn a_length_that_is_told_in_passing_is_not_that_of_a_frame() {
+    let text = "[trace] Content-Length: 42\n";
+    assert_eq!(read(format!("{text}{}", frame("{}"))), [noise("[trace] "), body("{}")]);
+    let text = "[trace] Content-Length: 42 bytes, Content-Length: 43.\n";
+    assert_eq!(read(format!("{text}{}", frame("{}"))), [noise(text), body("{}")]);
+}
+
+#[test]
+fn a_garbled_length_does_not_hide_the_frame_behind_it() {
+    for garbled in ["Content-Length: 12x\r\n", "Content-Length: \r\n", "Content-Length: 5"] {
+        let found = read(format!("{garbled}{}", frame("{}")));
+        assert_eq!(found, [INVALID_HEADER, body("{}")], "{garbled}");
+    }
+}
+
+#[test]
+fn a_length_that_is_too_short_leaves_noise() {
+    let text = r#"{"id":1}"#;
+    for missing in 1..text.len() {
+        let length = text.len() - missing;
+        let found = read(format!("Content-Length: {length}\r\n\r\n{text}{}", frame("[]")));
+        let (start, rest) = text.split_at(length);
+        assert_eq!(found, [body(start), noise(rest), body("[]")], "{missing} too short");
+    }
+}
+
+/// Reads bodies as who reads JSON would: of what is none, the header that it swallowed is given back.
+fn read_giving_back(chunks: &[&[u8]]) -> Vec<Found> {
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    let mut found = Vec::new();
+    for chunk in chunks {
+        let mut input = *chunk;
+        while let Some(event) = decoder.next(&mut input) {
+            let mut swallowed = None;
+            if let Event::Body(body) = event
+                && serde_json::from_slice::<serde_json::Value>(body).is_err()
+            {
+                swallowed = header_within(body).map(|at| body[at..].to_vec());
+            }
+            record(&mut found, event);
+            if let Some(swallowed) = swallowed {
+                decoder.unread(&swallowed);
+            }
+        }
+        assert!(input.is_empty());
+    }
+    if let Some(event) = decoder.finish() {
+        record(&mut found, event);
+    }
+    found
+}
+
+#[test]
+fn a_header_that_a_length_swallowed_is_taken_back() {
+    for excess in 1..60 {
+        let text = r#"{"id":1}"#;
+        let stream = format!(
+            "Content-Length: {}\r\n\r\n{text}{}{}",
+            text.len() + excess,
+            frame("[1]"),
+            frame("[2,\"xxxxxxxxxxxxxxxxxxxx\"]")
+        );
+        let swallowed = stream.split_once("\r\n\r\n").unwrap().1;
+        let first = body(&swallowed[..text.len() + excess]);
+        let expected = [first, body("[1]"), body("[2,\"xxxxxxxxxxxxxxxxxxxx\"]")];
+        assert_eq!(read_giving_back(&[stream.as_bytes()]), expected, "{excess} too long");
+        let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+        assert_eq!(read_giving_back(&bytes), expected, "{excess} too long, byte by byte");
+    }
+}
+
+#[test]
+fn headers_that_swallow_each_other_are_taken_back_one_by_one() {
+    let inner = format!("[1,Content-Length: 30\r\n\r\n[2,{}", frame("[3]"));
+    let stream = frame(&inner) + &frame("[4]");
+    let found = read_giving_back(&[stream.as_bytes()]);
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[2..], [body("[3]"), body("[4]")]);
+}
+
+#[test]
+fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
+    for (body, at) in [
+        ("{}Content-Length: 5\r\n", Some(2)),
+        ("{}content-length:5\n{}", Some(2)),
+        ("{}Conte", Some(2)),
+        ("{}Content-Length: 5\r", Some(2)),
+        ("c", Some(0)),
+        ("{\"c", Some(2)),
+        ("{\"Content-Length: 5\",", None),
+        ("{\"Content-Length: 5\\r\\n", None),
+        ("{}", None),
+        ("", None),
+        ("Content-Content-Length: 1\n", Some(8)),
+    ] {
+        assert_eq!(header_within(body.as_bytes()), at, "{body}");
+    }
+}
+
+#[test]
+fn giving_back_ends_when_it_is_all_that_happens() {
+    // Each header swallows all of the rest, so that the rest is read again for each.
+    let mut stream = String::new();
+    for left in (1..2_000).rev() {
+        stream.push_str(&format!("xContent-Length: {}\r\n\r\n", left * 20));
+    }
+    let stream = format!("{stream}{}", " ".repeat(40_000));
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    let mut input = stream.as_bytes();
+    let mut seen = 0;
+    while let Some(event) = decoder.next(&mut input) {
+        let swallowed = match event {
+            Event::Body(body) => {
+                seen += body.len();
+                header_within(body).map(|at| body[at..].to_vec())
+            }
+            _ => None,
+        };
+        if let Some(swallowed) = swallowed {
+            decoder.unread(&swallowed);
+        }
+    }
+    assert!(seen <= 10 * stream.len(), "{seen} of {}", stream.len());
+}
+
+#[test]
+fn what_is_held_at_the_end_of_the_input_is_told() {
+    assert_eq!(read("[info] Conte"), [noise("[info] Conte")]);
+    assert_eq!(read("word"), [noise("word")]);
+    assert_eq!(read("INFO: x"), [noise("INFO: x")]);
+    assert_eq!(read("Content-Length: 5\r\n[info]"), [noise("[info]")]);
+    assert_eq!(read("Content-Length: 5\r\n\r"), [truncated(20)]);
+}

@@ -1,0 +1,146 @@
+//! Messages that take too long.
+
+use portway::Limits;
+use portway::codec::frame::FrameFault;
+use portway::codec::framing::{FrameDecoder, Framing};
+
+use crate::found::{Found, body, end, feed, frame, limits, more_noise, oversize};
+
+fn decoder(framing: Framing) -> FrameDecoder {
+    FrameDecoder::new(framing, &Limits::DEFAULT)
+}
+
+fn feed_all(decoder: &mut FrameDecoder, bytes: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    feed(decoder, bytes, &mut found);
+    found
+}
+
+#[test]
+fn a_message_has_begun_from_its_first_byte_to_its_last() {
+    let stream = "Content-Type: application/vscode-jsonrpc\r\n".to_owned() + &frame("{}");
+    let mut decoder = decoder(Framing::ContentLength);
+    assert_eq!(decoder.unfinished(), None);
+    feed_all(&mut decoder, &stream[..1]);
+    let first = decoder.unfinished();
+    assert!(first.is_some());
+    for byte in 1..stream.len() - 1 {
+        feed_all(&mut decoder, &stream[byte..=byte]);
+        assert_eq!(decoder.unfinished(), first, "byte {byte}");
+    }
+    feed_all(&mut decoder, "}");
+    assert_eq!(decoder.unfinished(), None);
+    // White space between messages belongs to none.
+    feed_all(&mut decoder, "\r\n\r\n");
+    assert_eq!(decoder.unfinished(), None);
+    feed_all(&mut decoder, "C");
+    assert!(decoder.unfinished() > first);
+}
+
+#[test]
+fn noise_is_no_message_that_has_begun() {
+    let mut decoder = decoder(Framing::ContentLength);
+    for (bytes, has_begun) in
+        [("[info] ", false), ("con", false), ("tent-length", true), (" of 3\n", false), ("W", true), ("ord\n", false)]
+    {
+        feed_all(&mut decoder, bytes);
+        assert_eq!(decoder.unfinished().is_some(), has_begun, "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_message_of_one_read_is_never_unfinished() {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let mut out = Vec::new();
+        framing.encode("{}", &mut out);
+        let mut decoder = decoder(framing);
+        assert_eq!(feed_all(&mut decoder, str::from_utf8(&out).unwrap()), [body("{}")]);
+        assert_eq!(decoder.unfinished(), None);
+    }
+}
+
+#[test]
+fn nothing_of_a_message_that_was_given_up_comes_back() {
+    let stream = frame("{\"a\":[1,2,3]}");
+    for length in 1..stream.len() {
+        let (sent, late) = stream.split_at(length);
+        let mut decoder = decoder(Framing::ContentLength);
+        assert_eq!(feed_all(&mut decoder, sent), []);
+        assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: length });
+        assert_eq!(decoder.unfinished(), None);
+        assert_eq!(feed_all(&mut decoder, &frame("[1]")), [body("[1]")]);
+
+        // The same, with the rest coming late.
+        let mut decoder = self::decoder(Framing::ContentLength);
+        feed_all(&mut decoder, sent);
+        decoder.time_out();
+        let found = feed_all(&mut decoder, &(late.to_owned() + &frame("[1]")));
+        assert_eq!(found.last(), Some(&body("[1]")), "cut at {length}");
+        let errors = found.iter().filter(|found| !matches!(found, Found::Noise { starts: false, .. } | Found::Body(_)));
+        assert_eq!(errors.count(), 0, "cut at {length}: {found:?}");
+    }
+}
+
+#[test]
+fn time_outs_may_come_again_and_again() {
+    let mut decoder = decoder(Framing::ContentLength);
+    for _ in 0..100 {
+        feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
+        assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 24 });
+    }
+    assert_eq!(feed_all(&mut decoder, &frame("{}")), [body("{}")]);
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(feed_all(&mut decoder, &frame("{}")), [body("{}")]);
+}
+
+#[test]
+fn late_bytes_that_look_like_headers_are_no_error() {
+    let mut decoder = decoder(Framing::ContentLength);
+    feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
+    decoder.time_out();
+    let found = feed_all(&mut decoder, "a: b\r\n\r\nc: d\r\n\r\nContent-Type: e\r\n\r\n}");
+    assert_eq!(found, [more_noise("}")]);
+}
+
+#[test]
+fn a_body_that_is_dropped_is_a_message_that_has_begun() {
+    let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 8_192));
+    assert_eq!(feed_all(&mut decoder, "Content-Length: 100\r\n\r\n"), [oversize(100)]);
+    let begun = decoder.unfinished();
+    assert!(begun.is_some());
+    feed_all(&mut decoder, "{\"a\":");
+    assert_eq!(decoder.unfinished(), begun);
+    decoder.time_out();
+    assert_eq!(decoder.unfinished(), None);
+    assert_eq!(feed_all(&mut decoder, &format!("1}}{}", frame("[]"))), [more_noise("1}"), body("[]")]);
+}
+
+#[test]
+fn a_line_that_was_given_up_is_dropped_to_its_end() {
+    let mut decoder = decoder(Framing::Newline);
+    feed_all(&mut decoder, "{\"a\"");
+    let begun = decoder.unfinished();
+    assert!(begun.is_some());
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 4 });
+    assert_eq!(decoder.unfinished(), None);
+    assert_eq!(feed_all(&mut decoder, ":1"), []);
+    assert_eq!(decoder.unfinished(), None);
+    assert_eq!(feed_all(&mut decoder, "}\n[1]\n"), [body("[1]")]);
+    // While nothing has begun, there is nothing to give up.
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
+    assert!(decoder.unfinished() > begun);
+    let mut found = Vec::new();
+    end(&mut decoder, &mut found);
+    assert_eq!(found, [body("[")]);
+}
+
+#[test]
+fn a_line_that_is_dropped_for_its_length_has_begun() {
+    let mut decoder = FrameDecoder::new(Framing::Newline, &limits(10, 8_192));
+    assert_eq!(feed_all(&mut decoder, &"x".repeat(20)), [oversize(None)]);
+    assert!(decoder.unfinished().is_some());
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(decoder.unfinished(), None);
+    assert_eq!(feed_all(&mut decoder, "x\n[]\n"), [body("[]")]);
+}
