@@ -15,6 +15,7 @@ use super::link::Link;
 use super::progress;
 use super::running::Lifetime;
 use crate::connection::RequestKey;
+use crate::message::Id;
 
 /// The request or notification that a handler works on.
 #[derive(Clone)]
@@ -39,6 +40,12 @@ impl Context {
     #[must_use]
     pub fn method(&self) -> String {
         String::from(&*self.method)
+    }
+
+    /// The id of the request; `None` for a notification, and after the answer.
+    #[must_use]
+    pub fn id(&self) -> Option<Id> {
+        self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
     }
 
     /// Whether the caller no longer wants the answer, or the server has gone.

@@ -16,13 +16,13 @@ pub enum Diagnostic<'a> {
     Noise(&'a [u8]),
     /// What comes looks like another framing than the one that is spoken here.
     OtherFraming(Framing),
-    /// A frame could not be taken.
+    /// A frame could not be taken. A server has answered it, if [`FrameFault::fault`] has an answer.
     Frame(FrameFault),
-    /// What came was answered with an error before any handler, such as text that is no JSON; with its id, if it has one.
+    /// What came is no message that a handler could get, such as text that is no JSON. A server has answered it.
     Rejected {
-        /// The id that was echoed; null if none could be.
-        id: &'a Id,
-        /// The error that was answered.
+        /// The id that it came with, `null` included; `None` if it has none, or none that can be echoed.
+        id: Option<&'a Id>,
+        /// The error that it was answered with.
         error: &'a RpcError,
     },
     /// A notification that nobody has a handler for.

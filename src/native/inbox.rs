@@ -1,5 +1,7 @@
 //! From frames to the connection: what comes in, and what is answered or told of what is no message.
 
+use std::collections::BTreeMap;
+use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -65,7 +67,7 @@ impl Inbox {
         self.link.listener.tell(Diagnostic::Frame(fault));
         self.is_off = true;
         if let Some(fault) = fault.fault() {
-            self.reject(Id::Null, fault);
+            self.answer(Id::Null, fault);
         }
     }
 
@@ -79,6 +81,7 @@ impl Inbox {
             self.is_off = false;
             self.has_begun = true;
             self.idle_lines = 0;
+            self.tell_of(&incoming, body);
             self.hand_over(incoming);
             return Next::Go;
         }
@@ -148,7 +151,12 @@ impl Inbox {
     }
 
     fn reject(&self, id: Id, fault: Fault) {
-        self.tell_rejected(&id, fault);
+        self.tell_rejected(Some(&id).filter(|id| **id != Id::Null), fault);
+        self.answer(id, fault);
+    }
+
+    /// Answers what is no message, if this end serves.
+    fn answer(&self, id: Id, fault: Fault) {
         if self.serves {
             let rejected = Err(Unusable::Reject(Rejected { id, fault }));
             self.link.input(|connection| connection.handle(Incoming::Single(rejected)));
@@ -156,22 +164,39 @@ impl Inbox {
     }
 
     fn hand_over(&self, incoming: Incoming<Text>) {
-        match &incoming {
-            Incoming::Single(Ok(Message::Notification(notification))) => {
-                if let Some(id) = json::cancelled_id(notification) {
-                    return self.link.input(|connection| connection.handle_cancel(&id));
-                }
-                if self.is_of_the_protocol(&notification.method, notification.params.as_deref()) {
-                    return;
-                }
+        if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming {
+            if let Some(id) = json::cancelled_id(notification) {
+                return self.link.input(|connection| connection.handle_cancel(&id));
             }
-            Incoming::Single(entry) => self.tell(entry),
-            Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
-                self.tell_rejected(&Id::Null, Fault::Refused(Reason::BatchNotSupported));
+            if self.is_of_the_protocol(&notification.method, notification.params.as_deref()) {
+                return;
             }
-            Incoming::Batch(entries) => entries.iter().for_each(|entry| self.tell(entry)),
         }
         self.link.input(|connection| connection.handle(incoming));
+    }
+
+    /// Tells of what the connection will answer by itself.
+    fn tell_of(&self, incoming: &Incoming<Text>, body: &[u8]) {
+        let rejected = |entry: &Entry<Text>| match entry {
+            Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
+            _ => None,
+        };
+        match incoming {
+            Incoming::Single(entry) => {
+                if let Some(Rejected { id, fault }) = rejected(entry) {
+                    let has_id = id != Id::Null || has_null_id(body);
+                    self.tell_rejected(has_id.then_some(&id), fault);
+                }
+            }
+            Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
+                self.tell_rejected(None, Fault::Refused(Reason::BatchNotSupported));
+            }
+            Incoming::Batch(entries) => {
+                for Rejected { id, fault } in entries.iter().filter_map(rejected) {
+                    self.tell_rejected(Some(&id).filter(|id| **id != Id::Null), fault);
+                }
+            }
+        }
     }
 
     /// Whether the notification is about a call or a stream, and so not for a handler.
@@ -203,14 +228,14 @@ impl Inbox {
         }
     }
 
-    fn tell(&self, entry: &Entry<Text>) {
-        if let Err(Unusable::Reject(rejected)) = entry {
-            self.tell_rejected(&rejected.id, rejected.fault);
-        }
-    }
-
-    fn tell_rejected(&self, id: &Id, fault: Fault) {
+    fn tell_rejected(&self, id: Option<&Id>, fault: Fault) {
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
         self.link.listener.tell(Diagnostic::Rejected { id, error: &error });
     }
+}
+
+/// Whether what was answered with the id null has that id itself.
+fn has_null_id(body: &[u8]) -> bool {
+    serde_json::from_slice::<BTreeMap<String, &RawValue>>(body)
+        .is_ok_and(|members| members.get("id").is_some_and(|id| id.get() == "null"))
 }

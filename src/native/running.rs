@@ -198,11 +198,12 @@ impl Link {
         let told = if let Some(handler) = self.handlers.notification(method) {
             guarded(|| handler(params, context()))
         } else if let Some(handler) = self.handlers.method(method) {
-            guarded(|| {
-                if let Answer::Later(work) = handler(params, context()) {
+            guarded(|| match handler(params, context()) {
+                Answer::Now(outcome) => outcome.map(drop).map_err(|error| error.message),
+                Answer::Later(work) => {
                     tokio::spawn(work);
+                    Ok(())
                 }
-                Ok(())
             })
         } else {
             return self.listener.tell(Diagnostic::UnknownNotification { method });

@@ -246,3 +246,39 @@ async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
     Ok(())
 }
+
+#[tokio::test]
+async fn what_is_rejected_is_told_with_its_id_null_included() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    serving(transport.on_diagnostic(move |diagnostic| {
+        let line = match diagnostic {
+            Diagnostic::Rejected { id, error } => format!("{} {id:?}", error.code),
+            Diagnostic::Frame(fault) => format!("{fault:?}"),
+            Diagnostic::Answered { method, id, error } => format!("{method} {id} {}", error.is_some()),
+            other => format!("{other:?}"),
+        };
+        let _ = told.send(line);
+    }));
+    let bodies = [
+        ("{", "-32700 None"),
+        (r#"{"jsonrpc":"2.0","method":5}"#, "-32600 None"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":5}"#, "-32600 Some(null)"),
+        (r#"{"jsonrpc":"2.0","id":"a","method":5}"#, "-32600 Some(\"a\")"),
+        (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, "-32600 None"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "ping null false"),
+        (r#"{"jsonrpc":"2.0","id":1.0,"method":"pong"}"#, "pong 1.0 true"),
+    ];
+    for (body, expected) in bodies {
+        there.send(body).await?;
+        there.receive().await?;
+        assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some(expected), "{body}");
+    }
+    there.send_bytes(b"Content-Length: x\r\n\r\n").await?;
+    there.receive().await?;
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some("InvalidHeader"), "once");
+    there.send(PING).await?;
+    there.receive().await?;
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some("ping 7 false"));
+    Ok(())
+}
