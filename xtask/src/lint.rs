@@ -11,6 +11,7 @@ use crate::invariants;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
+use crate::workspace::COMMANDS;
 
 /// The package whose library is the product.
 const LIBRARY: &str = "portway";
@@ -44,7 +45,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     let mut checks = Checks { failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
     checks.check("clippy: host", || {
-        let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets"])?)?;
+        let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets", "--features", COMMANDS])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
     // One package at a time: in one go they would get each other's features, and the npm package has no `std`.
@@ -61,7 +62,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         });
     }
     checks.check("docs: host", || {
-        let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps"])?)?;
+        let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps", "--features", COMMANDS])?)?;
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("docs: wasm32", || {

@@ -11,6 +11,9 @@ use crate::environment::Environment;
 use crate::process::capture;
 use crate::toolchain::cargo;
 
+/// The feature that adds the commands to the library, which is a library alone by default.
+pub(crate) const COMMANDS: &str = "portway/cli";
+
 /// The repository's root folder; every other path is derived from it.
 #[derive(Clone)]
 pub(crate) struct Workspace {

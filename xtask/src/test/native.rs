@@ -5,6 +5,7 @@ use crate::process::{self, clear};
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::cargo;
+use crate::workspace::COMMANDS;
 
 pub(super) fn run(suites: &mut Run<'_>) {
     suites.suite("native", "host", Ok(()), |setup, ()| {
@@ -12,7 +13,7 @@ pub(super) fn run(suites: &mut Run<'_>) {
         let log = workspace.test_log("native");
         clear(&log)?;
         let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-        command.args(["test", "--workspace", "--no-fail-fast"]);
+        command.args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }
