@@ -326,6 +326,7 @@ impl Link {
             state.lost.get_or_insert_with(|| CallError::from_end(why));
             state.connection.handle_end();
         });
+        self.running.end_credit();
     }
 
     pub(super) async fn closed(&self) -> Closed {

@@ -27,12 +27,14 @@ pub(super) struct Outflow(Mutex<Credit>);
 #[derive(Default)]
 struct Credit {
     count: u32,
+    /// No more comes.
+    is_last: bool,
     waker: Option<Waker>,
 }
 
 impl Outflow {
     pub(super) fn new(count: u32) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Credit { count, waker: None })))
+        Arc::new(Self(Mutex::new(Credit { count, is_last: false, waker: None })))
     }
 
     fn grant(&self, count: u32) {
@@ -45,18 +47,32 @@ impl Outflow {
         }
     }
 
-    /// Waits for credit, and uses one of it.
-    async fn spend(&self) {
+    /// No more credit can come.
+    pub(super) fn end(&self) {
+        let mut credit = self.lock();
+        credit.is_last = true;
+        let waker = credit.waker.take();
+        drop(credit);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for credit, and uses one of it; `None` if there is none and no more comes.
+    async fn spend(&self) -> Option<()> {
         poll_fn(|context| {
             let mut credit = self.lock();
             if let Some(rest) = credit.count.checked_sub(1) {
                 credit.count = rest;
-                return Poll::Ready(());
+                return Poll::Ready(Some(()));
+            }
+            if credit.is_last {
+                return Poll::Ready(None);
             }
             credit.waker = Some(context.waker().clone());
             Poll::Pending
         })
-        .await;
+        .await
     }
 
     fn lock(&self) -> MutexGuard<'_, Credit> {
@@ -90,7 +106,7 @@ pub(super) async fn run(
     // The end needs no credit, so the next item is asked for before it can be sent.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
-        outflow.spend().await;
+        outflow.spend().await.ok_or_else(gone)?;
         let link = link.upgrade().ok_or_else(gone)?;
         link.ready().await;
         let id = link.request_id(key).ok_or_else(gone)?;

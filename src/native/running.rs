@@ -67,6 +67,14 @@ impl RunningRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }
 
+    /// No stream gets more credit.
+    pub(super) fn end_credit(&self) {
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let outflows: Vec<_> = running.values().filter_map(|running| running.outflow.clone()).collect();
+        drop(running);
+        outflows.iter().for_each(|outflow| outflow.end());
+    }
+
     /// Drops all that is being worked on.
     pub(super) fn abort_all(&self) {
         let running = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));

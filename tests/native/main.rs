@@ -10,5 +10,6 @@ mod pressure;
 mod processes;
 mod serving;
 mod sockets;
+mod storm;
 mod streams;
 mod wire;

@@ -187,3 +187,19 @@ async fn the_end_of_the_link_ends_streams() -> Test {
     assert_eq!(timeout(PATIENCE, item).await??, Some(Err(CallError::PeerGone)));
     Ok(())
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_waits_for_credit_does_not_hold_the_end_of_the_link() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    server.stream_method("count", |(): (), _: Context| stream::iter((0..5).map(Ok::<u32, RpcError>)));
+    let running = tokio::spawn(server.run());
+    let start = tokio::time::Instant::now();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"rpc.stream","params":{"method":"count","credit":1}}"#).await?;
+    assert_eq!(there.receive().await?["params"], json!({ "id": 1, "value": 0 }));
+    there.finish().await?;
+    assert!(there.receive().await?["error"].is_object());
+    running.await?;
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    Ok(())
+}
