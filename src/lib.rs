@@ -1,14 +1,15 @@
 //! JSON-RPC 2.0 for every message boundary that an application controls.
 //!
-//! In a browser, for the target `wasm32-unknown-unknown`, there are a typed client, server and peer over windows, workers
-//! and ports: `Client`, `Server`, `Peer` and `Transport` (feature `typed`); and the classes of the npm package (feature
-//! `js`). On every target there is what they are made of:
+//! There are a typed client, server and peer on every target: `Client`, `Server` and `Peer` on a `Transport`. In a browser, for
+//! the target `wasm32-unknown-unknown`, that is a window, a worker or a port (feature `typed`), and there are the classes of
+//! the npm package (feature `js`); elsewhere it is a byte stream: standard input and output, a socket, a process (feature
+//! `native`). What they are made of:
 //!
 //! - [`message`]: requests, notifications, responses and batches, generic over their payload;
 //! - [`connection`]: the state machine of a link, without IO, clock or threads;
 //! - [`validate`]: all that is wrong with a message;
 //! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
-//! - `codec` (not in a browser): JSON text to messages and back.
+//! - `codec` (not in a browser): bytes to frames, JSON text to messages, and back.
 //!
 //! # Example
 //!
