@@ -18,6 +18,24 @@ pub struct Profile {
     pub foreign_is_ignored: bool,
     /// The names of the application's error codes.
     pub codes: &'static [(i64, &'static str)],
+    /// How a caller says that it no longer wants an answer. Only byte streams know other forms than the default.
+    pub cancel: CancelNotification,
+}
+
+/// The notification that takes a request back, `{ <member>: <id> }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CancelNotification {
+    /// Its method.
+    pub method: &'static str,
+    /// The member of its params that has the id of the request.
+    pub member: &'static str,
+}
+
+impl CancelNotification {
+    /// `$/cancelRequest`, `{ id }` (Language Server Protocol 3.17).
+    pub const LSP: Self = Self { method: "$/cancelRequest", member: "id" };
+    /// `$/cancel_request`, `{ requestId }` (Agent Client Protocol).
+    pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId" };
 }
 
 /// What a peer does with a batch array.
@@ -46,6 +64,7 @@ impl Profile {
         null_params_are_absent: true,
         foreign_is_ignored: false,
         codes: &[],
+        cancel: CancelNotification::LSP,
     };
 
     /// Boundaries of a browser, which others use too.
@@ -53,6 +72,9 @@ impl Profile {
 
     /// Daemons that speak like language servers: no batches, one request at a time.
     pub const LSP: Self = Self { batch: BatchPolicy::Reject, ordering: Ordering::Sequential, ..Self::GENERIC };
+
+    /// The Agent Client Protocol, which editors and agents speak: no batches, and a form of its own to cancel.
+    pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: CancelNotification::ACP, ..Self::GENERIC };
 
     /// The Kaiak agent interface: no batches; requests overlap, since an answer to a question may come while the request
     /// that asked it still runs.

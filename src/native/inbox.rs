@@ -11,7 +11,7 @@ use super::Text;
 use super::diagnostic::Diagnostic;
 use super::error::{Closed, RpcError};
 use super::link::{CallListener, Link};
-use super::{progress, streams};
+use super::{cancel, progress, streams};
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
@@ -165,7 +165,7 @@ impl Inbox {
 
     fn hand_over(&self, incoming: Incoming<Text>) {
         if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming {
-            if let Some(id) = json::cancelled_id(notification) {
+            if let Some(id) = cancel::read(self.link.profile.cancel, notification) {
                 return self.link.input(|connection| connection.handle_cancel(&id));
             }
             if self.is_of_the_protocol(&notification.method, notification.params.as_deref()) {

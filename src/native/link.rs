@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Text;
+use super::cancel;
 use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
@@ -29,6 +30,7 @@ use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::json;
 use crate::connection::{CallKey, Config, Connection, End, Event, Refused};
+use crate::message::Outgoing;
 use crate::profile::{Ordering, Profile};
 
 /// Room for the messages of one turn is kept; more is given back once it is written.
@@ -256,9 +258,10 @@ impl Link {
 
     /// Tells the other side that nobody waits for this call any more, which has ended here.
     pub(super) fn tell_cancelled(&self, key: CallKey) {
-        let params = to_raw_value(&BTreeMap::from([("id", key.id())])).ok();
+        let form = self.profile.cancel;
+        let params = to_raw_value(&BTreeMap::from([(form.member, key.id())])).ok();
         // If it cannot be told, it is gone.
-        let _ = self.notify_always(json::CANCEL, params);
+        let _ = self.notify_always(form.method, params);
     }
 
     pub(super) fn pending_calls(&self) -> usize {
@@ -460,6 +463,11 @@ impl State {
     /// Sees to all that an input has brought about.
     fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
         while let Some(outgoing) = self.connection.poll_transmit() {
+            let outgoing = match outgoing {
+                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
+                other => Some(other),
+            };
+            let Some(outgoing) = outgoing else { continue };
             self.text.clear();
             json::encode_into(&outgoing, &mut self.text);
             framing.encode(&self.text, &mut self.unwritten);

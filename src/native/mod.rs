@@ -4,6 +4,7 @@
 //! what comes in goes by way of `inbox` to the connection, and from there to handlers (`running`) or to calls.
 
 mod call;
+mod cancel;
 mod child;
 mod client;
 mod context;

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use portway::profile::Profile;
-use portway::{CallError, Client, Context, ErrorCode, RpcError, Server, Transport};
+use portway::{CallError, Client, Context, ErrorCode, Framing, Peer, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, wire};
+use crate::wire::{PATIENCE, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -248,5 +248,29 @@ async fn names_that_are_reserved_are_not_registered() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"rpc.mine"}"#).await?;
     assert_eq!(there.receive().await?["error"]["code"], -32601);
     assert_eq!(names.try_recv().ok().as_deref(), Some("rpc.mine"));
+    Ok(())
+}
+
+/// As an agent does that asks its editor something while it works: both halves are taken back.
+#[tokio::test]
+async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let peer = Peer::new(transport.with_profile(Profile::ACP));
+    let client = peer.client().clone();
+    peer.method("session/prompt", move |(): (), _: Context| {
+        let client = client.clone();
+        async move { Ok::<(), RpcError>(client.call("fs/read_text_file", &["a.txt"]).timeout(None).await?) }
+    });
+    peer.forget();
+    there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/prompt\"}\n").await?;
+    let asked: Value = serde_json::from_str(&there.receive_line().await?)?;
+    assert_eq!((&asked["method"], &asked["id"]), (&json!("fs/read_text_file"), &json!(1)));
+    let cancel = br#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#;
+    there.send_bytes(&[&cancel[..], b"\n"].concat()).await?;
+    let mut lines = [there.receive_line().await?, there.receive_line().await?];
+    lines.sort();
+    let answer = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32800,"message":"Request cancelled"}}"#;
+    let taken_back = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
+    assert_eq!(lines, [format!("{answer}\n"), format!("{taken_back}\n")]);
     Ok(())
 }

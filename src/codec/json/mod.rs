@@ -32,7 +32,7 @@ pub use validate::validate;
 use crate::message::{ErrorObject, Fault, Id, Payload};
 
 /// The notification that asks a peer to stop working on a request (Language Server Protocol 3.17, `$/cancelRequest`).
-pub(crate) const CANCEL: &str = "$/cancelRequest";
+const CANCEL: &str = "$/cancelRequest";
 
 impl Payload for Box<RawValue> {
     type Id = Id;

@@ -1,0 +1,25 @@
+//! The notification by which a caller takes a request back, in the form that the profile has for it.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::Text;
+use super::progress::{id_text, read_id};
+use crate::message::{Id, Message, Notification, Outgoing};
+use crate::profile::CancelNotification;
+
+pub(super) fn write(form: CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
+    let params = to_raw_value(&BTreeMap::from([(form.member, id_text(id)?)])).ok();
+    Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
+}
+
+/// The id of the request that is taken back; `None` for any other notification.
+pub(super) fn read(form: CancelNotification, notification: &Notification<Text>) -> Option<Id> {
+    if &*notification.method != form.method {
+        return None;
+    }
+    let params = notification.params.as_deref()?;
+    let members: BTreeMap<&str, &RawValue> = serde_json::from_str(params.get()).ok()?;
+    read_id(members.get(form.member)?)
+}
