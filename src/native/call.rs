@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 use super::Text;
 use super::convert::read_result;
 use super::error::CallError;
-use super::link::{CallListener, Link, Outcome};
+use super::link::Link;
+use super::state::{CallListener, Outcome};
 use crate::connection::CallKey;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).

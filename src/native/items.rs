@@ -20,7 +20,8 @@ use super::Text;
 use super::call::milliseconds;
 use super::convert::read_result;
 use super::error::CallError;
-use super::link::{CallListener, Link, Outcome};
+use super::link::Link;
+use super::state::{CallListener, Outcome};
 use super::streams::{self, Asked, MOST_CREDIT};
 use crate::connection::CallKey;
 

@@ -3,40 +3,30 @@
 //! The lock is held for moments only, and never while code of a user runs: handlers, wakers and drops of payloads come
 //! after it.
 
-use core::fmt;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::mem;
-use std::string::String;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 use std::vec::Vec;
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Text;
-use super::cancel;
 use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::handlers::Handlers;
-use super::items::Inflow;
 use super::running::RunningRequests;
+use super::state::{CallListener, KEPT_CAPACITY, Outcome, Stage, State, WaitingCall};
 use crate::Limits;
 use crate::codec::framing::Framing;
-use crate::codec::json;
-use crate::connection::{CallKey, Config, Connection, End, Event, Refused};
-use crate::message::Outgoing;
+use crate::connection::{CallKey, Config, Connection, Event};
 use crate::profile::{Ordering, Profile};
-
-/// Room for the messages of one turn is kept; more is given back once it is written.
-const KEPT_CAPACITY: usize = 64 * 1024;
-
-pub(super) type Outcome = Result<Text, CallError>;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -55,64 +45,6 @@ pub(super) struct Link {
     pub(super) grace: Duration,
     /// What times are counted from.
     start: Instant,
-}
-
-#[derive(Debug)]
-struct State {
-    connection: Connection<Text>,
-    /// Who waits for the calls, by slot.
-    calls: Vec<Option<WaitingCall>>,
-    /// What the driver is to tell the application.
-    events: VecDeque<Event<Text>>,
-    /// Frames that the driver is to write.
-    unwritten: Vec<u8>,
-    /// How many bytes the driver has taken and not written yet.
-    being_written: usize,
-    text: String,
-    stage: Stage,
-    /// Why no call has an answer any more.
-    lost: Option<CallError>,
-    /// The task that drives the link, while it sleeps.
-    driver: Option<Waker>,
-    /// Whether there is something to do for the driver since it has looked last.
-    is_due: bool,
-    /// Who waits for room, or for the end.
-    observers: Vec<Waker>,
-}
-
-#[derive(Debug)]
-struct WaitingCall {
-    id: u64,
-    reply: oneshot::Sender<Outcome>,
-    listener: Option<CallListener>,
-}
-
-/// Who hears of a call before it ends.
-#[derive(Clone)]
-pub(super) enum CallListener {
-    Progress(Arc<dyn Fn(&RawValue) + Send + Sync>),
-    Items(Arc<Inflow>),
-}
-
-/// How far the link is from its end.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stage {
-    Open,
-    /// Nothing more is read and no further request is begun; what runs is finished.
-    Stopping,
-    /// This side has ended the link; what is written already leaves.
-    Destroyed,
-    /// The driver is done.
-    Closed(Closed),
-}
-
-impl fmt::Debug for CallListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Progress(_) => "Progress",
-            Self::Items(_) => "Items",
-        })
-    }
 }
 
 /// What an application says of a link before it begins.
@@ -135,21 +67,9 @@ pub(super) struct Work {
 impl Link {
     pub(super) fn new(runtime: Handle, framing: Framing, settings: Settings) -> Self {
         let Settings { profile, limits, grace, listener } = settings;
-        let state = State {
-            connection: Connection::new(Config::new(profile).with_limits(limits)),
-            calls: Vec::new(),
-            events: VecDeque::new(),
-            unwritten: Vec::new(),
-            being_written: 0,
-            text: String::new(),
-            stage: Stage::Open,
-            lost: None,
-            driver: None,
-            is_due: false,
-            observers: Vec::new(),
-        };
+        let connection = Connection::new(Config::new(profile).with_limits(limits));
         Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(connection)),
             idle: Mutex::new(None),
             runtime,
             handlers: Handlers::default(),
@@ -456,72 +376,5 @@ impl Link {
     /// A panic of somebody else while the lock was held is no reason to leave calls waiting.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Sees to all that an input has brought about.
-    fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
-        while let Some(outgoing) = self.connection.poll_transmit() {
-            let outgoing = match outgoing {
-                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
-                other => Some(other),
-            };
-            let Some(outgoing) = outgoing else { continue };
-            self.text.clear();
-            json::encode_into(&outgoing, &mut self.text);
-            framing.encode(&self.text, &mut self.unwritten);
-        }
-        if self.text.capacity() > KEPT_CAPACITY {
-            self.text = String::new();
-        }
-        while let Some(event) = self.connection.poll_event() {
-            let Event::Ended { call, end } = event else {
-                self.events.push_back(event);
-                continue;
-            };
-            let outcome = match end {
-                End::Answered(Ok(result)) => Ok(result),
-                End::Answered(Err(error)) => Err(CallError::Remote(error.into())),
-                End::Invalid => Err(CallError::InvalidResponse),
-                End::TimedOut => Err(CallError::TimedOut),
-                End::Closed => Err(self.end_of_calls()),
-            };
-            if let Some(call) = self.take_call(call) {
-                ended.push((call, outcome));
-            }
-        }
-    }
-
-    /// There is something to do for the driver. Gives what wakes it, if it sleeps.
-    const fn wake(&mut self) -> Option<Waker> {
-        self.is_due = true;
-        self.driver.take()
-    }
-
-    fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
-        self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
-    }
-
-    fn refusal(&self, refused: Refused) -> CallError {
-        match refused {
-            Refused::TooManyCalls => CallError::TooManyCalls,
-            Refused::Closed => self.end_of_calls(),
-        }
-    }
-
-    /// Why there are no calls any more.
-    fn end_of_calls(&self) -> CallError {
-        self.lost.clone().unwrap_or(CallError::Destroyed)
-    }
-
-    fn backlog(&self) -> usize {
-        self.unwritten.len() + self.being_written
-    }
-
-    fn observe(&mut self, waker: &Waker) {
-        if !self.observers.iter().any(|known| known.will_wake(waker)) {
-            self.observers.push(waker.clone());
-        }
     }
 }

@@ -23,6 +23,7 @@ mod process;
 mod progress;
 mod running;
 mod server;
+mod state;
 mod streams;
 mod transport;
 

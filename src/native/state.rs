@@ -1,0 +1,167 @@
+//! What is behind the lock of a link: the connection, who waits for it, and what is to be written.
+
+use core::fmt;
+use std::collections::VecDeque;
+use std::string::String;
+use std::sync::Arc;
+use std::task::Waker;
+use std::vec::Vec;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::Text;
+use super::cancel;
+use super::error::{CallError, Closed};
+use super::items::Inflow;
+use crate::codec::framing::Framing;
+use crate::codec::json;
+use crate::connection::{CallKey, Connection, End, Event, Refused};
+use crate::message::Outgoing;
+
+/// Room for the messages of one turn is kept; more is given back once it is written.
+pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
+
+/// How a call has ended.
+pub(super) type Outcome = Result<Text, CallError>;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) connection: Connection<Text>,
+    /// Who waits for the calls, by slot.
+    pub(super) calls: Vec<Option<WaitingCall>>,
+    /// What the driver is to tell the application.
+    pub(super) events: VecDeque<Event<Text>>,
+    /// Frames that the driver is to write.
+    pub(super) unwritten: Vec<u8>,
+    /// How many bytes the driver has taken and not written yet.
+    pub(super) being_written: usize,
+    pub(super) text: String,
+    pub(super) stage: Stage,
+    /// Why no call has an answer any more.
+    pub(super) lost: Option<CallError>,
+    /// The task that drives the link, while it sleeps.
+    pub(super) driver: Option<Waker>,
+    /// Whether there is something to do for the driver since it has looked last.
+    pub(super) is_due: bool,
+    /// Who waits for room, or for the end.
+    pub(super) observers: Vec<Waker>,
+}
+
+#[derive(Debug)]
+pub(super) struct WaitingCall {
+    pub(super) id: u64,
+    pub(super) reply: oneshot::Sender<Outcome>,
+    pub(super) listener: Option<CallListener>,
+}
+
+/// Who hears of a call before it ends.
+#[derive(Clone)]
+pub(super) enum CallListener {
+    Progress(Arc<dyn Fn(&RawValue) + Send + Sync>),
+    Items(Arc<Inflow>),
+}
+
+/// How far the link is from its end.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stage {
+    Open,
+    /// Nothing more is read and no further request is begun; what runs is finished.
+    Stopping,
+    /// This side has ended the link; what is written already leaves.
+    Destroyed,
+    /// The driver is done.
+    Closed(Closed),
+}
+
+impl fmt::Debug for CallListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Progress(_) => "Progress",
+            Self::Items(_) => "Items",
+        })
+    }
+}
+
+impl State {
+    pub(super) const fn new(connection: Connection<Text>) -> Self {
+        Self {
+            connection,
+            calls: Vec::new(),
+            events: VecDeque::new(),
+            unwritten: Vec::new(),
+            being_written: 0,
+            text: String::new(),
+            stage: Stage::Open,
+            lost: None,
+            driver: None,
+            is_due: false,
+            observers: Vec::new(),
+        }
+    }
+
+    /// Sees to all that an input has brought about.
+    pub(super) fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
+        while let Some(outgoing) = self.connection.poll_transmit() {
+            let outgoing = match outgoing {
+                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
+                other => Some(other),
+            };
+            let Some(outgoing) = outgoing else { continue };
+            self.text.clear();
+            json::encode_into(&outgoing, &mut self.text);
+            framing.encode(&self.text, &mut self.unwritten);
+        }
+        if self.text.capacity() > KEPT_CAPACITY {
+            self.text = String::new();
+        }
+        while let Some(event) = self.connection.poll_event() {
+            let Event::Ended { call, end } = event else {
+                self.events.push_back(event);
+                continue;
+            };
+            let outcome = match end {
+                End::Answered(Ok(result)) => Ok(result),
+                End::Answered(Err(error)) => Err(CallError::Remote(error.into())),
+                End::Invalid => Err(CallError::InvalidResponse),
+                End::TimedOut => Err(CallError::TimedOut),
+                End::Closed => Err(self.end_of_calls()),
+            };
+            if let Some(call) = self.take_call(call) {
+                ended.push((call, outcome));
+            }
+        }
+    }
+
+    /// There is something to do for the driver. Gives what wakes it, if it sleeps.
+    pub(super) const fn wake(&mut self) -> Option<Waker> {
+        self.is_due = true;
+        self.driver.take()
+    }
+
+    pub(super) fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
+        self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
+    }
+
+    pub(super) fn refusal(&self, refused: Refused) -> CallError {
+        match refused {
+            Refused::TooManyCalls => CallError::TooManyCalls,
+            Refused::Closed => self.end_of_calls(),
+        }
+    }
+
+    /// Why there are no calls any more.
+    pub(super) fn end_of_calls(&self) -> CallError {
+        self.lost.clone().unwrap_or(CallError::Destroyed)
+    }
+
+    pub(super) fn backlog(&self) -> usize {
+        self.unwritten.len() + self.being_written
+    }
+
+    pub(super) fn observe(&mut self, waker: &Waker) {
+        if !self.observers.iter().any(|known| known.will_wake(waker)) {
+            self.observers.push(waker.clone());
+        }
+    }
+}
