@@ -1,2 +1,18 @@
-//! Stub.
-fn main() {}
+//! `duet-rpc`: a daemon that an editor talks to in JSON-RPC 2.0 over its standard input and output.
+
+mod arguments;
+mod diagnostics;
+mod level;
+mod lifecycle;
+mod logging;
+mod methods;
+mod params;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match arguments::read() {
+        Ok(options) => lifecycle::serve(&options),
+        Err(code) => code,
+    }
+}

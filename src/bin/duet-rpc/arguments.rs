@@ -1,0 +1,84 @@
+//! The arguments of the program.
+
+use std::env;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+
+use crate::level::Level;
+
+#[derive(Parser)]
+#[command(
+    name = "duet-rpc",
+    bin_name = "duet-rpc",
+    about = "A daemon that an editor talks to in JSON-RPC 2.0 over its standard input and output",
+    override_usage = "duet-rpc [COMMAND] [OPTIONS]",
+    after_help = "\
+Environment:
+  DUET_RPC_LOG  Append the log to this file instead of writing it to standard error
+  NO_COLOR      Disable colored output
+
+See 'duet-rpc <command> --help' for more information.",
+    disable_version_flag = true
+)]
+struct Arguments {
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Option<Subcommands>,
+}
+
+/// The options of the daemon.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Disable colored output
+    #[arg(short, long, global = true)]
+    pub(crate) no_color: bool,
+    /// The least severity that is logged
+    #[arg(long, global = true, value_enum, ignore_case = true, value_name = "LEVEL", default_value = "warn")]
+    pub(crate) log_level: Level,
+}
+
+#[derive(Subcommand)]
+enum Subcommands {
+    /// Print the version
+    Version,
+    /// Serve JSON-RPC 2.0 on standard input and output
+    #[command(override_usage = "duet-rpc rpc [OPTIONS]")]
+    Rpc,
+}
+
+/// The options of the daemon, if that is what the arguments ask for. All else is done here, and gives the exit code.
+pub(crate) fn read() -> Result<Options, ExitCode> {
+    let mut command = Arguments::command().color(color());
+    let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
+    let shown = match parsed {
+        Ok(Arguments { version: false, command: Some(Subcommands::Rpc), options }) => return Ok(options),
+        Ok(Arguments { version: false, command: None, .. }) => command.print_help(),
+        Ok(_) => writeln!(io::stdout(), "{}", env!("CARGO_PKG_VERSION")),
+        Err(error) if error.use_stderr() => return Err(complain(&error, &mut command)),
+        Err(help) => help.print(),
+    };
+    // Nobody is left to hear of it if this cannot be shown.
+    Err(if shown.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shows what is wrong with the arguments, always with the usage.
+fn complain(error: &Error, command: &mut Command) -> ExitCode {
+    let _ = error.print();
+    if !error.render().to_string().contains("Usage:") {
+        let _ = writeln!(io::stderr(), "\n{}", command.render_usage());
+    }
+    ExitCode::FAILURE
+}
+
+/// Help and errors are shown in colour on a terminal; `NO_COLOR` is heeded by clap itself. What the arguments say has to be
+/// known before they are read.
+fn color() -> ColorChoice {
+    let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
+    if is_off { ColorChoice::Never } else { ColorChoice::Auto }
+}

@@ -1,0 +1,135 @@
+//! The life of the daemon: it serves until its input ends, a client shuts it down, or a signal comes.
+
+use std::fmt::{self, Display};
+use std::future::poll_fn;
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::path::Path;
+use std::process::{self, ExitCode};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{error, info};
+
+use portway::profile::Profile;
+use portway::{Closed, Framing, Server, Stopper, Transport};
+
+use crate::arguments::Options;
+use crate::logging::Log;
+use crate::{diagnostics, methods};
+
+/// How long a request that still runs, and answers that the client has not read yet, may take at the end. With the time
+/// for the log the daemon ends within two seconds.
+const GRACE: Duration = Duration::from_millis(1_400);
+
+/// How long the rest of the log may take.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// Is the daemon. The exit code is 0 if it ended as it was asked to.
+pub(crate) fn serve(options: &Options) -> ExitCode {
+    let log = match Log::start(options) {
+        Ok(log) => log,
+        Err(problem) => {
+            // Without standard error there is nobody to tell.
+            let _ = writeln!(io::stderr(), "error: the log cannot be started: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    panic::set_hook(Box::new(|fault| error!("internal fault in {}", Place(fault.location()))));
+    let served = panic::catch_unwind(AssertUnwindSafe(|| {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let closed = runtime.block_on(run(&log, options));
+        // A read of standard input that waits on a thread of the runtime must not keep the process.
+        runtime.shutdown_background();
+        closed
+    }));
+    let code = judge(served.unwrap_or_else(|_| Err(io::Error::other("an internal fault"))));
+    log.flush(FLUSH);
+    code
+}
+
+/// Where a panic came from: a line of a source file, without its folders, which may be somebody's own. The text of the panic
+/// may hold anything.
+struct Place<'a>(Option<&'a Location<'a>>);
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.and_then(|location| Some((Path::new(location.file()).file_name()?, location.line()))) {
+            Some((file, line)) => write!(f, "line {line} of {}", file.display()),
+            None => f.write_str("an unknown place"),
+        }
+    }
+}
+
+async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
+    let signals = Signals::listen()?;
+    let transport = Transport::stdio(Framing::ContentLength)?
+        .with_profile(Profile::LSP)
+        .with_grace(GRACE)
+        .on_diagnostic(diagnostics::log);
+    let server = Server::new(transport);
+    let stopper = server.stopper();
+    methods::register(&server, log.level(), &stopper);
+    info!(
+        "duet-rpc {} started: pid {}, level {}, log to {}",
+        env!("CARGO_PKG_VERSION"),
+        process::id(),
+        options.log_level.name(),
+        log.sink()
+    );
+    tokio::spawn(stop_at_signal(signals, stopper));
+    Ok(server.run().await)
+}
+
+/// Logs how it ended.
+fn judge(outcome: io::Result<Closed>) -> ExitCode {
+    match outcome {
+        Ok(Closed::Local) => ExitCode::SUCCESS,
+        Ok(Closed::End | Closed::Truncated(_)) => {
+            info!("stdin closed, shutting down gracefully");
+            ExitCode::SUCCESS
+        }
+        Ok(other) => {
+            error!("cannot go on: {other}");
+            ExitCode::FAILURE
+        }
+        Err(problem) => {
+            error!("cannot serve: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The signals that end the daemon, with their names.
+struct Signals([(&'static str, Signal); 3]);
+
+impl Signals {
+    /// # Errors
+    /// If the system refuses.
+    fn listen() -> io::Result<Self> {
+        Ok(Self([
+            ("SIGINT", signal(SignalKind::interrupt())?),
+            ("SIGTERM", signal(SignalKind::terminate())?),
+            ("SIGHUP", signal(SignalKind::hangup())?),
+        ]))
+    }
+
+    /// Waits for one of them, and gives its name.
+    async fn next(&mut self) -> &'static str {
+        poll_fn(|context| {
+            let came =
+                self.0.iter_mut().find_map(|(name, signal)| signal.poll_recv(context).is_ready().then_some(*name));
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+/// A further signal changes nothing: it ends already.
+async fn stop_at_signal(mut signals: Signals, stopper: Stopper) {
+    let name = signals.next().await;
+    info!("received {name}, shutting down gracefully");
+    stopper.stop();
+}

@@ -1,0 +1,101 @@
+//! The header Content-Type: one media type, one charset, in every form; all else is refused with a reason.
+
+use crate::daemon::Daemon;
+use crate::frames::{request, with_header};
+
+/// A frame with this content type, behind its length or in front of it.
+fn typed(content_type: &str, body: &str, is_first: bool) -> Vec<u8> {
+    let length = format!("Content-Length: {}\r\n", body.len());
+    let content_type = format!("Content-Type: {content_type}\r\n");
+    let lines = if is_first { content_type + &length } else { length + &content_type };
+    with_header(&lines, body)
+}
+
+#[test]
+fn the_one_content_type_is_taken_in_every_form() {
+    let mut daemon = Daemon::start(&[]);
+    for content_type in [
+        "application/vscode-jsonrpc; charset=utf-8",
+        "application/vscode-jsonrpc; charset=UTF-8",
+        "application/vscode-jsonrpc; charset=utf8",
+        "application/vscode-jsonrpc;charset=utf-8",
+        "application/vscode-jsonrpc ; charset=utf-8 ",
+        "Application/VSCode-JSONRPC; Charset=Utf-8",
+        "application/vscode-jsonrpc; version=1; charset=utf-8",
+        "application/vscode-jsonrpc; charset=utf-8; version=1",
+        "application/vscode-jsonrpc; charset=\"utf-8\"",
+        "application/vscode-jsonrpc",
+    ] {
+        for is_first in [false, true] {
+            daemon.write(typed(content_type, &request(1, "version"), is_first));
+            let answer = daemon.answer();
+            assert_eq!(answer.id(), "1", "{content_type}: {}", answer.text);
+            answer.result();
+        }
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn the_name_of_the_header_is_read_in_any_case() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    daemon.write(with_header(&format!("content-type:text/plain\r\ncontent-length:{}\r\n", body.len()), &body));
+    daemon.answer().is_refusal("1", "unsupported-content-type");
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn another_media_type_is_refused_with_the_id() {
+    let mut daemon = Daemon::start(&[]);
+    for content_type in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "text/plain",
+        "application/vscode-jsonrpc2; charset=utf-8",
+        "vscode-jsonrpc",
+    ] {
+        for is_first in [false, true] {
+            let answer = daemon.answers_once(typed(content_type, &request(r#""a""#, "version"), is_first));
+            answer.is_refusal(r#""a""#, "unsupported-content-type");
+        }
+    }
+    daemon.finish();
+}
+
+#[test]
+fn another_charset_is_refused_with_the_id() {
+    let mut daemon = Daemon::start(&[]);
+    for charset in ["iso-8859-1", "utf-16", "us-ascii", "utf-8-sig", "utf"] {
+        let content_type = format!("application/vscode-jsonrpc; charset={charset}");
+        let answer = daemon.answers_once(typed(&content_type, &request("1.0", "version"), false));
+        answer.is_refusal("1.0", "bad-charset");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_refused_body_is_not_acted_on() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "shutdown");
+    daemon.answers_once(typed("application/json", &body, false)).is_refusal("1", "unsupported-content-type");
+    daemon.finish();
+}
+
+#[test]
+fn a_refused_body_without_an_id_to_echo_is_answered_with_null() {
+    let mut daemon = Daemon::start(&[]);
+    let bodies = ["hello", "[1]", r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#, r#"{"jsonrpc":"2.0","id":[1]}"#];
+    for body in bodies {
+        daemon.answers_once(typed("text/plain", body, false)).is_refusal("null", "unsupported-content-type");
+        let latin = "application/vscode-jsonrpc; charset=latin1";
+        daemon.answers_once(typed(latin, body, false)).is_refusal("null", "bad-charset");
+    }
+    let mut not_utf_8 = typed("text/plain", "1234", false);
+    not_utf_8.truncate(not_utf_8.len() - 4);
+    not_utf_8.extend([0xff, 0xfe, 0xfd, 0xfc]);
+    daemon.answers_once(not_utf_8).is_refusal("null", "unsupported-content-type");
+    daemon.finish();
+}

@@ -1,0 +1,166 @@
+//! What is a request, what is a notification, and what is neither.
+
+use crate::daemon::Daemon;
+use crate::frames::{notification_with, request, request_with};
+
+#[test]
+fn an_unknown_method_is_not_found() {
+    let mut daemon = Daemon::start(&[]);
+    for method in ["nope", "Version", "version ", "rpc.discover", "$/cancelRequest2", "", "__proto__", "toString"] {
+        let answer = daemon.ask(request(7, method));
+        let failure = answer.failure();
+        assert_eq!((failure.code, failure.data), (-32601, None), "{}", answer.text);
+        assert!(failure.message.starts_with("Method not found"), "{}", answer.text);
+        assert_eq!(answer.id(), "7");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn an_array_is_refused_as_a_batch() {
+    let mut daemon = Daemon::start(&[]);
+    let one = request(1, "version");
+    for batch in ["[]".to_owned(), format!("[{one}]"), format!("[{one},{one}]"), "[1,2,3]".to_owned(), " [ ] ".into()] {
+        daemon.ask(batch).is_refusal("null", "batch-not-supported");
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn an_array_that_does_not_end_is_a_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.ask(format!("[{}", request(1, "version"))).is_parse_error();
+    daemon.finish();
+}
+
+#[test]
+fn another_version_is_an_invalid_request_with_its_id() {
+    let mut daemon = Daemon::start(&[]);
+    for body in [
+        r#"{"id":7,"method":"version"}"#,
+        r#"{"jsonrpc":2.0,"id":7,"method":"version"}"#,
+        r#"{"jsonrpc":"1.0","id":7,"method":"version"}"#,
+        r#"{"jsonrpc":"2","id":7,"method":"version"}"#,
+        r#"{"jsonrpc":null,"id":7,"method":"version"}"#,
+    ] {
+        daemon.ask(body).is_invalid_request("7");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_method_that_is_no_string_is_an_invalid_request_with_its_id() {
+    let mut daemon = Daemon::start(&[]);
+    for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);
+        daemon.ask(body).is_invalid_request("7");
+    }
+    daemon.ask(r#"{"jsonrpc":"2.0","id":7}"#).is_invalid_request("7");
+    daemon.finish();
+}
+
+#[test]
+fn what_is_no_object_is_an_invalid_request_with_the_id_null() {
+    let mut daemon = Daemon::start(&[]);
+    for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
+        daemon.ask(body).is_invalid_request("null");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_member_that_comes_twice_is_an_invalid_request_with_the_id_null() {
+    let mut daemon = Daemon::start(&[]);
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"version"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"version"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"version","method":"shutdown"}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"version"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"setLogLevel","params":{"level":"info"},"params":{"level":"info"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"m\u0065thod":"version","method":"version"}"#,
+    ] {
+        daemon.ask(body).is_invalid_request("null");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn members_that_nobody_knows_are_ignored() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.ask(r#"{"jsonrpc":"2.0","id":1,"method":"version","meta":{"id":2,"method":[]},"":null}"#).result();
+    daemon.finish();
+}
+
+#[test]
+fn the_order_of_the_members_says_nothing() {
+    let members = [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"setLogLevel""#, r#""params":{"level":"info"}"#];
+    let mut daemon = Daemon::start(&[]);
+    let mut orders = 0;
+    for code in 0..256_usize {
+        let order: Vec<usize> = (0..4).map(|place| code >> (2 * place) & 3).collect();
+        if (0..4).any(|member| !order.contains(&member)) {
+            continue;
+        }
+        orders += 1;
+        let body = order.iter().map(|&member| members[member]).collect::<Vec<_>>().join(",");
+        assert_eq!(daemon.ask(format!("{{{body}}}")).result()["level"], "info");
+    }
+    assert_eq!(orders, 24);
+    daemon.finish();
+}
+
+#[test]
+fn a_notification_is_never_answered() {
+    let mut daemon = Daemon::start(&[]);
+    for (method, params) in [
+        ("version", "null"),
+        ("version", "[1]"),
+        ("nope", "{}"),
+        ("rpc.discover", "[]"),
+        ("setLogLevel", r#"{"level":"error"}"#),
+        ("setLogLevel", r#"{"level":"verbose"}"#),
+        ("setLogLevel", "null"),
+        ("setLogLevel", "5"),
+        ("shutdown", "[1]"),
+        ("$/cancelRequest", r#"{"id":1}"#),
+        ("exit", "null"),
+    ] {
+        daemon.send(notification_with(method, params));
+        daemon.is_quiet();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_response_is_never_answered() {
+    let mut daemon = Daemon::start(&[]);
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+        r#"{"jsonrpc":"2.0","id":true,"result":1}"#,
+    ] {
+        daemon.send(body);
+        daemon.is_quiet();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_message_with_method_and_result_is_an_invalid_request() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.ask(r#"{"jsonrpc":"2.0","id":7,"method":"version","result":1}"#).is_invalid_request("7");
+    daemon.finish();
+}
+
+#[test]
+fn what_emacs_sends_is_served() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.write("Content-Length: 57\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"version\",\"params\":null}");
+    assert_eq!(daemon.answer().id(), "1");
+    daemon.ask(request_with(2, "setLogLevel", r#"{"level":"info"}"#)).result();
+    daemon.send(r#"{"jsonrpc":"2.0","method":"version","params":null}"#);
+    daemon.is_quiet();
+    daemon.finish();
+}

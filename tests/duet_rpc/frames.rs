@@ -1,0 +1,145 @@
+//! Frames as a client writes them, and a reader of what the daemon writes that takes nothing else.
+
+use std::fmt::Display;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// `body` behind the header that it should have.
+pub(crate) fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    framed(body.len(), body)
+}
+
+/// `body` behind a header that says `length`.
+pub(crate) fn framed(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
+    with_header(&format!("Content-Length: {length}\r\n"), body)
+}
+
+/// `body` behind header lines of any kind.
+pub(crate) fn with_header(lines: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    [lines.as_bytes(), b"\r\n", body.as_ref()].concat()
+}
+
+/// A request without params; `id` is JSON text.
+pub(crate) fn request(id: impl Display, method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#)
+}
+
+/// A request with params; `id` and `params` are JSON text.
+pub(crate) fn request_with(id: impl Display, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+}
+
+/// A notification with params, which are JSON text.
+pub(crate) fn notification_with(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+}
+
+/// What is left of `output` behind its first frame, and the text of that frame; `Ok(None)` if it is not complete yet.
+///
+/// Clients in the field stumble over more than this one header, so anything else is an error.
+pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, String> {
+    const NAME: &[u8] = b"Content-Length: ";
+    let shown = || format!("not a frame: {:?}", String::from_utf8_lossy(&output[..output.len().min(200)]));
+    let known = output.len().min(NAME.len());
+    if output[..known] != NAME[..known] {
+        return Err(shown());
+    }
+    let Some(end) = output.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return if output.len() < 100 { Ok(None) } else { Err(shown()) };
+    };
+    let digits = str::from_utf8(&output[NAME.len()..end]).map_err(|_| shown())?;
+    let length: usize = digits.parse().map_err(|_| shown())?;
+    if length.to_string() != digits {
+        return Err(shown());
+    }
+    match output.get(end + 4..end + 4 + length) {
+        None => Ok(None),
+        Some(body) => Ok(Some((String::from_utf8(body.to_vec()).map_err(|_| shown())?, end + 4 + length))),
+    }
+}
+
+/// An answer of the daemon.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The whole of it, as it came.
+    pub(crate) text: String,
+    value: Value,
+}
+
+/// The error of an answer.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<Value>,
+}
+
+impl Answer {
+    /// Reads an answer, which has the members of the specification and no others (JSON-RPC 2.0 §5): Emacs refuses more.
+    pub(crate) fn read(text: String) -> Self {
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(value["jsonrpc"], "2.0", "{text}");
+        let names = |value: &Value| -> Vec<String> {
+            let mut names: Vec<String> =
+                value.as_object().unwrap_or_else(|| panic!("{text}")).keys().cloned().collect();
+            names.sort();
+            names
+        };
+        if value.get("error").is_some() {
+            assert_eq!(names(&value), ["error", "id", "jsonrpc"], "{text}");
+            let of_error = names(&value["error"]);
+            assert!(of_error == ["code", "message"] || of_error == ["code", "data", "message"], "{text}");
+        } else {
+            assert_eq!(names(&value), ["id", "jsonrpc", "result"], "{text}");
+        }
+        Self { text, value }
+    }
+
+    /// The id, as it stands on the wire.
+    pub(crate) fn id(&self) -> String {
+        #[derive(Deserialize)]
+        struct WithId<'a> {
+            #[serde(borrow)]
+            id: &'a RawValue,
+        }
+        serde_json::from_str::<WithId<'_>>(&self.text).unwrap().id.get().to_owned()
+    }
+
+    pub(crate) fn result(&self) -> &Value {
+        self.value.get("result").unwrap_or_else(|| panic!("an error: {}", self.text))
+    }
+
+    pub(crate) fn failure(&self) -> Failure {
+        let error = self.value.get("error").unwrap_or_else(|| panic!("no error: {}", self.text));
+        Failure {
+            code: error["code"].as_i64().unwrap(),
+            message: error["message"].as_str().unwrap().to_owned(),
+            data: error.get("data").cloned(),
+        }
+    }
+
+    /// That this is the answer to what could not be read.
+    pub(crate) fn is_parse_error(&self) {
+        let expected = Failure { code: -32700, message: "Parse error".to_owned(), data: None };
+        assert_eq!(self.failure(), expected, "{}", self.text);
+        assert_eq!(self.id(), "null", "{}", self.text);
+    }
+
+    /// That this is a refusal with an id and a reason.
+    pub(crate) fn is_refusal(&self, id: &str, reason: &str) {
+        let message = if reason == "batch-not-supported" { "Batch requests not supported" } else { "Invalid Request" };
+        let data = Some(serde_json::json!({ "reason": reason }));
+        assert_eq!(self.failure(), Failure { code: -32600, message: message.to_owned(), data }, "{}", self.text);
+        assert_eq!(self.id(), id, "{}", self.text);
+    }
+
+    /// That this is the answer to what is JSON, but no request.
+    pub(crate) fn is_invalid_request(&self, id: &str) {
+        let expected = Failure { code: -32600, message: "Invalid Request".to_owned(), data: None };
+        assert_eq!(self.failure(), expected, "{}", self.text);
+        assert_eq!(self.id(), id, "{}", self.text);
+    }
+}

@@ -1,0 +1,157 @@
+//! The fixed limits: 10 MiB for a message, 8 KiB for a header.
+
+use crate::daemon::Daemon;
+use crate::frames::{frame, framed, request, with_header};
+
+const MESSAGE: usize = 10 * 1024 * 1024;
+
+/// A request of exactly `length` bytes.
+fn request_of(length: usize) -> String {
+    let body = request(1, "version");
+    body.clone() + &" ".repeat(length - body.len())
+}
+
+/// A frame with a header of exactly `length` bytes, without the blank line.
+fn with_header_of(length: usize, body: &str, length_comes_first: bool) -> Vec<u8> {
+    let own = format!("Content-Length: {}\r\n", body.len());
+    let padding = format!("X-Padding: {}\r\n", "p".repeat(length - own.len() - "X-Padding: \r\n".len()));
+    let lines = if length_comes_first { own + &padding } else { padding + &own };
+    assert_eq!(lines.len(), length);
+    with_header(&lines, body)
+}
+
+#[test]
+fn a_message_of_ten_mebibytes_is_served() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.ask(request_of(MESSAGE)).result();
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn one_byte_more_is_refused_and_what_follows_is_served() {
+    let mut daemon = Daemon::start(&[]);
+    let bytes = frame(request_of(MESSAGE + 1));
+    let (header, body) = bytes.split_at(bytes.len() - MESSAGE - 1);
+    // The answer does not wait for the body.
+    daemon.write(header);
+    daemon.answer().is_refusal("null", "oversize");
+    daemon.write(body);
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn the_body_of_a_refused_message_is_not_read_for_frames() {
+    let mut daemon = Daemon::start(&[]);
+    let inner = [b"{\"text\":\"".to_vec(), frame(request(1, "shutdown"))].concat();
+    let mut body = inner.repeat(MESSAGE / inner.len() + 1);
+    body.truncate(MESSAGE + 1);
+    daemon.answers_once(frame(body)).is_refusal("null", "oversize");
+    daemon.finish();
+}
+
+#[test]
+fn a_refused_message_that_was_never_sent_costs_no_other() {
+    let mut daemon = Daemon::start(&[]);
+    for length in ["10485761", "1073741824", "99999999999", "18446744073709551616", &"9".repeat(40)] {
+        daemon.answers_once(framed(length, "")).is_refusal("null", "oversize");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_refused_message_that_was_never_sent_may_be_followed_by_another_header() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    daemon.write(framed("99999999999", ""));
+    daemon.answer().is_refusal("null", "oversize");
+    daemon.write(with_header(&format!("content-length:{}\r\nX-Trace: 7\r\n", body.len()), &body));
+    daemon.answer().result();
+    daemon.finish();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_message_of_two_hundred_megabytes_is_dropped_without_being_kept() {
+    let mut daemon = Daemon::start(&[]);
+    let piece = vec![b'x'; 1_000_000];
+    daemon.write(framed(200_000_000, ""));
+    daemon.answer().is_refusal("null", "oversize");
+    for _ in 0..200 {
+        daemon.write(&piece);
+    }
+    daemon.is_quiet();
+    let peak = peak_memory(daemon.pid);
+    assert!(peak < 64_000, "{peak} KiB");
+    daemon.finish();
+}
+
+#[test]
+fn a_header_of_eight_kibibytes_is_taken() {
+    let mut daemon = Daemon::start(&[]);
+    for length in [8_000, 8_100] {
+        for length_comes_first in [true, false] {
+            daemon.write(with_header_of(length, &request(1, "version"), length_comes_first));
+            daemon.answer().result();
+        }
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn a_longer_header_is_refused_with_its_body() {
+    let mut daemon = Daemon::start(&[]);
+    for length in [8_300, 20_000, 1_000_000] {
+        for length_comes_first in [true, false] {
+            let bytes = with_header_of(length, &request(1, "shutdown"), length_comes_first);
+            daemon.answers_once(bytes).is_refusal("null", "header-too-large");
+        }
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_longer_header_in_many_lines_is_refused_once() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    let lines = "X-Line: 1\r\n".repeat(2_000) + &format!("Content-Length: {}\r\n", body.len());
+    daemon.answers_once(with_header(&lines, body)).is_refusal("null", "header-too-large");
+    daemon.finish();
+}
+
+#[test]
+fn a_longer_header_whose_body_was_never_sent_costs_no_other() {
+    let mut daemon = Daemon::start(&[]);
+    let lines = format!("X-Padding: {}\r\nContent-Length: 5000\r\n", "p".repeat(10_000));
+    daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
+    daemon.finish();
+}
+
+#[test]
+fn a_longer_header_without_a_length_costs_no_other() {
+    let mut daemon = Daemon::start(&[]);
+    let lines = format!("X-Padding: {}\r\n", "p".repeat(10_000));
+    daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
+    daemon.finish();
+}
+
+#[test]
+fn limits_are_met_again_and_again() {
+    let mut daemon = Daemon::start(&[]);
+    let header = with_header_of(10_000, &request(1, "version"), true);
+    for _ in 0..20 {
+        daemon.answers_once(framed("99999999999", "")).is_refusal("null", "oversize");
+        daemon.answers_once(&header).is_refusal("null", "header-too-large");
+    }
+    daemon.finish();
+}
+
+/// The most memory that the process has had, in KiB.
+#[cfg(target_os = "linux")]
+fn peak_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}

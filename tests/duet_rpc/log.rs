@@ -1,0 +1,40 @@
+//! A line of the log, read: `<timestamp> <severity> <message> method=<text> id=<JSON>`, the last two where they are known.
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) severity: String,
+    pub(crate) message: String,
+    /// The name of the method, as JSON text.
+    pub(crate) method: Option<String>,
+    /// The id, as JSON text.
+    pub(crate) id: Option<String>,
+}
+
+impl Line {
+    pub(crate) fn read(text: &str) -> Self {
+        let wrong = || panic!("not a line of the log: {text:?}");
+        let (timestamp, rest) = text.split_once(' ').unwrap_or_else(wrong);
+        assert!(is_timestamp(timestamp), "{text:?}");
+        let (severity, rest) = rest.trim_start().split_once(' ').unwrap_or_else(wrong);
+        assert!(["debug", "info", "warn", "error"].contains(&severity), "{text:?}");
+        let (rest, id) = split_field(rest.trim_start(), " id=");
+        let (message, method) = split_field(rest, " method=");
+        Self { severity: severity.to_owned(), message: message.to_owned(), method, id }
+    }
+}
+
+/// The text in front of a field, and the field.
+fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
+    match text.rsplit_once(name) {
+        Some((rest, value)) => (rest, Some(value.to_owned())),
+        None => (text, None),
+    }
+}
+
+/// `2026-01-31T23:59:59.123456Z`, with any number of digits behind the point.
+fn is_timestamp(text: &str) -> bool {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape
+        .strip_prefix("0000-00-00T00:00:00.")
+        .is_some_and(|rest| rest.ends_with('Z') && rest.trim_end_matches('Z').chars().all(|c| c == '0'))
+}

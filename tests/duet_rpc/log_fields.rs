@@ -1,0 +1,207 @@
+//! What a line of the log says, and what no line ever says.
+
+use crate::daemon::Daemon;
+use crate::frames::{frame, framed, notification_with, request, request_with, with_header};
+use crate::log::Line;
+
+/// The one line at level warn or above that `bytes` cause.
+fn line_for(bytes: impl AsRef<[u8]>) -> Line {
+    let mut daemon = Daemon::start(&[]);
+    daemon.write(bytes);
+    // What follows is served, and by then the line was written.
+    let id = daemon.probe();
+    while daemon.answer().id() != id {}
+    let lines = daemon.finish();
+    let [line] = lines.as_slice() else { panic!("not one line: {lines:#?}") };
+    Line::read(line)
+}
+
+fn fields(line: &Line) -> (&str, Option<&str>, Option<&str>) {
+    (&line.severity, line.method.as_deref(), line.id.as_deref())
+}
+
+#[test]
+fn an_unknown_method_is_a_warning_with_method_and_id() {
+    for id in ["7", "1.0", r#""a""#, "null"] {
+        let line = line_for(frame(request(id, "nope")));
+        assert_eq!(fields(&line), ("warn", Some("\"nope\""), Some(id)));
+        assert!(line.message.contains("-32601"), "{line:?}");
+    }
+}
+
+#[test]
+fn an_unknown_notification_is_a_warning_without_id() {
+    let line = line_for(frame(notification_with("nope", "[]")));
+    assert_eq!(fields(&line), ("warn", Some("\"nope\""), None));
+}
+
+#[test]
+fn params_that_do_not_fit_are_a_warning_with_method_and_id() {
+    let line = line_for(frame(request_with(7, "setLogLevel", "{}")));
+    assert_eq!(fields(&line), ("warn", Some("\"setLogLevel\""), Some("7")));
+    assert!(line.message.contains("-32602"), "{line:?}");
+    let line = line_for(frame(request_with(8, "version", "[1]")));
+    assert_eq!(fields(&line), ("warn", Some("\"version\""), Some("8")));
+}
+
+#[test]
+fn params_of_a_notification_that_do_not_fit_are_an_error() {
+    // Nobody is told of them but who reads the log.
+    let line = line_for(frame(notification_with("setLogLevel", r#"{"level":"verbose"}"#)));
+    assert_eq!(fields(&line), ("error", Some("\"setLogLevel\""), None));
+    let line = line_for(frame(notification_with("version", "[1]")));
+    assert_eq!(fields(&line), ("error", Some("\"version\""), None));
+}
+
+#[test]
+fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
+    let line = line_for(frame(r#"{"jsonrpc":"1.0","id":7,"method":"version"}"#));
+    assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("7")));
+    assert!(line.message.contains("-32600"), "{line:?}");
+    let line = line_for(frame(r#"{"jsonrpc":"2.0","id":null,"method":5}"#));
+    assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("null")));
+    let line = line_for(frame(r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#));
+    assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", None));
+    assert!(line.message.contains("invalid-id-type"), "{line:?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_warning_without_method_and_id() {
+    for (bytes, part) in [
+        (frame("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"nope\""), "-32700"),
+        (framed("abc", ""), "-32700"),
+        (b"noise\n".to_vec(), "-32700"),
+        (frame("[]"), "batch-not-supported"),
+        (framed(99_999_999_999_u64, ""), "oversize"),
+        (with_header(&format!("X-Padding: {}\r\n", "p".repeat(9_000)), ""), "header-too-large"),
+    ] {
+        let line = line_for(bytes);
+        assert_eq!(fields(&line), ("warn", None, None), "{line:?}");
+        assert!(line.message.contains(part), "{part}: {line:?}");
+    }
+}
+
+#[test]
+fn an_oversize_message_is_logged_with_its_size() {
+    let line = line_for(framed(99_999_999_999_u64, ""));
+    assert!(line.message.contains("99999999999"), "{line:?}");
+}
+
+#[test]
+fn a_content_type_that_is_refused_is_a_warning_with_the_id() {
+    let body = request(7, "version");
+    let lines = format!("Content-Length: {}\r\nContent-Type: text/html; charset=hunter2\r\n", body.len());
+    let line = line_for(with_header(&lines, body));
+    assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("7")));
+    assert!(line.message.contains("unsupported-content-type") && !line.message.contains("hunter2"), "{line:?}");
+}
+
+#[test]
+fn a_truncated_message_is_a_warning() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.write("Content-Length: 57\r\n\r\n{\"hunter2\"");
+    daemon.close();
+    daemon.answer().is_parse_error();
+    let ending = daemon.end();
+    ending.is_graceful();
+    let [line] = ending.lines.as_slice() else { panic!("not one line: {:#?}", ending.lines) };
+    assert_eq!(fields(&Line::read(line)), ("warn", None, None));
+    assert!(!line.contains("hunter2"), "{line}");
+}
+
+#[test]
+fn a_request_that_was_served_is_a_line_at_debug_with_method_and_id() {
+    let mut daemon = Daemon::start(&["--log-level", "debug"]);
+    daemon.ask(request(r#""a b""#, "version")).result();
+    let line = Line::read(&daemon.logs(&["version", "a b"]));
+    assert_eq!(fields(&line), ("debug", Some("\"version\""), Some(r#""a b""#)));
+    daemon.finish();
+}
+
+#[test]
+fn the_end_is_logged_at_info() {
+    let mut daemon = Daemon::start(&["--log-level", "info"]);
+    daemon.ask(request(9, "shutdown")).result();
+    let ending = daemon.end();
+    ending.is_graceful();
+    let line = ending.lines.iter().find(|line| line.contains("shutdown requested, shutting down gracefully")).unwrap();
+    assert_eq!(fields(&Line::read(line)), ("info", Some("\"shutdown\""), Some("9")));
+}
+
+#[test]
+fn ids_and_methods_cannot_forge_a_line() {
+    let forged = r"a\n2026-01-01T00:00:00.000Z error forged\u001b[31m\u2028\r";
+    let mut daemon = Daemon::start(&["--log-level", "debug"]);
+    daemon.ask(request(format!("\"{forged}\""), "version")).result();
+    daemon.ask(request(1, forged)).failure();
+    daemon.send(notification_with(forged, "[]"));
+    daemon.is_quiet();
+    for line in daemon.finish() {
+        assert!(!line.contains('\u{1b}') && !line.contains('\r') && !line.contains('\u{2028}'), "{line:?}");
+        assert_ne!(Line::read(&line).message, "forged");
+    }
+}
+
+#[test]
+fn long_ids_and_methods_are_cut_in_the_log() {
+    let long = "x".repeat(100_000);
+    let mut daemon = Daemon::start(&["--log-level", "debug"]);
+    daemon.ask(request(format!("\"{long}\""), "version")).result();
+    daemon.ask(request(format!("\"{long}\""), "nope")).failure();
+    daemon.ask(request(1, &long)).failure();
+    daemon.ask(request("1".repeat(300), "version")).result();
+    for line in daemon.finish() {
+        assert!(line.len() < 1_500, "{} bytes", line.len());
+    }
+}
+
+#[test]
+fn no_line_holds_anything_of_a_payload() {
+    const SECRETS: [&str; 4] = ["hunter2", "sk-live-0123456789", "/home/alice/.ssh/id_rsa", "alice@example.com"];
+    let mut daemon = Daemon::start(&["--log-level", "debug"]);
+    for secret in SECRETS {
+        let text = format!("{{\"password\":\"{secret}\"}}");
+        for bytes in [
+            frame(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"version\",\"params\":{text}")),
+            frame(request_with(1, "version", &text)),
+            frame(request_with(1, "setLogLevel", &format!("{{\"level\":\"{secret}\"}}"))),
+            frame(request_with(1, "setLogLevel", &text)),
+            frame(request_with(1, "nope", &text)),
+            frame(notification_with("nope", &text)),
+            frame(notification_with("setLogLevel", &text)),
+            frame(format!("[{text}]")),
+            frame(text.clone()),
+            frame(secret),
+            framed(text.len() - 3, &text),
+            framed(99_999_999_999_u64, ""),
+            format!("{secret}\n").into_bytes(),
+            framed(secret, ""),
+            with_header(&format!("Content-Length: 2\r\nContent-Type: {secret}; charset={secret}\r\n"), "{}"),
+            with_header(&format!("X-Token: {secret}\r\n"), ""),
+            with_header(&format!("X-Token: {}\r\n", secret.repeat(1_000)), ""),
+        ] {
+            daemon.write(bytes);
+            let id = daemon.probe();
+            while daemon.answer().id() != id {}
+        }
+    }
+    let lines = daemon.finish();
+    assert!(lines.len() > 60, "{} lines", lines.len());
+    for line in lines {
+        for secret in SECRETS {
+            assert!(!line.contains(secret), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_method_that_looks_like_a_path_is_not_logged() {
+    for method in ["/home/alice/.ssh/id_rsa", "C:\\\\Users\\\\alice", "~/secret", "../../etc/passwd", "a b", "é"] {
+        let line = line_for(frame(request(7, method)));
+        assert_eq!(fields(&line), ("warn", None, Some("7")), "{line:?}");
+    }
+    for method in ["textDocument/didOpen", "$/cancel", "rpc.discover", "a-b_c:d"] {
+        let line = line_for(frame(request(7, method)));
+        assert_eq!(fields(&line), ("warn", Some(format!("\"{method}\"").as_str()), Some("7")), "{line:?}");
+    }
+}

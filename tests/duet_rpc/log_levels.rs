@@ -1,0 +1,92 @@
+//! What is logged at which level, and how the level is set.
+
+use crate::daemon::{Builder, Daemon};
+use crate::frames::{notification_with, request, request_with};
+use crate::log::Line;
+
+/// The severities in the log of a daemon that has seen one event of each level that a client can cause.
+fn severities(arguments: &[&str]) -> Vec<String> {
+    let mut daemon = Builder::new(arguments).start();
+    daemon.ask(request(1, "version")).result();
+    daemon.ask(request(2, "nope")).failure();
+    daemon.send(notification_with("setLogLevel", "{}"));
+    daemon.is_quiet();
+    let mut found: Vec<String> = daemon.finish().iter().map(|line| Line::read(line).severity).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn by_default_warnings_and_errors_are_logged() {
+    assert_eq!(severities(&["rpc"]), ["error", "warn"]);
+}
+
+#[test]
+fn each_level_brings_itself_and_what_is_worse() {
+    assert_eq!(severities(&["rpc", "--log-level", "debug"]), ["debug", "error", "info", "warn"]);
+    assert_eq!(severities(&["rpc", "--log-level", "info"]), ["error", "info", "warn"]);
+    assert_eq!(severities(&["rpc", "--log-level", "warn"]), ["error", "warn"]);
+    assert_eq!(severities(&["rpc", "--log-level", "error"]), ["error"]);
+}
+
+#[test]
+fn the_level_is_read_in_any_case_and_on_either_side_of_the_command() {
+    for arguments in
+        [&["rpc", "--log-level", "ERROR"][..], &["--log-level", "Error", "rpc"], &["--log-level=eRRor", "rpc"]]
+    {
+        assert_eq!(severities(arguments), ["error"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_level_that_is_set_takes_effect_at_once() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.ask(request(1, "version")).result();
+    daemon.ask(request_with(2, "setLogLevel", r#"{"level":"DEBUG"}"#)).result();
+    daemon.ask(request(3, "version")).result();
+    daemon.logs(&["debug", "method=\"version\"", "id=3"]);
+    daemon.ask(request_with(4, "setLogLevel", r#"{"level":"error"}"#)).result();
+    daemon.ask(request(5, "version")).result();
+    daemon.ask(request(6, "nope")).failure();
+    let lines = daemon.finish();
+    for id in ["id=1", "id=5", "id=6"] {
+        assert!(!lines.iter().any(|line| line.contains(id)), "{lines:#?}");
+    }
+}
+
+#[test]
+fn a_level_that_is_set_by_a_notification_takes_effect() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.send(notification_with("setLogLevel", r#"{"level":"debug"}"#));
+    daemon.ask(request(3, "version")).result();
+    daemon.logs(&["debug", "id=3"]);
+    daemon.finish();
+}
+
+#[test]
+fn a_level_that_is_refused_changes_nothing() {
+    let mut daemon = Daemon::start(&["--log-level", "error"]);
+    daemon.ask(request_with(1, "setLogLevel", r#"{"level":"verbose"}"#)).failure();
+    daemon.ask(request(2, "nope")).failure();
+    assert!(daemon.finish().is_empty());
+}
+
+#[test]
+fn the_start_is_logged_with_version_process_level_and_sink() {
+    for (level, is_logged) in [("info", true), ("DEBUG", true), ("warn", false), ("error", false)] {
+        let mut daemon = Daemon::start(&["--log-level", level]);
+        daemon.is_quiet();
+        let pid = daemon.pid.to_string();
+        let lines = daemon.finish();
+        if !is_logged {
+            assert!(lines.is_empty(), "{lines:#?}");
+            continue;
+        }
+        let line = Line::read(&lines[0]);
+        assert_eq!(line.severity, "info");
+        for part in [env!("CARGO_PKG_VERSION"), &pid, &level.to_lowercase(), "stderr"] {
+            assert!(line.message.contains(part), "{part}: {line:?}");
+        }
+    }
+}

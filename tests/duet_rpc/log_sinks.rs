@@ -1,0 +1,189 @@
+//! Where the log goes, and when it has colours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::daemon::{Builder, Daemon};
+use crate::frames::request;
+use crate::log::Line;
+
+/// A folder that is removed again.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("duet-rpc-log-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn with_log(file: &Path, arguments: &[&str]) -> Daemon {
+    Builder::new(arguments).env("DUET_RPC_LOG", file).start()
+}
+
+fn lines_of(file: &Path) -> Vec<String> {
+    fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_log_goes_to_the_file_that_is_named() {
+    let folder = Folder::new();
+    let file = folder.path("rpc.log");
+    let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
+    daemon.ask(request(1, "nope")).failure();
+    assert!(daemon.finish().is_empty(), "standard error stays empty");
+    let lines = lines_of(&file);
+    assert!(lines.len() >= 3, "{lines:#?}");
+    assert!(lines[0].contains(&file.display().to_string()), "{lines:#?}");
+    for line in &lines[1..] {
+        assert!(!line.contains(&file.display().to_string()), "{lines:#?}");
+    }
+    for line in &lines {
+        Line::read(line);
+    }
+}
+
+#[test]
+fn the_file_is_complete_when_the_daemon_has_ended() {
+    let folder = Folder::new();
+    for trigger in ["shutdown", "TERM", "end"] {
+        let file = folder.path(trigger);
+        let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
+        daemon.is_quiet();
+        match trigger {
+            "shutdown" => drop(daemon.ask(request(1, "shutdown"))),
+            "TERM" => daemon.signal("TERM"),
+            _ => daemon.close(),
+        }
+        daemon.end().is_graceful();
+        let lines = lines_of(&file);
+        assert!(lines.last().unwrap().contains("shutting down gracefully"), "{lines:#?}");
+    }
+}
+
+#[test]
+fn the_file_is_appended_to() {
+    let folder = Folder::new();
+    let file = folder.path("rpc.log");
+    fs::write(&file, "from before\n").unwrap();
+    for _ in 0..2 {
+        let mut daemon = with_log(&file, &["rpc"]);
+        daemon.ask(request(1, "nope")).failure();
+        daemon.finish();
+    }
+    let lines = lines_of(&file);
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    assert_eq!(lines[0], "from before");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_warned_of_and_standard_error_takes_its_place() {
+    let folder = Folder::new();
+    for file in [folder.0.clone(), folder.path("missing/rpc.log")] {
+        for level in ["info", "error"] {
+            let mut daemon = with_log(&file, &["rpc", "--log-level", level]);
+            daemon.is_quiet();
+            let lines = daemon.finish();
+            let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
+            assert!(lines[0].starts_with(&warning) && lines[0].ends_with("Using stderr instead."), "{lines:#?}");
+            if level == "info" {
+                assert!(lines[1].contains("stderr") && lines.len() >= 3, "{lines:#?}");
+            } else {
+                assert_eq!(lines.len(), 1, "{lines:#?}");
+            }
+            for line in &lines[1..] {
+                assert!(!line.contains(&file.display().to_string()), "{lines:#?}");
+                Line::read(line);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_name_of_a_file_is_none() {
+    let mut daemon = Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "").start();
+    daemon.is_quiet();
+    let lines = daemon.finish();
+    assert!(!lines.iter().any(|line| line.contains("Warning")), "{lines:#?}");
+}
+
+#[test]
+fn the_name_of_the_file_may_be_relative() {
+    let folder = Folder::new();
+    let mut daemon =
+        Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "rpc.log").folder(&folder.0).start();
+    daemon.is_quiet();
+    assert!(daemon.finish().is_empty());
+    assert!(lines_of(&folder.path("rpc.log")).len() >= 2);
+}
+
+#[test]
+fn there_is_no_colour_without_a_terminal() {
+    let folder = Folder::new();
+    let file = folder.path("rpc.log");
+    for log in ["", &file.display().to_string()] {
+        let mut daemon =
+            Builder::new(&["rpc", "--log-level", "debug"]).env("DUET_RPC_LOG", log).env("CLICOLOR_FORCE", "1").start();
+        daemon.ask(request(1, "nope")).failure();
+        let lines = daemon.finish();
+        assert!(!lines.iter().any(|line| line.contains('\u{1b}')), "{lines:#?}");
+    }
+    assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
+}
+
+/// What the daemon writes on a terminal; `None` on a machine that has no `script` to make one.
+fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_duet-rpc");
+    let line = format!("'{program}' {arguments} < /dev/null");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm-256color");
+    command.env_remove("NO_COLOR").env_remove("DUET_RPC_LOG").envs(environment.iter().copied());
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "{output:?}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn there_is_colour_on_a_terminal() {
+    let Some(said) = on_a_terminal(&[], "rpc --log-level info") else { return };
+    assert!(said.contains("\u{1b}[") && said.contains("stdin closed"), "{said:?}");
+}
+
+#[test]
+fn colour_on_a_terminal_can_be_switched_off() {
+    for (environment, arguments) in [
+        (&[("NO_COLOR", "1")][..], "rpc --log-level info"),
+        (&[], "rpc --no-color --log-level info"),
+        (&[], "--no-color rpc --log-level info"),
+        (&[], "-n --log-level info rpc"),
+    ] {
+        let Some(said) = on_a_terminal(environment, arguments) else { return };
+        assert!(!said.contains('\u{1b}') && said.contains("stdin closed"), "{arguments}: {said:?}");
+    }
+}
+
+#[test]
+fn a_file_has_no_colour_beside_a_terminal() {
+    let folder = Folder::new();
+    let file = folder.path("rpc.log");
+    let log = file.display().to_string();
+    if on_a_terminal(&[("DUET_RPC_LOG", &log)], "rpc --log-level info").is_some() {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
+    }
+}

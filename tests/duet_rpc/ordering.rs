@@ -1,0 +1,84 @@
+//! Answers come in the order of requests, however many there are and whatever is wrong with some.
+
+use crate::daemon::{Builder, Daemon};
+use crate::frames::{frame, framed, notification_with, request, with_header};
+
+#[test]
+fn a_thousand_pipelined_requests_are_answered_in_order() {
+    let mut daemon = Daemon::start(&[]);
+    let methods = ["version", "listMethods", "nope", "describeMethods", "initialize"];
+    let bytes: Vec<u8> =
+        (0..1_000).zip(methods.iter().cycle()).flat_map(|(id, method)| frame(request(id, method))).collect();
+    daemon.write(bytes);
+    for id in 0..1_000 {
+        assert_eq!(daemon.answer().id(), id.to_string());
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn errors_of_every_layer_keep_their_place() {
+    let mut daemon = Daemon::start(&[]);
+    let good = |id: u32| frame(request(id, "version"));
+    let json_type = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", request(4, "version").len());
+    daemon.write(
+        [
+            good(1),
+            frame("hello"),
+            good(2),
+            frame("[]"),
+            framed("99999999999", ""),
+            good(3),
+            with_header(&json_type, request(4, "version")),
+            frame(notification_with("nope", "[]")),
+            frame(request(5, "nope")),
+            framed("abc", "{}"),
+            good(6),
+            b"noise\n".to_vec(),
+            frame(r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#),
+            good(7),
+        ]
+        .concat(),
+    );
+    let order: Vec<(String, i64)> = (0..13)
+        .map(|_| {
+            let answer = daemon.answer();
+            let code = if answer.text.contains("\"error\"") { answer.failure().code } else { 0 };
+            (answer.id(), code)
+        })
+        .collect();
+    let expected = [
+        ("1", 0),
+        ("null", -32700),
+        ("2", 0),
+        ("null", -32600),
+        ("null", -32600),
+        ("3", 0),
+        ("4", -32600),
+        ("5", -32601),
+        ("null", -32700),
+        ("6", 0),
+        ("null", -32700),
+        ("null", -32600),
+        ("7", 0),
+    ];
+    assert_eq!(order, expected.map(|(id, code)| (id.to_owned(), code)));
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn a_client_that_writes_everything_before_it_reads_is_served() {
+    // Far more than a pipe holds, both ways.
+    const REQUESTS: usize = 10_000;
+    let mut daemon = Builder::new(&["rpc"]).unread().start();
+    let bytes: Vec<u8> = (0..REQUESTS).flat_map(|id| frame(request(id, "listMethods"))).collect();
+    daemon.write(bytes);
+    daemon.read_on();
+    for id in 0..REQUESTS {
+        assert_eq!(daemon.answer().id(), id.to_string());
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}

@@ -1,0 +1,205 @@
+//! Bytes that are no frame: one error, and the next good frame is served.
+
+use crate::daemon::Daemon;
+use crate::frames::{frame, framed, request, with_header};
+
+#[test]
+fn a_length_that_is_no_number_is_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    for length in
+        ["abc", "-57", "+57", "57.0", "5e1", "0x39", "5 7", "57,57", "57abc", "abc57", "", " ", "\"57\"", "٥٧", "NaN"]
+    {
+        daemon.answers_once(framed(length, &body)).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_header_without_a_length_is_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    for lines in [
+        "X-Trace: 7\r\n",
+        "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n",
+        "Content-Length 57\r\n",
+        "Content_Length: 57\r\n",
+        "Length: 57\r\n",
+    ] {
+        daemon.answers_once(with_header(lines, &body)).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn two_lengths_that_differ_are_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    for (first, second) in [(body.len(), 3), (3, body.len()), (0, body.len()), (body.len(), 99_999_999_999)] {
+        let lines = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n");
+        daemon.answers_once(with_header(&lines, &body)).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn lines_that_are_no_frame_are_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    for noise in [
+        "starting up\n",
+        "starting up\r\n",
+        "one\ntwo\nthree\n",
+        "no line break",
+        "\u{1b}[1mbold\u{1b}[0m\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"version\"}\n",
+        "}",
+    ] {
+        daemon.answers_once(noise).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_header_that_breaks_off_is_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    for part in ["C", "Content-Leng", "Content-Length", "Content-Length:", "Content-Length: "] {
+        daemon.write(part);
+        // That it goes on otherwise is seen in what follows.
+        let id = daemon.probe();
+        daemon.answer().is_parse_error();
+        assert_eq!(daemon.answer().id(), id, "{part:?}");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn bytes_that_are_no_text_are_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    for noise in [&[0_u8; 9][..], &[0xff; 300], b"\x00\x01\x02\xff\n\n\r\x00", "é€😀".as_bytes()] {
+        daemon.answers_once(noise).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn each_run_of_noise_is_answered_once() {
+    let mut daemon = Daemon::start(&[]);
+    for _ in 0..3 {
+        daemon.answers_once("a line\nand another\n").is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn noise_that_comes_in_pieces_is_one_run() {
+    let mut daemon = Daemon::start(&[]);
+    for piece in ["a li", "ne\n", "and\r", "\nanother", "\n"] {
+        daemon.write(piece);
+    }
+    daemon.answers_once("the last\n").is_parse_error();
+    daemon.finish();
+}
+
+#[test]
+fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
+    let mut daemon = Daemon::start(&[]);
+    for noise in ["x".repeat(1_000_000), "x\n".repeat(500_000), "\r\n".repeat(500_000) + "x"] {
+        daemon.write(noise);
+        let id = daemon.probe();
+        // The error that a run of noise is answered with, and perhaps one more since it is long for a header.
+        let answers: Vec<String> =
+            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
+        assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{answers:?}");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_good_frame_is_found_behind_text_that_speaks_of_headers() {
+    let mut daemon = Daemon::start(&[]);
+    for noise in
+        ["the header Content-Length: is missing\n", "Content-Length: what?\r\n", "Content-Length:\nContent-Length:\n"]
+    {
+        daemon.write(noise);
+        let id = daemon.probe();
+        let answers: Vec<String> =
+            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
+        assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{noise:?}: {answers:?}");
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_length_that_is_too_short_is_one_parse_error() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(r#""é€😀""#, "version");
+    for missing in [1, 3, 20, body.len() - 1] {
+        daemon.answers_once(framed(body.len() - missing, &body)).is_parse_error();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_length_that_is_too_short_may_be_noticed_in_pieces() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    let bytes = framed(body.len() - 3, &body);
+    let (most, rest) = bytes.split_at(bytes.len() - 3);
+    daemon.write(most);
+    daemon.answer().is_parse_error();
+    for byte in rest {
+        daemon.write([*byte]);
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn a_length_that_is_too_long_is_one_parse_error_and_the_next_frame_is_served() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    let next = frame(request(2, "version"));
+    for excess in [1, 3, 16, 25, next.len() - 1, next.len()] {
+        daemon.write([framed(body.len() + excess, &body), next.clone()].concat());
+        daemon.answer().is_parse_error();
+        assert_eq!(daemon.answer().id(), "2", "{excess} bytes too long");
+        daemon.is_quiet();
+    }
+    daemon.finish();
+}
+
+#[test]
+fn a_length_that_swallows_several_frames_loses_none_of_them() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    let others: Vec<u8> = (2..6).flat_map(|id| frame(request(id, "version"))).collect();
+    daemon.write([framed(body.len() + others.len() - 10, &body), others].concat());
+    daemon.answer().is_parse_error();
+    for id in 2..6 {
+        assert_eq!(daemon.answer().id(), id.to_string());
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+#[test]
+fn faults_of_every_kind_in_a_row_are_answered_once_each() {
+    let mut daemon = Daemon::start(&[]);
+    let body = request(1, "version");
+    let faults = [
+        framed("abc", &body),
+        framed(body.len() - 3, &body),
+        framed(0, ""),
+        b"noise\n".to_vec(),
+        frame("hello"),
+        with_header("X-Trace: 7\r\n", &body),
+    ];
+    for first in &faults {
+        for second in &faults {
+            for fault in [first, second] {
+                daemon.answers_once(fault).is_parse_error();
+            }
+        }
+    }
+    daemon.finish();
+}

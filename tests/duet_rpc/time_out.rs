@@ -1,0 +1,121 @@
+//! The thirty seconds that a message may take.
+//!
+//! The limit is fixed, so these wait for it: all at once, in one test.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::daemon::Daemon;
+use crate::frames::{frame, framed, request};
+use crate::log::Line;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
+    thread::scope(|scope| {
+        for scenario in [
+            a_part_of_a_header_is_dropped,
+            a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error,
+            late_bytes_that_never_end_are_at_most_one_error,
+            bytes_that_keep_coming_do_not_help,
+            an_oversize_body_that_stalls_is_dropped,
+            an_idle_daemon_waits_for_ever,
+        ] {
+            scope.spawn(scenario);
+        }
+    });
+}
+
+/// Waits for the line that says that what began at `start` was dropped. It is a warning, with no id, no answer goes out,
+/// and it holds nothing of what was dropped.
+fn is_dropped(daemon: &mut Daemon, start: Instant) {
+    let line = daemon.logs_within(LIMIT * 2, &["30 s"]);
+    let took = start.elapsed();
+    assert!(took > LIMIT - Duration::from_millis(500) && took < LIMIT + Duration::from_secs(10), "{took:?}: {line}");
+    assert!(!line.contains("jsonrpc"), "{line}");
+    let line = Line::read(&line);
+    assert_eq!((line.severity.as_str(), line.id, line.method), ("warn", None, None));
+}
+
+fn a_part_of_a_header_is_dropped() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    let start = Instant::now();
+    daemon.write("Content-Length: 5");
+    is_dropped(&mut daemon, start);
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+fn a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    let start = Instant::now();
+    let bytes = frame(request(1, "version"));
+    let (early, late) = bytes.split_at(bytes.len() - 20);
+    daemon.write(early);
+    is_dropped(&mut daemon, start);
+    daemon.write(late);
+    let id = daemon.probe();
+    let first = daemon.answer();
+    if first.id() != id {
+        first.is_parse_error();
+        assert_eq!(daemon.answer().id(), id);
+    }
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+fn late_bytes_that_never_end_are_at_most_one_error() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    let start = Instant::now();
+    daemon.write(framed(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\""));
+    is_dropped(&mut daemon, start);
+    for _ in 0..100 {
+        daemon.write("x".repeat(1_000));
+    }
+    let id = daemon.probe();
+    let first = daemon.answer();
+    if first.id() != id {
+        first.is_parse_error();
+        assert_eq!(daemon.answer().id(), id);
+    }
+    daemon.finish();
+}
+
+fn bytes_that_keep_coming_do_not_help() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    let start = Instant::now();
+    daemon.write("Content-Length: 1000\r\n\r\n");
+    // The clock runs from the first byte of the message, not from the last one that came.
+    for _ in 0..28 {
+        thread::sleep(Duration::from_secs(1));
+        daemon.write("{");
+    }
+    is_dropped(&mut daemon, start);
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+fn an_oversize_body_that_stalls_is_dropped() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    let start = Instant::now();
+    daemon.write(framed(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx"));
+    daemon.answer().is_refusal("null", "oversize");
+    is_dropped(&mut daemon, start);
+    daemon.is_quiet();
+    daemon.finish();
+}
+
+fn an_idle_daemon_waits_for_ever() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.is_quiet();
+    thread::sleep(LIMIT + Duration::from_secs(2));
+    daemon.is_quiet();
+    let lines = daemon.finish();
+    assert!(lines.is_empty(), "{lines:#?}");
+}
