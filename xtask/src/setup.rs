@@ -8,6 +8,7 @@ use crate::browsers::{Engine, Found};
 use crate::cache::Cache;
 use crate::environment::Environment;
 use crate::npm;
+use crate::test::peers;
 use crate::toolchain::Toolchain;
 use crate::tools::{self, Tool};
 use crate::workspace::Workspace;
@@ -55,7 +56,7 @@ impl Setup {
         engine.set_up(&self.workspace, &self.cache)
     }
 
-    /// Sets everything up and lists it; `false` if a browser cannot be had.
+    /// Sets everything up and lists it; `false` if a browser or another program cannot be had.
     pub(crate) fn everything(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;
@@ -68,6 +69,13 @@ impl Setup {
                     complete = false;
                     println!("{engine:<9} missing: {missing}");
                 }
+            }
+        }
+        match peers::set_up(self) {
+            Ok(()) => println!("peers     Emacs, Python and its packages"),
+            Err(missing) => {
+                complete = false;
+                println!("peers     missing: {missing:#}");
             }
         }
         println!("cache     {}", self.cache.root().display());

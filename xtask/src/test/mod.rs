@@ -3,6 +3,7 @@
 mod held_connections;
 mod native;
 mod node_suites;
+pub(crate) mod peers;
 mod report;
 mod wasm;
 
@@ -50,6 +51,8 @@ enum Suite {
     Comparison,
     /// What Portway and other libraries do when the other side dies, in the browser engines
     Interop,
+    /// Programs of others on byte streams: Emacs, vscode-jsonrpc, language servers
+    Peers,
     /// A program that uses the Rust API, built by wasm-pack and driven in Chromium
     Example,
     /// The budget of the package, and the figure in the README
@@ -61,7 +64,7 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
@@ -70,6 +73,7 @@ impl Suite {
         Self::Types,
         Self::Comparison,
         Self::Interop,
+        Self::Peers,
         Self::Example,
         Self::Size,
         Self::Page,
@@ -121,13 +125,13 @@ impl Run<'_> {
         if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
-    /// An engine that cannot be had: skipped on a person's machine, a failure in CI.
-    fn missing(&mut self, suite: &str, engine: Engine, reason: &str) {
+    /// An engine, or another program, that cannot be had: skipped on a person's machine, a failure in CI.
+    fn missing(&mut self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =
             if in_ci { Counts { failed: 1, ..Counts::default() } } else { Counts { skipped: 1, ..Counts::default() } };
         eprintln!("  {suite} {engine} ... {}: {reason}", if in_ci { "FAILED" } else { "skipped" });
-        self.report.add(suite, &engine.to_string(), Verdict { counts, failures: Vec::new(), figures: Vec::new() });
+        self.report.add(suite, engine, Verdict { counts, failures: Vec::new(), figures: Vec::new() });
     }
 }
 
@@ -146,6 +150,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),
             Suite::Interop => node_suites::interop(&mut run),
+            Suite::Peers => peers::run(&mut run),
             Suite::Example => node_suites::example(&mut run),
             Suite::Size => size(&mut run),
             Suite::Page => node_suites::page(&mut run),

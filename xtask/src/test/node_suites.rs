@@ -92,7 +92,7 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
 
 fn in_browser(suites: &mut Run<'_>, suite: &str, engine: Engine, prepared: Result<Environment>, arguments: &[&str]) {
     match suites.setup.browser(engine) {
-        Err(missing) => suites.missing(suite, engine, &missing),
+        Err(missing) => suites.missing(suite, &engine.to_string(), &missing),
         Ok(browser) => suites.suite(suite, &engine.to_string(), prepared, |setup, node| {
             let name = format!("{suite}-{engine}");
             script_in(setup, browser.for_scripts(node), browser.screen(), &name, arguments)
@@ -108,6 +108,11 @@ fn script_in(
     name: &str,
     arguments: &[&str],
 ) -> Result<Verdict> {
+    program_in(setup, environment, name, &[prefix, &["node"], arguments].concat())
+}
+
+/// Runs a program and reads the report that it writes; its files are called `name`.
+pub(super) fn program_in(setup: &Setup, environment: Environment, name: &str, words: &[&str]) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log(name);
     clear(&log)?;
@@ -116,10 +121,9 @@ fn script_in(
     if report.exists() {
         fs::remove_file(&report)?;
     }
-    let mut words = prefix.iter().chain(&["node"]).chain(arguments);
-    let Some(program) = words.next() else { bail!("nothing to run") };
+    let Some((program, arguments)) = words.split_first() else { bail!("nothing to run") };
     let mut command = environment.with("PORTWAY_REPORT", &report).command(program, &workspace.root)?;
-    command.args(words);
+    command.args(arguments);
     let outcome = run(&mut command, &log, LIMIT)?;
     Verdict::from_node(&outcome, fs::read_to_string(&report).ok().as_deref())
 }

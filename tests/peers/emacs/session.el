@@ -1,0 +1,204 @@
+;;; session.el --- Emacs and its own jsonrpc.el against duet-rpc  -*- lexical-binding: t; -*-
+
+;; Run by `cargo xtask test --only peers', or by hand:
+;;
+;;   DUET_RPC=target/debug/duet-rpc emacs --batch -Q -l tests/peers/emacs/session.el
+;;
+;; Each check is counted; the last line is the count, and the exit status is 0 if all have passed. With PORTWAY_REPORT
+;; the count is also written there, as JSON.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'jsonrpc)
+(require 'json)
+
+(defvar session-passed 0)
+(defvar session-failures nil)
+
+(defun session-check (name expected found)
+  "Count the check NAME: EXPECTED and FOUND are equal."
+  (if (equal expected found)
+      (progn (cl-incf session-passed) (message "  ok      %s" name))
+    (push (cons name (format "expected %S, found %S" expected found)) session-failures)
+    (message "  FAILED  %s: expected %S, found %S" name expected found)))
+
+(defun session-true (name found)
+  "Count the check NAME: FOUND is not nil."
+  (session-check name t (and found t)))
+
+(defun session-connect (name)
+  "A connection called NAME to a daemon of its own."
+  (make-instance
+   'jsonrpc-process-connection
+   :name name
+   :process (lambda ()
+              (make-process :name name
+                            :command (list (getenv "DUET_RPC") "rpc" "--log-level" "info")
+                            :connection-type 'pipe
+                            :coding 'utf-8-emacs-unix
+                            :noquery t
+                            ;; jsonrpc.el looks for a buffer of this name.
+                            :stderr (get-buffer-create (format "*%s stderr*" name))))))
+
+(defun session-process (connection)
+  "The process behind CONNECTION."
+  (jsonrpc--process connection))
+
+(defun session-wait (condition)
+  "Wait until the function CONDITION gives something, for ten seconds at most."
+  (let ((deadline (+ (float-time) 10)) found)
+    (while (and (not (setq found (funcall condition))) (< (float-time) deadline))
+      (accept-process-output nil 0.05))
+    found))
+
+(defun session-failure (connection method params)
+  "Call METHOD with PARAMS over CONNECTION; code, message and data of the condition that it raises."
+  (condition-case oops
+      (list 'no-condition (jsonrpc-request connection method params))
+    (jsonrpc-error
+     (let ((details (cddr oops)))
+       (list (alist-get 'jsonrpc-error-code details)
+             (alist-get 'jsonrpc-error-message details)
+             (alist-get 'jsonrpc-error-data details))))))
+
+(defun session-exit-status (connection)
+  "Wait until the process behind CONNECTION has ended; its exit status."
+  (let ((process (session-process connection)))
+    (session-wait (lambda () (not (process-live-p process))))
+    (list (process-status process) (process-exit-status process))))
+
+(defconst session-methods
+  '("initialize" "listMethods" "describeMethods" "version" "setLogLevel" "shutdown"))
+
+(defun session-calls (connection)
+  "Five of the six methods over CONNECTION."
+  (let* ((server (jsonrpc-request connection 'initialize nil))
+         (version (plist-get (plist-get server :serverInfo) :version)))
+    (session-check "initialize names the server" "duet-rpc" (plist-get (plist-get server :serverInfo) :name))
+    (session-check "initialize names the protocol" "2.0" (plist-get server :protocolVersion))
+    (session-true "the version is three numbers" (string-match-p "\\`[0-9]+\\.[0-9]+\\.[0-9]+\\'" version))
+    (session-check "version agrees" (list :version version) (jsonrpc-request connection 'version nil)))
+  (let ((methods (jsonrpc-request connection 'listMethods nil)))
+    (session-check "listMethods lists six" session-methods
+                   (mapcar (lambda (method) (plist-get method :name)) methods))
+    (session-true "each has a description" (cl-every (lambda (method) (stringp (plist-get method :description))) methods)))
+  (let ((methods (jsonrpc-request connection 'describeMethods nil)))
+    (session-check "describeMethods describes six" session-methods
+                   (mapcar (lambda (method) (plist-get method :name)) methods))
+    (session-check "setLogLevel takes a level" ["level: string"] (plist-get (aref methods 4) :params)))
+  (session-check "setLogLevel takes effect" '(:level "debug" :success t)
+                 (jsonrpc-request connection 'setLogLevel '(:level "DEBUG")))
+  (session-check "params may be an empty object" t
+                 (and (jsonrpc-request connection 'version (make-hash-table)) t))
+  (session-check "params may be an empty array" t (and (jsonrpc-request connection 'version []) t)))
+
+(defun session-errors (connection)
+  "Every kind of error that a call over CONNECTION can raise."
+  (pcase-let ((`(,code ,message ,data) (session-failure connection 'frobnicate nil)))
+    (session-check "an unknown method: code" -32601 code)
+    (session-true "an unknown method: message" (string-prefix-p "Method not found" message))
+    (session-check "an unknown method: no data" nil data))
+  (pcase-let ((`(,code ,message ,data) (session-failure connection 'setLogLevel '(:level "verbose"))))
+    (session-check "an unknown level: code" -32602 code)
+    (session-true "an unknown level: message" (string-prefix-p "Invalid params" message))
+    (session-check "an unknown level: param" "level" (plist-get data :param))
+    (session-check "an unknown level: accepted" ["debug" "info" "warn" "error"] (plist-get data :accepted))
+    (session-true "an unknown level: expected and received"
+                  (and (stringp (plist-get data :expected)) (stringp (plist-get data :received)))))
+  (pcase-let ((`(,code ,_ ,data) (session-failure connection 'setLogLevel nil)))
+    (session-check "a missing level: code" -32602 code)
+    (session-check "a missing level: param" "level" (plist-get data :param)))
+  (pcase-let ((`(,code ,_ ,data) (session-failure connection 'version [1])))
+    (session-check "params for a method without any: code" -32602 code)
+    (session-check "params for a method without any: received" "array" (plist-get data :received)))
+  (dolist (params '(5 "text" t))
+    (pcase-let ((`(,code ,message ,_) (session-failure connection 'version params)))
+      (session-check (format "scalar params %S: code" params) -32600 code)
+      (session-check (format "scalar params %S: message" params) "Invalid Request" message))))
+
+(defun session-raw (connection bytes)
+  "Send BYTES over CONNECTION as they are; the error that comes back with the id null."
+  (setf (jsonrpc-last-error connection) nil)
+  (process-send-string (session-process connection) bytes)
+  ;; Such an error belongs to no call, and jsonrpc.el stumbles over it after it has kept it.
+  (session-wait (lambda () (ignore-errors (accept-process-output (session-process connection) 0.05))
+                  (jsonrpc-last-error connection))))
+
+(defun session-errors-without-call (connection)
+  "Errors that no call over CONNECTION can be blamed for."
+  (let ((failure (session-raw connection "Content-Length: 5\r\n\r\nhello")))
+    (session-check "no JSON: code" -32700 (plist-get failure :code))
+    (session-check "no JSON: message" "Parse error" (plist-get failure :message)))
+  (let ((failure (session-raw connection "Content-Length: 2\r\n\r\n[]")))
+    (session-check "a batch: code" -32600 (plist-get failure :code))
+    (session-check "a batch: message" "Batch requests not supported" (plist-get failure :message))
+    (session-check "a batch: reason" '(:reason "batch-not-supported") (plist-get failure :data)))
+  (pcase-dolist
+      (`(,reason . ,bytes)
+       `(("header-too-large" . ,(format "X-Padding: %s\r\nContent-Length: 2\r\n\r\n{}" (make-string 9000 ?p)))
+         ("unsupported-content-type" . "Content-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
+         ("bad-charset"
+          . "Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-16\r\n\r\n{}")
+         ("invalid-id-type"
+          . "Content-Length: 46\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"version\"}")
+         ("oversize" . "Content-Length: 99999999999\r\n\r\n")))
+    (let ((failure (session-raw connection bytes)))
+      (session-check (format "%s: code" reason) -32600 (plist-get failure :code))
+      (session-check (format "%s: reason" reason) (list :reason reason) (plist-get failure :data))))
+  (session-true "the session goes on" (jsonrpc-request connection 'version nil)))
+
+(defun session-notifications (connection)
+  "Notifications over CONNECTION, known and unknown."
+  (jsonrpc-notify connection 'setLogLevel '(:level "info"))
+  (jsonrpc-notify connection 'frobnicate nil)
+  (jsonrpc-notify connection 'frobnicate '(:text "é€😀"))
+  (session-true "a call after notifications is answered" (jsonrpc-request connection 'version nil)))
+
+(defun session-asynchronous (connection)
+  "A hundred calls over CONNECTION at once."
+  (let ((order nil))
+    (dotimes (number 100)
+      (jsonrpc-async-request connection 'version nil
+                             :success-fn (lambda (_) (push number order))
+                             :error-fn #'ignore))
+    (session-wait (lambda () (= (length order) 100)))
+    (session-check "a hundred calls at once are answered in order" (number-sequence 0 99) (nreverse order))))
+
+(defun session-run ()
+  "All checks."
+  (let ((connection (session-connect "duet")))
+    (session-calls connection)
+    (session-errors connection)
+    (session-errors-without-call connection)
+    (session-notifications connection)
+    (session-asynchronous connection)
+    (session-check "shutdown answers" '(:message "Shutting down gracefully")
+                   (jsonrpc-request connection 'shutdown nil))
+    (session-check "shutdown ends it with status 0" '(exit 0) (session-exit-status connection)))
+  (let ((connection (session-connect "duet-notified")))
+    (session-true "a second session" (jsonrpc-request connection 'version nil))
+    (jsonrpc-notify connection 'shutdown nil)
+    (session-check "shutdown as a notification ends it with status 0" '(exit 0) (session-exit-status connection)))
+  (let ((connection (session-connect "duet-closed")))
+    (session-true "a third session" (jsonrpc-request connection 'version nil))
+    (process-send-eof (session-process connection))
+    (session-check "the end of its input ends it with status 0" '(exit 0) (session-exit-status connection))))
+
+(defun session-report ()
+  "Write the count where PORTWAY_REPORT says."
+  (when-let ((file (getenv "PORTWAY_REPORT")))
+    (let ((failures (mapcar (lambda (failure) `((name . ,(car failure)) (message . ,(cdr failure)))) session-failures)))
+      (with-temp-file file
+        (insert (json-encode `((passed . ,session-passed)
+                               (failed . ,(length failures))
+                               (failures . ,(vconcat failures)))))))))
+
+(condition-case oops
+    (session-run)
+  (error (push (cons "the session" (format "%S" oops)) session-failures)))
+(session-report)
+(message "Emacs %s: %d passed, %d failed" emacs-version session-passed (length session-failures))
+(kill-emacs (if session-failures 1 0))
+
+;;; session.el ends here

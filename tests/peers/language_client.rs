@@ -1,0 +1,110 @@
+//! What an editor is to a language server, on our own client.
+
+use std::path::Path;
+use std::time::Duration;
+
+use portway::{Closed, Context, Framing, Peer, RpcError, Transport};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::timeout;
+
+/// How long a server may take for anything: it may have to start on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A session with a language server.
+pub(crate) struct Editor {
+    pub(crate) peer: Peer,
+    diagnostics: UnboundedReceiver<Value>,
+}
+
+impl Editor {
+    /// Starts a server, and begins the session. Gives what the server can do, too.
+    pub(crate) async fn start(command: &mut Command, configuration: Value, options: Value) -> (Self, Value) {
+        let transport = Transport::child(command, Framing::ContentLength).unwrap();
+        let peer = Peer::new(transport);
+        let (tell, diagnostics) = unbounded_channel();
+        peer.on_notify("textDocument/publishDiagnostics", move |params: Value, _: Context| {
+            // Nobody listens once the test is over.
+            let _ = tell.send(params);
+        });
+        peer.method("workspace/configuration", move |params: Value, _: Context| {
+            let items = params["items"].as_array().map_or(0, Vec::len);
+            let answer = vec![configuration.clone(); items];
+            async move { Ok::<_, RpcError>(answer) }
+        });
+        peer.method("client/registerCapability", |_: Value, _: Context| async { Ok::<_, RpcError>(()) });
+        let params = json!({
+            "processId": std::process::id(),
+            "clientInfo": { "name": "portway" },
+            "rootUri": null,
+            "workspaceFolders": null,
+            "initializationOptions": options,
+            "capabilities": {
+                "workspace": { "configuration": true },
+                "textDocument": {
+                    "publishDiagnostics": { "versionSupport": true },
+                    "completion": { "completionItem": { "snippetSupport": true } },
+                    "hover": { "contentFormat": ["markdown", "plaintext"] },
+                },
+            },
+        });
+        let answer: Value = peer.call("initialize", &params).timeout(PATIENCE).await.unwrap();
+        peer.notify("initialized", &json!({})).unwrap();
+        (Self { peer, diagnostics }, answer["capabilities"].clone())
+    }
+
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
+        self.peer.call(method, &params).timeout(PATIENCE).await.unwrap()
+    }
+
+    pub(crate) fn open(&self, uri: &str, language: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
+        self.peer.notify("textDocument/didOpen", &json!({ "textDocument": document })).unwrap();
+    }
+
+    /// Gives a document another text.
+    pub(crate) fn change(&self, uri: &str, version: u32, text: &str) {
+        let params =
+            json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": [{ "text": text }] });
+        self.peer.notify("textDocument/didChange", &params).unwrap();
+    }
+
+    /// The next diagnostics of a document for which `is_it` holds.
+    pub(crate) async fn diagnostics(&mut self, uri: &str, is_it: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let found = timeout(PATIENCE, async {
+            loop {
+                let params = self.diagnostics.recv().await.unwrap();
+                let list = params["diagnostics"].as_array().unwrap();
+                if params["uri"] == uri && is_it(list) {
+                    return list.clone();
+                }
+            }
+        });
+        found.await.unwrap_or_else(|_| panic!("no diagnostics came for {uri}"))
+    }
+
+    /// Ends the session as the protocol has it. The server ends by itself, and well.
+    pub(crate) async fn end(self) {
+        let answer: Value = self.peer.call("shutdown", &()).timeout(PATIENCE).await.unwrap();
+        assert_eq!(answer, Value::Null);
+        self.peer.notify("exit", &()).unwrap();
+        let closed = timeout(PATIENCE, self.peer.client().closed()).await.unwrap();
+        assert!(matches!(closed, Closed::Exited(status) if status.success()), "{closed:?}");
+        assert_eq!(self.peer.client().pending(), 0);
+    }
+}
+
+/// The place of `text` in a document, `offset` characters behind its start.
+pub(crate) fn position(document: &str, text: &str, offset: usize) -> Value {
+    let start = document.find(text).unwrap() + offset;
+    let before = &document[..start];
+    let line = before.matches('\n').count();
+    let character = before.rsplit('\n').next().unwrap().encode_utf16().count();
+    json!({ "line": line, "character": character })
+}
+
+/// The address of a file that nobody reads.
+pub(crate) fn uri(name: &str) -> String {
+    format!("file://{}", Path::new("/nowhere").join(name).display())
+}

@@ -1,0 +1,206 @@
+//! npm `vscode-jsonrpc`, in both roles.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portway::{Closed, Context, ErrorCode, Framing, Listener, Peer, RpcError, Transport};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::{file, program};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server on vscode-jsonrpc, and a peer of ours that calls it; `None` where there is no Node.
+fn server() -> Option<Peer> {
+    let mut command = Command::new(program("PORTWAY_NODE")?);
+    let transport = Transport::child(command.arg(file("node/server.mjs")), Framing::ContentLength).unwrap();
+    let peer = Peer::new(transport);
+    peer.method("answer", |params: Value, _: Context| async move {
+        Ok::<_, RpcError>(if params["question"] == "how many?" { 42 } else { 0 })
+    });
+    Some(peer)
+}
+
+async fn call(peer: &Peer, method: &str, params: Value) -> Value {
+    peer.call(method, &params).timeout(PATIENCE).await.unwrap()
+}
+
+async fn failure(peer: &Peer, method: &str) -> RpcError {
+    let failure = peer.call::<Value>(method, &()).timeout(PATIENCE).await.unwrap_err();
+    failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone()
+}
+
+async fn end(peer: Peer) {
+    peer.notify("exit", &()).unwrap();
+    let closed = timeout(PATIENCE, peer.client().closed()).await.unwrap();
+    assert!(matches!(closed, Closed::Exited(status) if status.success()), "{closed:?}");
+}
+
+#[tokio::test]
+async fn a_server_on_vscode_jsonrpc_answers_with_results() {
+    let Some(peer) = server() else { return };
+    let params = json!({ "text": "é€😀", "list": [1, null, { "a": true }] });
+    assert_eq!(call(&peer, "echo", params.clone()).await, params);
+    assert_eq!(call(&peer, "add", json!([1, 2])).await, 3);
+    let nothing: Option<Value> = peer.call("nothing", &()).timeout(PATIENCE).await.unwrap();
+    assert_eq!(nothing, None);
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn a_server_on_vscode_jsonrpc_answers_with_errors() {
+    let Some(peer) = server() else { return };
+    let error = failure(&peer, "fail").await;
+    assert_eq!((error.code, error.message.as_str()), (ErrorCode::new(-32001), "no such file"));
+    assert_eq!(error.data(), Some(Ok(["main.rs".to_owned()])));
+    assert_eq!(failure(&peer, "nope").await.code, ErrorCode::METHOD_NOT_FOUND);
+    let error = failure(&peer, "crash").await;
+    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+    assert!(error.message.contains("an accident"), "{error:?}");
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn a_server_on_vscode_jsonrpc_calls_back_while_it_is_called() {
+    let Some(peer) = server() else { return };
+    assert_eq!(call(&peer, "ask", json!({ "question": "how many?" })).await, "how many? 42");
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn notifications_reach_a_server_on_vscode_jsonrpc_in_their_order() {
+    let Some(peer) = server() else { return };
+    let lines: Vec<String> = (0..100).map(|number| format!("line {number}")).collect();
+    for line in &lines {
+        peer.notify("log", &(line,)).unwrap();
+    }
+    assert_eq!(call(&peer, "lines", json!([])).await, json!(lines));
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
+    let Some(peer) = server() else { return };
+    let waiting = peer.call::<Value>("wait", &json!({})).start();
+    assert_eq!(call(&peer, "lines", json!([])).await, json!([]));
+    drop(waiting);
+    assert_eq!(call(&peer, "lines", json!([])).await, json!(["cancelled"]));
+    assert_eq!(peer.client().pending(), 0);
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn a_thousand_calls_at_once_and_a_large_one_pass_through_vscode_jsonrpc() {
+    let Some(peer) = server() else { return };
+    let calls: Vec<_> = (0..1_000)
+        .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(PATIENCE).start())
+        .collect();
+    for (number, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap()["number"], number);
+    }
+    let text = "é€😀".repeat(500_000);
+    assert_eq!(call(&peer, "echo", json!({ "text": text })).await["text"], text);
+    end(peer).await;
+}
+
+#[tokio::test]
+async fn calls_end_when_a_server_on_vscode_jsonrpc_dies() {
+    let Some(peer) = server() else { return };
+    let waiting = peer.call::<Value>("wait", &json!({})).start();
+    call(&peer, "lines", json!([])).await;
+    peer.notify("exit", &()).unwrap();
+    let failure = timeout(PATIENCE, waiting).await.unwrap().unwrap_err();
+    assert_eq!(failure, portway::CallError::PeerGone);
+}
+
+/// What the handlers of our server share.
+#[derive(Default)]
+struct Seen {
+    lines: Mutex<Vec<String>>,
+    has_started: Notify,
+    was_dropped: AtomicBool,
+}
+
+/// Notes that the handler that had it was dropped.
+struct Guard(Arc<Seen>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.was_dropped.store(true, Ordering::SeqCst);
+    }
+}
+
+#[derive(Deserialize)]
+struct Logged {
+    line: String,
+}
+
+/// The methods that tests/peers/node/client.mjs calls.
+fn register(peer: &Peer) {
+    let seen = Arc::<Seen>::default();
+    let with_seen = || Arc::clone(&seen);
+    peer.method("echo", |params: Value, _: Context| async move { Ok::<_, RpcError>(params) });
+    peer.method("add", |(a, b): (u32, u32), _: Context| async move { Ok::<_, RpcError>(a + b) });
+    peer.method("nothing", |_: Value, _: Context| async { Ok::<_, RpcError>(()) });
+    peer.method("fail", |_: Value, _: Context| async {
+        Err::<(), _>(RpcError::new(ErrorCode::new(-32001), "no such file").with_data(&["main.rs"]))
+    });
+    peer.method("crash", |_: Value, _: Context| async { Err::<(), _>(RpcError::internal("an accident")) });
+    let client = peer.client().clone();
+    peer.method("ask", move |params: Value, _: Context| {
+        let client = client.clone();
+        async move {
+            let answer: u32 = client.call("answer", &params).await?;
+            Ok::<_, RpcError>(format!("{} {answer}", params["question"].as_str().unwrap_or_default()))
+        }
+    });
+    let shared = with_seen();
+    peer.on_notify("log", move |Logged { line }: Logged, _: Context| {
+        shared.lines.lock().unwrap().push(line);
+    });
+    let shared = with_seen();
+    peer.method("lines", move |_: Value, _: Context| {
+        let lines = shared.lines.lock().unwrap().clone();
+        async move { Ok::<_, RpcError>(lines) }
+    });
+    let shared = with_seen();
+    peer.method("wait", move |_: Value, _: Context| {
+        let guard = Guard(Arc::clone(&shared));
+        async move {
+            guard.0.has_started.notify_one();
+            std::future::pending::<()>().await;
+            drop(guard);
+            Ok::<_, RpcError>(())
+        }
+    });
+    let shared = with_seen();
+    peer.method("started", move |_: Value, _: Context| {
+        let shared = Arc::clone(&shared);
+        async move {
+            shared.has_started.notified().await;
+            Ok::<_, RpcError>(())
+        }
+    });
+    peer.method("dropped", move |_: Value, _: Context| {
+        let was_dropped = seen.was_dropped.load(Ordering::SeqCst);
+        async move { Ok::<_, RpcError>(was_dropped) }
+    });
+}
+
+#[tokio::test]
+async fn a_client_on_vscode_jsonrpc_calls_our_server() {
+    let Some(node) = program("PORTWAY_NODE") else { return };
+    let path = std::env::temp_dir().join(format!("portway-vscode-{}.sock", std::process::id()));
+    let listener = Listener::unix(&path, Framing::ContentLength).await.unwrap();
+    tokio::spawn(listener.serve(register));
+    let run = Command::new(node).arg(file("node/client.mjs")).arg(&path).kill_on_drop(true).output();
+    let output = timeout(PATIENCE, run).await.unwrap().unwrap();
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
+    assert_eq!(said(&output.stdout).trim(), "all is well");
+}

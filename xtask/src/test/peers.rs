@@ -1,0 +1,132 @@
+//! Suite `peers`: programs that others have written, over the streams that they speak on. Emacs and npm `vscode-jsonrpc`
+//! talk to the daemon; our client and server talk to language servers and to `vscode-jsonrpc`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::debian;
+use crate::environment::{Environment, find_in_path};
+use crate::process::{self, clear, run_ok, step};
+use crate::setup::Setup;
+use crate::test::node_suites::program_in;
+use crate::test::report::Verdict;
+use crate::test::{LIMIT, Run};
+use crate::toolchain::cargo;
+use crate::workspace::COMMANDS;
+
+const REQUIREMENTS: &str = "tests/peers/requirements.txt";
+
+pub(super) fn run(suites: &mut Run<'_>) {
+    let daemon = suites.setup.node().and_then(|node| Ok(node.with("DUET_RPC", build_daemon(suites.setup)?)));
+    let prepared = || match &daemon {
+        Ok(environment) => Ok(environment.clone()),
+        Err(error) => bail!("{error:#}"),
+    };
+    match emacs(suites.setup) {
+        Err(missing) => suites.missing("peers", "emacs", &format!("{missing:#}")),
+        Ok(()) => suites.suite("peers", "emacs", prepared(), |setup, environment| {
+            let words = ["emacs", "--batch", "-Q", "-l", "tests/peers/emacs/session.el"];
+            program_in(setup, environment, "peers-emacs", &words)
+        }),
+    }
+    suites.suite("peers", "node", prepared(), |setup, environment| {
+        program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
+    });
+    match python(suites.setup) {
+        Err(missing) => suites.missing("peers", "rust", &format!("{missing:#}")),
+        Ok(python) => {
+            suites.suite("peers", "rust", prepared(), |setup, environment| native(setup, environment, &python))
+        }
+    }
+}
+
+/// Fetches what the suite needs.
+pub(crate) fn set_up(setup: &Setup) -> Result<()> {
+    setup.node()?;
+    emacs(setup)?;
+    python(setup)?;
+    Ok(())
+}
+
+/// Our client and server, in Rust.
+fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verdict> {
+    let workspace = &setup.workspace;
+    let log = workspace.test_log("peers-rust");
+    clear(&log)?;
+    let node = find_in_path("node").context("node is not in PATH")?;
+    let server = workspace.path("node_modules/.bin/vscode-json-language-server");
+    let environment = environment
+        .with("PORTWAY_NODE", node)
+        .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
+        .with("PORTWAY_PYGLS_PYTHON", python);
+    let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
+    command.args(["test", "--package", "portway", "--features", COMMANDS, "--test", "peers", "--no-fail-fast"]);
+    Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
+}
+
+/// Builds the daemon, and gives its path.
+fn build_daemon(setup: &Setup) -> Result<PathBuf> {
+    let workspace = &setup.workspace;
+    let log = workspace.test_log("peers-build");
+    clear(&log)?;
+    let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+    command.args(["build", "--package", "portway", "--features", COMMANDS, "--bin", "duet-rpc"]);
+    step("peers: build duet-rpc", || run_ok(&mut command, &log, LIMIT))?;
+    Ok(workspace.path("target/debug/duet-rpc"))
+}
+
+/// Sees to it that there is an Emacs.
+fn emacs(setup: &Setup) -> Result<()> {
+    if find_in_path("emacs").is_none() {
+        let how = "emacs is not in PATH; any Emacs from 28 on will do (Debian: emacs-nox)";
+        install("Emacs", &["emacs-nox"], setup).context(how)?;
+    }
+    Ok(())
+}
+
+/// The Python of an environment that has the packages that are asked for.
+fn python(setup: &Setup) -> Result<PathBuf> {
+    let wanted = setup.workspace.read(REQUIREMENTS)?;
+    let folder = setup.cache.path("python");
+    let python = folder.join("bin/python");
+    // Written last: an environment without it is not complete.
+    let installed = folder.join("requirements.txt");
+    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) && python.exists();
+    if is_complete() {
+        return Ok(python);
+    }
+    let _lock = setup.cache.lock()?;
+    if is_complete() {
+        return Ok(python);
+    }
+    let log = setup.workspace.log("python");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let limit = Duration::from_secs(600);
+    let make = || run_ok(Command::new("python3").args(["-m", "venv"]).arg(&folder), &log, limit);
+    if make().is_err() {
+        let how = "python3 with its module venv is needed (Debian: python3-venv)";
+        install("Python", &["python3-venv"], setup).context(how)?;
+        make()?;
+    }
+    step("python packages: pip install", || {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]);
+        run_ok(command.arg(setup.workspace.path(REQUIREMENTS)), &log, limit)
+    })?;
+    fs::write(&installed, wanted)?;
+    Ok(python)
+}
+
+/// Installs packages of Debian, where that can be done.
+fn install(what: &str, packages: &[&str], setup: &Setup) -> Result<()> {
+    if !debian::can_install() {
+        bail!("it cannot be installed here");
+    }
+    debian::install(what, packages, &setup.workspace.log("install-peers"))
+}
