@@ -1,11 +1,16 @@
 //! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out.
 
+use std::time::Duration;
+
 use crate::environment::Environment;
 use crate::process::{self, clear};
 use crate::test::report::Verdict;
-use crate::test::{LIMIT, Run};
+use crate::test::Run;
 use crate::toolchain::cargo;
 use crate::workspace::COMMANDS;
+
+/// It compiles more than any other suite, and one of its tests waits out half a minute.
+const LIMIT: Duration = Duration::from_secs(1_200);
 
 pub(super) fn run(suites: &mut Run<'_>) {
     suites.suite("native", "host", Ok(()), |setup, ()| {
