@@ -1,0 +1,299 @@
+//! What the command line says, and what `--help` says of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use portway::{Framing, Limits};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "portway",
+    version,
+    about = "Talk JSON-RPC 2.0 at a shell prompt: call a peer, look into a byte stream, check messages",
+    after_help = EXAMPLES,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Call a method of a program or a server, and print the result
+    Call(CallArguments),
+    /// Read a byte stream, and print what is in it, one JSON object a line
+    Decode(DecodeArguments),
+    /// Check messages by the letter of JSON-RPC 2.0
+    Validate(ValidateArguments),
+    /// Print a completion script for a shell
+    Completions(CompletionsArguments),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  portway call add '[1, 2]' -- ./my-server --stdio       start a program, and call it
+  portway call status --unix /run/my.sock                call who listens on a socket
+  portway call tools/list --tcp 127.0.0.1:4000 | jq .
+  portway decode < traffic.log | jq 'select(.event == \"error\")'
+  echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
+
+`portway help COMMAND` says more of each command.";
+
+// Call.
+
+#[derive(Debug, Args)]
+#[command(override_usage = CALL_USAGE, after_help = CALL_NOTES)]
+pub(crate) struct CallArguments {
+    /// The method, for example `initialize`
+    pub(crate) method: String,
+
+    /// The params: a JSON array or object. `-` reads them from standard input, `@FILE` from a file
+    #[arg(value_hint = ValueHint::Other)]
+    pub(crate) params: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) target: Target,
+
+    /// How messages are told apart
+    #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
+    pub(crate) framing: CallFraming,
+
+    /// How long to wait for the connection, and then for the answer, in seconds; 0 waits for ever
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = timeout)]
+    pub(crate) timeout: Timeout,
+
+    /// Send a notification: there is no answer, and none is waited for
+    #[arg(long, conflicts_with = "progress")]
+    pub(crate) notify: bool,
+
+    /// Show on standard error how far the peer is (its notifications `$/progress`)
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Print JSON on one line, an error of the peer too. A result is on one line anyway, except on a terminal
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The longest message that is taken, in bytes
+    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
+    pub(crate) max_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Target {
+    /// Connect to a Unix domain socket
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) unix: Option<PathBuf>,
+
+    /// Connect over TCP
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
+    pub(crate) tcp: Option<String>,
+
+    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// How messages are told apart on the way to a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CallFraming {
+    /// Send what both kinds of peers can read, and see what the answer is
+    #[default]
+    Auto,
+    /// `Content-Length: N`, a blank line and N bytes, as language servers do
+    ContentLength,
+    /// One message a line, as MCP and ACP do
+    Newline,
+}
+
+impl CallFraming {
+    /// The framing that was asked for, if one was.
+    pub(crate) const fn fixed(self) -> Option<Framing> {
+        match self {
+            Self::Auto => None,
+            Self::ContentLength => Some(Framing::ContentLength),
+            Self::Newline => Some(Framing::Newline),
+        }
+    }
+}
+
+/// How long to wait; `None` is for ever.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timeout(pub(crate) Option<Duration>);
+
+fn timeout(text: &str) -> Result<Timeout, String> {
+    let seconds: f64 = text.parse().map_err(|_| "it has to be a number of seconds, such as 2.5".to_owned())?;
+    if seconds == 0.0 || seconds == f64::INFINITY {
+        return Ok(Timeout(None));
+    }
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|problem| problem.to_string())?;
+    Ok(Timeout(Some(duration)))
+}
+
+fn address(text: &str) -> Result<String, String> {
+    let is_address = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0));
+    if is_address { Ok(text.to_owned()) } else { Err("it has to be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
+}
+
+const CALL_USAGE: &str = "\
+portway call [OPTIONS] METHOD [PARAMS] -- PROGRAM [ARGUMENT]...
+       portway call [OPTIONS] METHOD [PARAMS] --unix PATH
+       portway call [OPTIONS] METHOD [PARAMS] --tcp HOST:PORT";
+
+const CALL_NOTES: &str = "\
+Exit codes:
+  0  the peer answered a result, or the notification was sent
+  1  the peer answered an error
+  2  the command line or the params cannot be used
+  3  the peer could not be reached, or the program could not be started
+  4  no answer came in time
+  5  the peer is gone, or what it sent breaks the protocol
+  130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled with `$/cancelRequest`
+
+The result goes to standard output. All else goes to standard error: an error of the peer (unless --json is given), what
+the program writes to its standard error, and what it prints in between its messages.
+
+Examples:
+  portway call add '[1, 2]' -- ./my-server --stdio
+  portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --timeout 60 --progress
+  portway call import @rows.json --tcp localhost:4000
+  portway call exit --notify --unix /run/my.sock";
+
+// Decode.
+
+#[derive(Debug, Args)]
+#[command(after_help = DECODE_NOTES)]
+pub(crate) struct DecodeArguments {
+    /// How messages are told apart
+    #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
+    pub(crate) framing: DecodeFraming,
+
+    /// The longest message that is taken, in bytes
+    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
+    pub(crate) max_bytes: usize,
+}
+
+/// What the bytes on standard input are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DecodeFraming {
+    /// Told from the first message
+    #[default]
+    Auto,
+    /// `Content-Length: N`, a blank line and N bytes, as language servers do
+    ContentLength,
+    /// One message a line, as MCP and ACP do
+    Newline,
+}
+
+const DECODE_NOTES: &str = "\
+The stream is read from standard input. Events:
+  {\"event\":\"message\",\"text\":…}                     the JSON text of a message
+  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}       bytes that belong to no message; a run of them may come in pieces
+  {\"event\":\"error\",\"code\":-32700,\"reason\":…}       a message that cannot be read; reading goes on behind it
+  {\"event\":\"truncated\",\"bytes\":N}                  the input ended inside of a message, of which N bytes had come
+
+Reasons of errors: parse-error (no JSON), invalid-header (-32700); oversize, header-too-large, unsupported-content-type,
+bad-charset (-32600).
+
+Exit codes:
+  0  all that came are messages and passthrough, or nobody reads the output any more
+  1  there was an error, or the input was truncated
+  2  the command line cannot be used, or reading or writing failed
+
+Example:
+  ./my-server --stdio < session.bin | portway decode";
+
+// Validate.
+
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_NOTES)]
+pub(crate) struct ValidateArguments {
+    /// Files of one message or batch each. Standard input if there is none, or for `-`
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Take each line of a file for a message of its own
+    #[arg(long)]
+    pub(crate) lines: bool,
+
+    /// They have to be responses. Otherwise what has a method is a call, and anything else a response
+    #[arg(long, conflicts_with = "request")]
+    pub(crate) response: bool,
+
+    /// They have to be requests or notifications
+    #[arg(long)]
+    pub(crate) request: bool,
+
+    /// Let `"params": null` pass, as most peers do; by the specification it is an error
+    #[arg(long)]
+    pub(crate) null_params: bool,
+
+    /// Print one JSON object for each message: file, line, isValid, errors, warnings
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const VALIDATE_NOTES: &str = "\
+Exit codes:
+  0  all messages are valid; there may be warnings
+  1  one is not
+  2  a file cannot be read, or the command line cannot be used
+
+Examples:
+  portway validate request.json
+  portway validate --lines --json < messages.jsonl";
+
+// Completions.
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_NOTES)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+const COMPLETIONS_NOTES: &str = "\
+Examples:
+  portway completions bash > ~/.local/share/bash-completion/completions/portway
+  portway completions zsh > \"${fpath[1]}/_portway\"
+  portway completions fish > ~/.config/fish/completions/portway.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_arguments_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn no_time_and_endless_time_are_none() {
+        assert_eq!(timeout("0"), Ok(Timeout(None)));
+        assert_eq!(timeout("inf"), Ok(Timeout(None)));
+        assert_eq!(timeout("0.25"), Ok(Timeout(Some(Duration::from_millis(250)))));
+        for text in ["-1", "nan", "ten", "", "1e30"] {
+            assert!(timeout(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        for text in ["localhost:80", "[::1]:4000", "10.0.0.1:65535"] {
+            assert!(address(text).is_ok(), "{text}");
+        }
+        for text in ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+}

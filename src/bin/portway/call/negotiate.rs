@@ -1,0 +1,193 @@
+//! A link to a peer whose framing is not known: between a client that writes lines, and the peer.
+//!
+//! A peer waits for us to speak first, so what we send has to be readable in either framing. It is `Content-Length: N`, a blank
+//! line, and N bytes, the last of which is a line end: white space to a peer that counts bytes, and to one that reads lines
+//! the end of a third line, after two that are no message. Each message is so understood exactly once, and nothing has to be
+//! sent again. What the peer answers tells which of the two it is; if it reads lines, it gets lines from then on.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portway::codec::content_length::header_within;
+use portway::codec::frame::Event;
+use portway::codec::framing::FrameDecoder;
+use portway::{Framing, Limits, Transport};
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::notices::Notices;
+use super::streams::{Reader, Writer};
+use crate::detect::Detector;
+
+/// So much is on its way between the client and here.
+const HELD: usize = 64 * 1024;
+
+/// What carries bytes to and fro. Ends with [`Negotiation::end`].
+#[derive(Debug)]
+pub(super) struct Negotiation {
+    sending: JoinHandle<io::Result<()>>,
+    receiving: JoinHandle<io::Result<()>>,
+}
+
+impl Negotiation {
+    /// A transport for a client, and what connects it with the peer.
+    pub(super) fn begin(
+        reader: Reader,
+        writer: Writer,
+        limits: Limits,
+        notices: &Arc<Notices>,
+    ) -> io::Result<(Transport, Self)> {
+        let (near, far) = tokio::io::duplex(HELD);
+        let (near_reader, near_writer) = tokio::io::split(near);
+        let (far_reader, far_writer) = tokio::io::split(far);
+        let transport = Transport::new(near_reader, near_writer, Framing::Newline)?;
+        let sending = tokio::spawn(send(far_reader, writer, Arc::clone(notices)));
+        let receiving = tokio::spawn(Receiver::new(far_writer, limits, Arc::clone(notices)).run(reader));
+        Ok((transport, Self { sending, receiving }))
+    }
+
+    /// Waits until all is sent that the client, which has ended, had to say; or why that cannot be.
+    pub(super) async fn end(self, limit: Duration) -> io::Result<()> {
+        let sent = timeout(limit, self.sending).await;
+        self.receiving.abort();
+        // It may have been aborted before its end, or have failed: what was to say of that has been said.
+        let _ = self.receiving.await;
+        sent.map_err(io::Error::from)?.map_err(io::Error::other)?
+    }
+}
+
+async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, notices: Arc<Notices>) -> io::Result<()> {
+    let mut lines = BufReader::new(lines);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).await? > 0 {
+        if !line.ends_with(b"\n") {
+            // The client has given it up.
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if notices.detected() != Some(Framing::Newline) {
+            let header = format!("Content-Length: {}\r\n\r\n", line.len());
+            line.splice(..0, header.into_bytes());
+        }
+        writer.write_all(&line).await?;
+        writer.flush().await?;
+        line.clear();
+    }
+    writer.shutdown().await
+}
+
+struct Receiver {
+    lines: WriteHalf<DuplexStream>,
+    limits: Limits,
+    notices: Arc<Notices>,
+    stage: Stage,
+}
+
+enum Stage {
+    Unknown(Detector),
+    Newline,
+    ContentLength(Box<FrameDecoder>),
+}
+
+impl Receiver {
+    const fn new(lines: WriteHalf<DuplexStream>, limits: Limits, notices: Arc<Notices>) -> Self {
+        Self { lines, limits, notices, stage: Stage::Unknown(Detector::new(limits.message_bytes)) }
+    }
+
+    async fn run(mut self, mut reader: Reader) -> io::Result<()> {
+        let mut chunk = vec![0; HELD];
+        let received = loop {
+            let count = match reader.read(&mut chunk).await {
+                Ok(0) => break self.finish().await,
+                Ok(count) => count,
+                Err(error) => break Err(error),
+            };
+            let bytes = chunk.get(..count).unwrap_or_default();
+            if let Err(error) = self.take(bytes).await {
+                break Err(error);
+            }
+        };
+        self.notices.flush();
+        // The client hears of the end.
+        self.lines.shutdown().await?;
+        received
+    }
+
+    async fn take(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let rest;
+        if let Stage::Unknown(detector) = &mut self.stage {
+            let Some(framing) = detector.take(bytes, |noise| self.notices.noise(noise)) else { return Ok(()) };
+            rest = self.know(framing);
+            bytes = &rest;
+        }
+        match &mut self.stage {
+            Stage::Unknown(_) => Ok(()),
+            Stage::Newline => self.lines.write_all(bytes).await,
+            Stage::ContentLength(decoder) => {
+                while let Some(event) = decoder.next(&mut bytes) {
+                    let mut line = Vec::new();
+                    let swallowed = show(&event, &mut line, &self.notices);
+                    if let Some(swallowed) = swallowed {
+                        decoder.unread(&swallowed);
+                    }
+                    self.lines.write_all(&line).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn finish(&mut self) -> io::Result<()> {
+        if let Stage::Unknown(detector) = &self.stage {
+            let framing = detector.finish();
+            let rest = self.know(framing);
+            self.take(&rest).await?;
+        }
+        if let Stage::ContentLength(decoder) = &mut self.stage {
+            let mut line = Vec::new();
+            while let Some(event) = decoder.finish() {
+                show(&event, &mut line, &self.notices);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes over to a framing, and gives what has come in it.
+    fn know(&mut self, framing: Framing) -> Vec<u8> {
+        let stage = match framing {
+            Framing::Newline => Stage::Newline,
+            Framing::ContentLength => Stage::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits))),
+        };
+        match std::mem::replace(&mut self.stage, stage) {
+            Stage::Unknown(detector) => {
+                let rest = detector.into_rest();
+                if !rest.is_empty() {
+                    self.notices.detect(framing);
+                }
+                rest
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Makes a line of a message, and tells of anything else. Gives what a body has swallowed of the messages that follow it.
+fn show(event: &Event<'_>, line: &mut Vec<u8>, notices: &Notices) -> Option<Vec<u8>> {
+    match event {
+        Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
+            // In JSON a line end is white space between two tokens.
+            line.extend(body.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
+            line.push(b'\n');
+        }
+        Event::Body(body) => {
+            notices.no_json();
+            return header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec);
+        }
+        Event::Refused { .. } => notices.no_json(),
+        Event::Fault(fault) => notices.fault(*fault),
+        Event::Noise { bytes, .. } => notices.noise(bytes),
+    }
+    None
+}

@@ -1,0 +1,106 @@
+//! What is said on standard error of what happens on the way to a peer.
+
+use std::mem;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use portway::codec::frame::FrameFault;
+use portway::{Diagnostic, ErrorCode, Framing};
+
+use crate::output::{harmless, say};
+
+/// A line that a peer prints is shown whole up to this length, in bytes.
+const LONGEST_LINE: usize = 4096;
+
+/// Tells the user, and remembers what helps to explain a failure.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    /// The line that the peer is printing.
+    line: Mutex<Vec<u8>>,
+    /// What the peer speaks, once that was found out.
+    detected: OnceLock<Framing>,
+    /// What the peer seems to speak, other than what was asked for.
+    other: OnceLock<Framing>,
+}
+
+impl Notices {
+    pub(super) fn detected(&self) -> Option<Framing> {
+        self.detected.get().copied()
+    }
+
+    pub(super) fn detect(&self, framing: Framing) {
+        let _ = self.detected.set(framing);
+    }
+
+    pub(super) fn other_framing(&self) -> Option<Framing> {
+        self.other.get().copied()
+    }
+
+    pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
+        match diagnostic {
+            Diagnostic::Noise(bytes) => self.noise(bytes),
+            Diagnostic::OtherFraming(framing) => {
+                let _ = self.other.set(*framing);
+            }
+            Diagnostic::Frame(fault) => self.fault(*fault),
+            Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.no_json(),
+            Diagnostic::Rejected { error, .. } => say(format_args!("the peer sent what is no message: {error}")),
+            // The lines in between that make it readable for the others, see `negotiate`.
+            Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
+            Diagnostic::PeerError { code, message } => {
+                say(format_args!("the peer could not read what it was sent: {} ({code})", harmless(message)));
+            }
+            Diagnostic::UnmatchedResponse { id } => {
+                say(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
+            }
+            Diagnostic::Malformed => say("the peer sent something that is neither request nor response"),
+            _ => {}
+        }
+    }
+
+    /// What the peer prints in between its messages, a line at a time.
+    pub(super) fn noise(&self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+            line.extend_from_slice(piece);
+            if line.ends_with(b"\n") || line.len() >= LONGEST_LINE {
+                let line = mem::take(&mut *line);
+                show_line(&line);
+            }
+        }
+    }
+
+    /// Shows the last line, which has no end.
+    pub(super) fn flush(&self) {
+        let line = mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        show_line(&line);
+    }
+
+    pub(super) fn no_json(&self) {
+        self.flush();
+        say("the peer sent a message that is no JSON");
+    }
+
+    pub(super) fn fault(&self, fault: FrameFault) {
+        self.flush();
+        match fault {
+            FrameFault::Oversize { length } => {
+                let length = length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
+                say(format_args!("a message{length} from the peer was dropped: --max-bytes allows for less"));
+            }
+            FrameFault::Truncated { held } => {
+                say(format_args!("the stream ended inside of a message, of which {held} bytes had come"));
+            }
+            FrameFault::TimedOut { held } => say(format_args!("a message of the peer stopped after {held} bytes")),
+            FrameFault::HeaderTooLarge => say("a header from the peer is too long"),
+            _ => say("a header from the peer tells no length"),
+        }
+    }
+}
+
+fn show_line(line: &[u8]) {
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_end();
+    if !line.is_empty() {
+        say(format_args!("the peer printed: {}", harmless(line)));
+    }
+}

@@ -1,0 +1,102 @@
+//! The way to a peer: a socket, or a program that is started.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::{GRACE, UNREACHABLE, within};
+use crate::arguments::{Target, Timeout};
+use crate::output::Problem;
+
+pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A byte stream in both directions.
+pub(super) struct Streams {
+    pub(super) reader: Reader,
+    pub(super) writer: Writer,
+    /// The program at the other end.
+    pub(super) program: Option<Program>,
+}
+
+impl Streams {
+    pub(super) async fn open(target: &Target, limit: Timeout) -> Result<Self, Problem> {
+        if let Some(path) = &target.unix {
+            let name = path.display().to_string();
+            let stream = connected(&name, limit, UnixStream::connect(path)).await?;
+            return Ok(Self::connected(stream.into_split()));
+        }
+        if let Some(address) = &target.tcp {
+            let stream = connected(address, limit, TcpStream::connect(address)).await?;
+            // One message is all there is to send.
+            let _ = stream.set_nodelay(true);
+            return Ok(Self::connected(stream.into_split()));
+        }
+        Self::start(&target.program)
+    }
+
+    fn connected(
+        (reader, writer): (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
+    ) -> Self {
+        Self { reader: Box::new(reader), writer: Box::new(writer), program: None }
+    }
+
+    fn start(command: &[OsString]) -> Result<Self, Problem> {
+        let (program, arguments) = command.split_first().ok_or_else(|| Problem::new(UNREACHABLE, "no program"))?;
+        let name = program.to_string_lossy();
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| {
+            let problem = Problem::new(UNREACHABLE, format!("cannot start {name}: {error}"));
+            match error.kind() {
+                io::ErrorKind::NotFound => {
+                    problem.with_hint("Is it installed, and in PATH? A path begins with ./ or /.")
+                }
+                io::ErrorKind::PermissionDenied => problem.with_hint("Is it executable?"),
+                _ => problem,
+            }
+        })?;
+        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Problem::new(UNREACHABLE, format!("{name} has no standard input or output")));
+        };
+        Ok(Self { reader: Box::new(reader), writer: Box::new(writer), program: Some(Program(child)) })
+    }
+}
+
+async fn connected<S>(name: &str, limit: Timeout, connect: impl Future<Output = io::Result<S>>) -> Result<S, Problem> {
+    match within(limit, connect).await {
+        Some(Ok(stream)) => Ok(stream),
+        Some(Err(error)) => {
+            let problem = Problem::new(UNREACHABLE, format!("cannot connect to {name}: {error}"));
+            Err(match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    problem.with_hint("Nobody listens there. Is the server running?")
+                }
+                _ => problem,
+            })
+        }
+        None => Err(Problem::new(UNREACHABLE, format!("cannot connect to {name} in time"))
+            .with_hint("--timeout SECONDS waits longer.")),
+    }
+}
+
+/// A program that was started for the call. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Program(Child);
+
+impl Program {
+    /// Waits for its end, now that it has lost its input. One that does not end by itself is killed, and has no status.
+    pub(super) async fn end(mut self) -> Option<ExitStatus> {
+        if let Ok(status) = timeout(GRACE, self.0.wait()).await {
+            return status.ok();
+        }
+        // One that has ended just now cannot be killed, which is as good.
+        let _ = self.0.kill().await;
+        None
+    }
+}

@@ -1,0 +1,166 @@
+//! The output: one JSON object a line.
+
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use portway::message::Fault;
+
+/// So much is written at once.
+const FULL: usize = 64 * 1024;
+
+/// The longest text or piece of bytes that is made up at once. Divisible by three, so that base64 has no padding inside.
+const PIECE: usize = 12 * 1024;
+
+/// Writes events. Pieces of bytes that follow one another are put together.
+#[derive(Debug)]
+pub(super) struct Events<W> {
+    out: W,
+    /// What is to be written.
+    lines: Vec<u8>,
+    passthrough: Vec<u8>,
+    count: Count,
+}
+
+/// How many events there were.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count {
+    pub(super) messages: u64,
+    /// Errors, and a message that the end of the input cut off.
+    pub(super) errors: u64,
+}
+
+impl<W: Write> Events<W> {
+    pub(super) const fn new(out: W) -> Self {
+        Self { out, lines: Vec::new(), passthrough: Vec::new(), count: Count { messages: 0, errors: 0 } }
+    }
+
+    pub(super) const fn count(&self) -> Count {
+        self.count
+    }
+
+    pub(super) const fn has_errors(&self) -> bool {
+        self.count.errors > 0
+    }
+
+    pub(super) fn message(&mut self, text: &str) -> io::Result<()> {
+        self.end_passthrough()?;
+        self.count.messages += 1;
+        self.lines.extend_from_slice(br#"{"event":"message","text":""#);
+        for piece in text.as_bytes().chunks(PIECE) {
+            escape(piece, &mut self.lines);
+            self.write_if_full()?;
+        }
+        self.lines.extend_from_slice(b"\"}\n");
+        self.write_if_full()
+    }
+
+    pub(super) fn passthrough(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(FULL) {
+            self.passthrough.extend_from_slice(piece);
+            if self.passthrough.len() >= FULL {
+                self.end_passthrough()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn truncated(&mut self, bytes: usize) -> io::Result<()> {
+        self.end_passthrough()?;
+        self.count.errors += 1;
+        writeln!(self.lines, r#"{{"event":"truncated","bytes":{bytes}}}"#)
+    }
+
+    /// `reason` is a word without anything that JSON escapes.
+    pub(super) fn error(&mut self, fault: Fault, reason: &str) -> io::Result<()> {
+        self.end_passthrough()?;
+        self.count.errors += 1;
+        writeln!(self.lines, r#"{{"event":"error","code":{},"reason":"{reason}"}}"#, fault.code())?;
+        self.write_if_full()
+    }
+
+    /// Writes all that there is.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.end_passthrough()?;
+        self.write()
+    }
+
+    fn end_passthrough(&mut self) -> io::Result<()> {
+        if self.passthrough.is_empty() {
+            return Ok(());
+        }
+        self.lines.extend_from_slice(br#"{"event":"passthrough","bytes":""#);
+        for piece in self.passthrough.chunks(PIECE) {
+            let start = self.lines.len();
+            self.lines.resize(start + piece.len().div_ceil(3) * 4, 0);
+            let place = self.lines.get_mut(start..).unwrap_or_default();
+            STANDARD.encode_slice(piece, place).map_err(io::Error::other)?;
+        }
+        self.lines.extend_from_slice(b"\"}\n");
+        self.passthrough.clear();
+        self.write_if_full()
+    }
+
+    fn write_if_full(&mut self) -> io::Result<()> {
+        if self.lines.len() >= FULL { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let written = self.out.write_all(&self.lines);
+        self.lines.clear();
+        written
+    }
+}
+
+/// Appends text as it stands inside of a JSON string. What is no ASCII needs no escape, so it may be cut anywhere.
+fn escape(text: &[u8], line: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(special) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        let (plain, tail) = rest.split_at_checked(special).unwrap_or((rest, &[]));
+        line.extend_from_slice(plain);
+        let [byte, after @ ..] = tail else { return };
+        match byte {
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\r' => line.extend_from_slice(b"\\r"),
+            b'\t' => line.extend_from_slice(b"\\t"),
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
+            // JSON text has no others.
+            _ => line.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        }
+        rest = after;
+    }
+    line.extend_from_slice(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_as_json_wants_it() {
+        let text: String = (0..=0x9f_u8).map(char::from).chain("é€😀".chars()).collect();
+        for size in 1..text.len() {
+            let mut line = vec![b'"'];
+            text.as_bytes().chunks(size).for_each(|piece| escape(piece, &mut line));
+            line.push(b'"');
+            assert_eq!(serde_json::from_slice::<String>(&line).ok().as_deref(), Some(text.as_str()));
+        }
+    }
+
+    #[test]
+    fn bytes_come_together_again_however_long_they_are() {
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 251) as u8).collect();
+        let mut out = Vec::new();
+        let mut events = Events::new(&mut out);
+        for piece in bytes.chunks(77_777) {
+            assert!(events.passthrough(piece).is_ok());
+        }
+        assert!(events.flush().is_ok());
+        let mut read = Vec::new();
+        for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let encoded = line.get(32..line.len() - 2).unwrap_or_default();
+            read.extend(STANDARD.decode(encoded).unwrap_or_default());
+        }
+        assert_eq!(read, bytes);
+    }
+}

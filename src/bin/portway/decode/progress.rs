@@ -1,0 +1,54 @@
+//! How far long input is, for people who watch: on standard error, if that is a terminal and the output is none.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use super::events::Count;
+
+/// What is done sooner needs no word.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const INTERVAL: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(super) struct Progress {
+    /// When to show it next; `None` if nobody watches.
+    next: Option<Instant>,
+    is_shown: bool,
+    read: u64,
+    /// How long the input is, if it is a file.
+    length: Option<u64>,
+}
+
+impl Progress {
+    pub(super) fn new(input: &File) -> Self {
+        let is_watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        let length = input.metadata().ok().filter(|input| input.is_file() && input.len() > 0).map(|input| input.len());
+        Self { next: is_watched.then(|| Instant::now() + PATIENCE), is_shown: false, read: 0, length }
+    }
+
+    pub(super) fn advance(&mut self, bytes: usize, count: Count) {
+        self.read += bytes as u64;
+        let now = Instant::now();
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + INTERVAL);
+        self.is_shown = true;
+        let part = match self.length {
+            Some(length) => format!(" ({} %)", self.read.saturating_mul(100) / length),
+            None => String::new(),
+        };
+        let Count { messages, errors } = count;
+        let megabytes = self.read / 1_000_000;
+        let _ = write!(io::stderr(), "\r{megabytes} MB{part}, {messages} messages, {errors} errors\x1b[K");
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&self) {
+        if self.is_shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

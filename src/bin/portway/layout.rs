@@ -1,0 +1,93 @@
+//! The layout of JSON text. Only white space is moved: members keep their order, and numbers and strings how they are written.
+
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// JSON text on one line.
+pub(crate) fn compact(text: &str) -> String {
+    lay_out(text, false)
+}
+
+/// JSON text with one member or element a line.
+pub(crate) fn indented(text: &str) -> String {
+    lay_out(text, true)
+}
+
+fn lay_out(text: &str, is_indented: bool) -> String {
+    let mut laid = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    let mut rest = text.trim_start_matches(BLANKS);
+    while let Some(character) = rest.chars().next() {
+        let length = if character == '"' { string_length(rest) } else { character.len_utf8() };
+        let (token, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = after.trim_start_matches(BLANKS);
+        let mut breaks = false;
+        match character {
+            '{' | '[' if rest.starts_with(['}', ']']) => {}
+            '{' | '[' => {
+                depth += 1;
+                breaks = true;
+            }
+            '}' | ']' if laid.ends_with(['{', '[']) => {}
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                if is_indented {
+                    break_line(&mut laid, depth);
+                }
+            }
+            ',' => breaks = true,
+            _ => {}
+        }
+        laid.push_str(token);
+        if is_indented {
+            match character {
+                ':' => laid.push(' '),
+                _ if breaks => break_line(&mut laid, depth),
+                _ => {}
+            }
+        }
+    }
+    laid
+}
+
+fn break_line(laid: &mut String, depth: usize) {
+    laid.push('\n');
+    laid.extend(std::iter::repeat_n("  ", depth));
+}
+
+/// How long the string is that `text` begins with, in bytes, with its quotes.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = true;
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return index + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_holds_no_blanks_but_those_of_strings() {
+        assert_eq!(compact(" { \"a b\" :\r\n [ 1 , \"\\\" ,\\\\\" ] }\t"), r#"{"a b":[1,"\" ,\\"]}"#);
+    }
+
+    #[test]
+    fn numbers_and_the_order_of_members_stay() {
+        let text = r#"{"z":12345678901234567890.0,"a":1e400,"z":-0}"#;
+        assert_eq!(compact(text), text);
+    }
+
+    #[test]
+    fn each_member_and_element_has_a_line() {
+        let expected = "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": [],\n  \"c\": \"[,]{}é\"\n}";
+        assert_eq!(indented(r#"{"a":[1,{ }],"b":[ ],"c":"[,]{}é"}"#), expected);
+        assert_eq!(compact(expected), r#"{"a":[1,{}],"b":[],"c":"[,]{}é"}"#);
+        assert_eq!(indented(" null "), "null");
+    }
+}

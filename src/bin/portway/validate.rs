@@ -1,0 +1,173 @@
+//! `portway validate`: what the validator of the library finds in files.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use portway::codec::json;
+use portway::validate::{Expect, Options, Severity};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::arguments::ValidateArguments;
+use crate::output::{Problem, UNUSABLE, ended, harmless, raw_stdin, raw_stdout, say};
+
+pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
+    let out = raw_stdout().map_err(|error| Problem::new(UNUSABLE, error.to_string()))?;
+    let mut validation = Validation {
+        out: BufWriter::new(out),
+        options: Options { expect: expectation(arguments), null_params_are_absent: arguments.null_params },
+        arguments,
+        valid: 0,
+        invalid: 0,
+        unreadable: 0,
+    };
+    let written = validation.run();
+    let code = match &validation {
+        Validation { unreadable: 1.., .. } => ExitCode::from(UNUSABLE),
+        Validation { invalid: 1.., .. } => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    };
+    ended(written, code)
+}
+
+const fn expectation(arguments: &ValidateArguments) -> Expect {
+    if arguments.response {
+        Expect::Response
+    } else if arguments.request {
+        Expect::Request
+    } else {
+        Expect::Either
+    }
+}
+
+struct Validation<'a> {
+    out: BufWriter<File>,
+    options: Options,
+    arguments: &'a ValidateArguments,
+    valid: u64,
+    invalid: u64,
+    unreadable: u64,
+}
+
+/// What was found in one message.
+#[derive(Debug, Serialize)]
+struct Verdict {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(rename = "isValid")]
+    is_valid: bool,
+    errors: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Validation<'_> {
+    /// # Errors
+    /// If the output cannot be written. What cannot be read is told and counted.
+    fn run(&mut self) -> io::Result<()> {
+        let standard_input = [Path::new("-").to_path_buf()];
+        let files = if self.arguments.files.is_empty() { &standard_input[..] } else { &self.arguments.files };
+        for file in files {
+            let (name, opened) = if file.as_os_str() == OsStr::new("-") {
+                ("<stdin>".into(), raw_stdin())
+            } else {
+                (file.to_string_lossy(), File::open(file))
+            };
+            match opened {
+                Ok(opened) if self.arguments.lines => self.check_lines(&name, opened)?,
+                Ok(mut opened) => {
+                    let mut text = Vec::new();
+                    match opened.read_to_end(&mut text) {
+                        Ok(_) => self.check(&name, None, &text)?,
+                        Err(error) => self.unreadable(&name, &error),
+                    }
+                }
+                Err(error) => self.unreadable(&name, &error),
+            }
+        }
+        if !self.arguments.json {
+            self.summarize()?;
+        }
+        self.out.flush()
+    }
+
+    fn check_lines(&mut self, name: &str, file: File) -> io::Result<()> {
+        let mut reader = BufReader::with_capacity(64 * 1024, file);
+        let mut line = Vec::new();
+        let mut number = 0;
+        loop {
+            line.clear();
+            match reader.read_until(b'\n', &mut line) {
+                Ok(0) => return Ok(()),
+                Ok(_) => number += 1,
+                Err(error) => {
+                    self.unreadable(name, &error);
+                    return Ok(());
+                }
+            }
+            if !line.trim_ascii().is_empty() {
+                self.check(name, Some(number), &line)?;
+            }
+        }
+    }
+
+    fn unreadable(&mut self, name: &str, error: &io::Error) {
+        self.unreadable += 1;
+        say(format_args!("cannot read {name}: {error}"));
+    }
+
+    fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {
+        let (errors, warnings) = match read(text, self.options) {
+            Ok(found) => found,
+            Err(problem) => (vec![problem], Vec::new()),
+        };
+        let verdict = Verdict { file: name.to_owned(), line, is_valid: errors.is_empty(), errors, warnings };
+        *(if verdict.is_valid { &mut self.valid } else { &mut self.invalid }) += 1;
+        if self.arguments.json {
+            serde_json::to_writer(&mut self.out, &verdict)?;
+            writeln!(self.out)
+        } else {
+            self.show(&verdict)
+        }
+    }
+
+    fn show(&mut self, verdict: &Verdict) -> io::Result<()> {
+        // Of a million lines, those that there is something to say about.
+        if verdict.line.is_some() && verdict.is_valid && verdict.warnings.is_empty() {
+            return Ok(());
+        }
+        let place = verdict.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let word = if verdict.is_valid { "valid" } else { "invalid" };
+        writeln!(self.out, "{}{place}: {word}", harmless(&verdict.file))?;
+        for (severity, texts) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
+            let word = if severity == Severity::Error { "error" } else { "warning" };
+            for text in texts {
+                writeln!(self.out, "  {word}: {}", harmless(text))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn summarize(&mut self) -> io::Result<()> {
+        let Self { valid, invalid, unreadable, .. } = self;
+        let what = if valid.saturating_add(*invalid) == 1 { "message" } else { "messages" };
+        write!(self.out, "{} {what}: {valid} valid, {invalid} invalid", *valid + *invalid)?;
+        if *unreadable > 0 {
+            write!(self.out, "; {unreadable} not read")?;
+        }
+        writeln!(self.out)
+    }
+}
+
+/// The errors and warnings of a message; or why it is none.
+fn read(text: &[u8], options: Options) -> Result<(Vec<String>, Vec<String>), String> {
+    let text =
+        str::from_utf8(text).map_err(|problem| format!("It is no UTF-8 from byte {} on", problem.valid_up_to()))?;
+    // Only for its words on what is wrong.
+    serde_json::from_str::<&RawValue>(text).map_err(|problem| format!("It is no JSON: {problem}"))?;
+    let report = json::validate(text, options).ok_or("It is no JSON")?;
+    Ok((report.errors(), report.warnings()))
+}

@@ -1,0 +1,198 @@
+//! `portway call`: params go in, results and errors come out.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use portway::Framing;
+use serde_json::json;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::command::{PATIENCE, Test, feed, portway, run};
+use crate::peers::{Server, frame_script, line_script, printed_frame};
+
+#[tokio::test]
+async fn a_result_is_one_line_on_standard_output() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let server = Server::start(framing).await?;
+        for option in [None, Some(framing)] {
+            let option = match option {
+                None => "--framing=auto",
+                Some(Framing::ContentLength) => "--framing=content-length",
+                Some(Framing::Newline) => "--framing=newline",
+            };
+            for target in [["--unix", server.path()], ["--tcp", &server.address]] {
+                let done = run(["call", "add", "[1, 2]", option, target[0], target[1]]).await?;
+                assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""), "{option}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn params_arrive_and_return_as_they_are_written() -> Test {
+    let server = Server::start(Framing::ContentLength).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("params.json");
+    let params = "{ \"z\": 12345678901234567890.10,\n  \"a\": [1e2, \"é\\u0000 \\\" }\", {}, []], \"z\": -0 }";
+    let expected = "{\"z\":12345678901234567890.10,\"a\":[1e2,\"é\\u0000 \\\" }\",{},[]],\"z\":-0}\n";
+    std::fs::write(&file, params)?;
+    let named = format!("@{}", file.display());
+    for (argument, input) in [(params, ""), ("-", params), (&named, "")] {
+        for framing in ["auto", "content-length"] {
+            let arguments = ["call", "echo", argument, "--unix", server.path(), "--framing", framing];
+            let done = feed(arguments, input.as_bytes()).await?;
+            assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{}", done.stderr);
+        }
+    }
+    // None at all, and null, which is the same.
+    for arguments in
+        [&["call", "advance", "--unix", server.path()][..], &["call", "advance", "null", "--unix", server.path()]]
+    {
+        let done = run(arguments).await?;
+        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"done\"\n"), "{}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_of_the_peer_is_for_people_or_with_json_for_programs() -> Test {
+    let server = Server::start(Framing::Newline).await?;
+    let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    let expected =
+        "portway: the peer answered an error: it \\u{1b}[31mbroke (-32001)\n         data: {\"why\":[1,2]}\n";
+    assert_eq!(done.stderr, expected, "what a terminal would obey is shown");
+
+    let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path(), "--json"]).await?;
+    assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+    let error = json!({ "code": -32001, "message": "it \u{1b}[31mbroke", "data": { "why": [1, 2] } });
+    assert_eq!(done.events()?, [error]);
+
+    let done = run(["call", "fail", "--unix", server.path(), "--json"]).await?;
+    assert_eq!(done.events()?, [json!({ "code": -32001, "message": "it \u{1b}[31mbroke" })]);
+    let done = run(["call", "nothing", "--unix", server.path()]).await?;
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("Method not found: nothing (-32601)"), "{}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notification_is_sent_and_nothing_is_waited_for() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        let mut server = Server::start(framing).await?;
+        for (number, target) in [["--unix", server.path()], ["--tcp", &server.address]].into_iter().enumerate() {
+            let params = format!("[{number}]");
+            let done = run(["call", "log", &params, "--notify", target[0], target[1]]).await?;
+            assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "", ""));
+        }
+        let mut heard = [server.heard.recv().await, server.heard.recv().await];
+        heard.sort();
+        assert_eq!(heard, [Some("[0]".to_owned()), Some("[1]".to_owned())]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_is_shown_if_one_asks_for_it() -> Test {
+    let server = Server::start(Framing::ContentLength).await?;
+    let done = run(["call", "advance", "--unix", server.path(), "--progress"]).await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"done\"\n"));
+    assert_eq!(
+        done.stderr,
+        "portway: progress: {\"percent\":50}\nportway: progress: {\"token\":\"mine\",\"value\":1}\n"
+    );
+    let done = run(["call", "advance", "--unix", server.path()]).await?;
+    assert_eq!(done.stderr, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_is_started_and_what_it_prints_besides_goes_to_standard_error() -> Test {
+    let answer =
+        r#"echo "[INFO] \033[1mworking"; echo to stderr >&2; echo '{"jsonrpc":"2.0","id":1,"result":[1,  {"a": 2}]}'"#;
+    let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+    arguments.extend(line_script(answer));
+    let done = run(&arguments).await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[1,{\"a\":2}]\n"), "{}", done.stderr);
+    assert!(done.stderr.contains("to stderr\n"), "{}", done.stderr);
+    assert!(done.stderr.contains("portway: the peer printed: [INFO] "), "{}", done.stderr);
+    assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
+
+    // In frames, printed before, between and behind them.
+    let frame = printed_frame(r#"{"jsonrpc":"2.0","id":1,"result":5}"#);
+    let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+    arguments.extend(frame_script(&format!("echo starting; printf half; {frame}")));
+    for framing in ["--framing=auto", "--framing=content-length"] {
+        arguments.insert(1, framing.to_owned());
+        let done = run(&arguments).await?;
+        arguments.remove(1);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "5\n"), "{}", done.stderr);
+        assert!(done.stderr.contains("the peer printed: starting\n"), "{}", done.stderr);
+        assert!(done.stderr.contains("the peer printed: half"), "{}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn arguments_of_the_program_are_its_own() -> Test {
+    let script = r#"IFS= read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$*"; cat >/dev/null"#;
+    let done =
+        run(["call", "work", "--framing", "newline", "--", "sh", "-c", script, "sh", "--json", "-V", "--", "@x"])
+            .await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"--json -V -- @x\"\n"), "{}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_result_is_there_before_a_program_has_ended_that_does_not_want_to() -> Test {
+    let answer = r#"echo '{"jsonrpc":"2.0","id":1,"result":true}'; trap '' TERM HUP; exec sleep 3600"#;
+    let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+    arguments.extend(line_script(answer));
+    let mut child = portway(&arguments).spawn()?;
+    let start = Instant::now();
+    let mut stdout = tokio::io::BufReader::new(child.stdout.take().ok_or("no output")?);
+    let mut line = String::new();
+    timeout(PATIENCE, tokio::io::AsyncBufReadExt::read_line(&mut stdout, &mut line)).await??;
+    assert_eq!(line, "true\n");
+    let read = start.elapsed();
+    assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(0));
+    let ended = start.elapsed() - read;
+    assert!(ended > Duration::from_secs(1), "{ended:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_longer_than_the_limit_is_dropped_and_the_option_is_named() -> Test {
+    let server = Server::start(Framing::ContentLength).await?;
+    for framing in ["auto", "content-length"] {
+        let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing];
+        let done = run(arguments.iter().chain(&["--max-bytes", "10000", "--timeout", "2"])).await?;
+        assert_eq!(done.code, Some(4), "{}", done.stderr);
+        assert!(done.stderr.contains("from the peer was dropped: --max-bytes allows for less"), "{}", done.stderr);
+        let done = run(arguments.iter().chain(&["--max-bytes", "100000"])).await?;
+        assert_eq!((done.code, done.stdout.len()), (Some(0), 50_003), "{}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
+    let server = Server::start(Framing::ContentLength).await?;
+    let command =
+        format!("'{}' call echo '{{\"b\":[1],\"a\":{{}}}}' --unix {}", env!("CARGO_BIN_EXE_portway"), server.path());
+    for (option, expected) in
+        [("", "{\r\n  \"b\": [\r\n    1\r\n  ],\r\n  \"a\": {}\r\n}\r\n"), (" --json", "{\"b\":[1],\"a\":{}}\r\n")]
+    {
+        // Of the package bsdutils, which gives a program a terminal.
+        let script = Command::new("script")
+            .args(["-qec", &format!("{command}{option}"), "/dev/null"])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = timeout(PATIENCE, script).await??;
+        assert_eq!(String::from_utf8(output.stdout)?, expected);
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! Runs the command, and sees what it does.
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+pub(crate) type Test = Result<(), Box<dyn Error>>;
+
+/// Nothing that is waited for here takes longer, on any machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a run of the command has left.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// The lines of the output, each of them JSON.
+    pub(crate) fn events(&self) -> Result<Vec<Value>, serde_json::Error> {
+        self.stdout.lines().map(serde_json::from_str).collect()
+    }
+}
+
+/// The command, not started yet. It is killed when its handle is dropped.
+pub(crate) fn portway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// Runs it to its end, with nothing on standard input.
+pub(crate) async fn run(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Run, Box<dyn Error>> {
+    feed(arguments, b"").await
+}
+
+/// Runs it to its end, with this on standard input.
+pub(crate) async fn feed(
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    input: &[u8],
+) -> Result<Run, Box<dyn Error>> {
+    let mut child = portway(arguments).stdin(Stdio::piped()).spawn()?;
+    let mut stdin = child.stdin.take().ok_or("no standard input")?;
+    let (_, output) = timeout(PATIENCE, async {
+        // It need not read it.
+        let written = async {
+            let written = stdin.write_all(input).await;
+            drop(stdin);
+            written
+        };
+        tokio::join!(written, child.wait_with_output())
+    })
+    .await?;
+    let output = output?;
+    Ok(Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}

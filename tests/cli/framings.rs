@@ -1,0 +1,99 @@
+//! `portway call`: what crosses the wire in each framing, and how that of a peer is found out.
+
+use std::error::Error;
+use std::fs;
+
+use crate::command::{Test, run};
+use crate::peers::{frame_script, line_script, printed_frame};
+
+/// What the command sends to a program that answers nothing.
+async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("sent");
+    let script = format!("cat > '{}'", file.display());
+    let done = run(["call", "log", "[1, 2]", "--notify", "--framing", framing, "--", "sh", "-c", &script]).await?;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    Ok(fs::read_to_string(file)?)
+}
+
+#[tokio::test]
+async fn a_framing_that_is_named_is_kept_to_the_letter() -> Test {
+    let body = r#"{"jsonrpc":"2.0","method":"log","params":[1, 2]}"#;
+    assert_eq!(sent("content-length").await?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+    assert_eq!(sent("newline").await?, format!("{body}\n"));
+    // Readable either way: the line end is within the length, as white space behind the JSON.
+    assert_eq!(sent("auto").await?, format!("Content-Length: {}\r\n\r\n{body}\n", body.len() + 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_is_understood_once_by_a_peer_of_either_framing() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("calls");
+    let count = format!("echo x >> '{}'", file.display());
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#;
+    for script in [
+        line_script(&format!("{count}; echo '{answer}'")),
+        frame_script(&format!("{count}; {}", printed_frame(answer))),
+        // One that answers to each line that it cannot read, as the specification has it.
+        ["--", "sh", "-c", &format!(
+            r#"while IFS= read -r line; do case "$line" in '{{'*) {count}; echo '{answer}' ;; *) echo '{{"jsonrpc":"2.0","id":null,"error":{{"code":-32700,"message":"Parse error"}}}}' ;; esac; done"#
+        )]
+        .map(str::to_owned)
+        .to_vec(),
+    ] {
+        let _ = fs::remove_file(&file);
+        let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+        arguments.extend(script);
+        let done = run(&arguments).await?;
+        assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "\"yes\"\n", ""));
+        assert_eq!(fs::read_to_string(&file)?, "x\n");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_peer_may_write_its_frames_as_it_likes() -> Test {
+    let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 1,\n  \"result\": [\n    \"a\\nb\"\n  ]\n}\n";
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(&file, pretty)?;
+    let path = file.path().display();
+    for header in [
+        format!("Content-Length: {}\\r\\n\\r\\n", pretty.len()),
+        format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\\r\\ncontent-length:{}\\n\\n", pretty.len()),
+        format!("Content-Length: 4\\r\\n\\r\\nnull\\r\\nContent-Length: {}\\r\\n\\r\\n", pretty.len()),
+    ] {
+        let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+        arguments.extend(frame_script(&format!("printf '{header}'; cat '{path}'")));
+        let done = run(&arguments).await?;
+        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[\"a\\nb\"]\n"), "{}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_last_line_of_a_program_that_ends_needs_no_end() -> Test {
+    let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+    arguments.extend(line_script(r#"printf '{"jsonrpc":"2.0","id":1,"result":0}'; exit"#));
+    let done = run(&arguments).await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "0\n"), "{}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_wrong_framing_is_named_when_it_shows() -> Test {
+    let mut lines =
+        vec!["call".to_owned(), "work".to_owned(), "--framing=content-length".to_owned(), "--timeout=1".to_owned()];
+    lines.extend(["--", "sh", "-c", r#"echo '{"jsonrpc":"2.0","method":"hello"}'; cat >/dev/null"#].map(str::to_owned));
+    let done = run(&lines).await?;
+    assert_eq!(done.code, Some(4));
+    assert!(done.stderr.contains("one message a line: use --framing newline"), "{}", done.stderr);
+
+    let mut frames = vec!["call".to_owned(), "work".to_owned(), "--framing=newline".to_owned()];
+    let hello = printed_frame(r#"{"jsonrpc":"2.0","method":"hello"}"#);
+    frames.extend(["--", "sh", "-c", &format!("{hello}; cat >/dev/null")].map(str::to_owned));
+    let done = run(&frames).await?;
+    assert_eq!(done.code, Some(5));
+    assert!(done.stderr.contains("Content-Length frames: use --framing content-length"), "{}", done.stderr);
+    Ok(())
+}

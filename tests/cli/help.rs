@@ -1,0 +1,124 @@
+//! Help, versions and completions.
+
+use std::process::Stdio;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::command::{PATIENCE, Test, portway, run};
+
+#[tokio::test]
+async fn help_is_enough_to_begin_with() -> Test {
+    let done = run(["--help"]).await?;
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    for word in [
+        "call",
+        "decode",
+        "validate",
+        "completions",
+        "portway call add '[1, 2]' -- ./my-server",
+        "portway help COMMAND",
+    ] {
+        assert!(done.stdout.contains(word), "{word}: {}", done.stdout);
+    }
+    for (command, words) in [
+        (
+            "call",
+            &[
+                "-- PROGRAM",
+                "--unix",
+                "--tcp",
+                "--framing",
+                "--timeout",
+                "--notify",
+                "--progress",
+                "--json",
+                "Exit codes",
+                "Examples",
+            ][..],
+        ),
+        ("decode", &["--framing", "--max-bytes", "passthrough", "truncated", "Exit codes", "Example"]),
+        ("validate", &["--response", "--lines", "--json", "Exit codes", "Examples"]),
+        ("completions", &["bash", "zsh", "fish", "elvish", "powershell", "Examples"]),
+    ] {
+        let done = run([command, "--help"]).await?;
+        assert_eq!(done.code, Some(0));
+        for word in words {
+            assert!(done.stdout.contains(word), "{word}: {}", done.stdout);
+        }
+        assert_eq!(run(["help", command]).await?.stdout, done.stdout);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn without_a_command_there_is_help() -> Test {
+    let done = run([] as [&str; 0]).await?;
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("portway call add"), "{}", done.stderr);
+    let done = run(["cal"]).await?;
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("'call'"), "a word is suggested: {}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_version_is_that_of_the_package() -> Test {
+    for option in ["-V", "--version"] {
+        assert_eq!(run([option]).await?.stdout, concat!("portway ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_shell_has_completions() -> Test {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = run(["completions", shell]).await?;
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+        for word in ["decode", "validate", "framing", "max-bytes"] {
+            assert!(done.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    let done = run(["completions", "sh"]).await?;
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("bash"), "{}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn bash_takes_its_completions_and_completes_with_them() -> Test {
+    let script = run(["completions", "bash"]).await?.stdout;
+    for (arguments, then, expected) in [
+        (&["-n"][..], "", ""),
+        (
+            &[],
+            "COMP_WORDS=(portway dec); COMP_CWORD=1; _portway portway dec portway; echo \"${COMPREPLY[@]}\"",
+            "decode\n",
+        ),
+    ] {
+        let mut bash = Command::new("bash");
+        bash.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = bash.spawn()?;
+        let mut stdin = child.stdin.take().ok_or("no standard input")?;
+        stdin.write_all(format!("{script}\n{then}\n").as_bytes()).await?;
+        drop(stdin);
+        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8(output.stdout)?, expected);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn nobody_has_to_read_help_or_completions() -> Test {
+    for arguments in [&["--help"][..], &["call", "--help"], &["--version"], &["completions", "zsh"]] {
+        let mut child = portway(arguments).spawn()?;
+        drop(child.stdout.take());
+        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let stderr = String::from_utf8(output.stderr)?;
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(output.status.code().is_some(), "{:?}", output.status);
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! The command `portway`, from outside: the built binary, with real sockets, programs and pipes.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
+
+mod call;
+mod command;
+mod decode;
+mod endings;
+mod framings;
+mod help;
+mod peers;
+mod streaming;
+mod validate;

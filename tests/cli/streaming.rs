@@ -1,0 +1,221 @@
+//! `portway decode` as a filter: pieces, pauses, pipes that close, and how much memory it takes.
+
+use std::error::Error;
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::command::{PATIENCE, Test, portway};
+use crate::decode::{frame, message, whole};
+
+/// A running `portway decode`.
+struct Decoding {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Decoding {
+    fn start(options: &[&str]) -> Result<Self, Box<dyn Error>> {
+        let mut child = portway(["decode"].iter().chain(options)).stdin(Stdio::piped()).spawn()?;
+        let stdin = child.stdin.take().ok_or("no standard input")?;
+        let stdout = BufReader::new(child.stdout.take().ok_or("no standard output")?);
+        Ok(Self { child, stdin, stdout })
+    }
+
+    /// The next event, without any further input.
+    async fn event(&mut self) -> Result<Value, Box<dyn Error>> {
+        let mut line = String::new();
+        timeout(PATIENCE, self.stdout.read_line(&mut line)).await??;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// The most memory that it has had so far, in kilobytes.
+    fn peak(&self) -> Result<u64, Box<dyn Error>> {
+        let process = self.child.id().ok_or("it has ended")?;
+        let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no such line")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+}
+
+/// A xorshift generator: the same numbers in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// A stream with everything in it.
+fn stream() -> Vec<u8> {
+    [
+        &frame(r#"{"jsonrpc":"2.0","id":1,"method":"é€😀"}"#)[..],
+        b"warning: \xff\xfe low on memory\n",
+        &frame("[1,2"),
+        b"Content-Length: x\r\n\r\n",
+        &frame("{}"),
+        b"Content-Length: 24\r\n\r\n{\"a\":1}",
+        &frame("[1]"),
+        b"Content-Length: 2000\r\n\r\n",
+        &[b'"'; 2000],
+        &frame("[\"the last\"]"),
+        b"Content-Length: 77\r\n\r\n{\"jsonrpc\":",
+    ]
+    .concat()
+}
+
+#[tokio::test]
+async fn it_means_nothing_where_the_input_is_cut() -> Test {
+    let options = ["--framing", "content-length", "--max-bytes", "1000"];
+    let lines: Vec<u8> = stream().split(|byte| *byte == b'\r').collect::<Vec<_>>().concat();
+    let line_options = ["--framing", "newline", "--max-bytes", "1000"];
+    for (options, stream) in [(options, stream()), (line_options, lines)] {
+        let mut expected = None;
+        let mut random = Random(7);
+        for round in 0..12 {
+            // All at once, byte by byte, and in pieces of any size.
+            let longest = match round {
+                0 => stream.len(),
+                1 => 1,
+                _ => 1 + random.below(200),
+            };
+            let mut decoding = Decoding::start(&options)?;
+            let mut rest = &stream[..];
+            let mut output = String::new();
+            let writing = async {
+                while !rest.is_empty() {
+                    let length = if longest == 1 { 1 } else { (1 + random.below(longest)).min(rest.len()) };
+                    let (piece, after) = rest.split_at(if round == 0 { rest.len() } else { length });
+                    decoding.stdin.write_all(piece).await?;
+                    // So that it is read as a piece of its own, most times.
+                    tokio::task::yield_now().await;
+                    rest = after;
+                }
+                drop(decoding.stdin);
+                Ok::<_, std::io::Error>(())
+            };
+            let (written, read) =
+                timeout(PATIENCE, async { tokio::join!(writing, decoding.stdout.read_to_string(&mut output)) }).await?;
+            written?;
+            read?;
+            let events = whole(output.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)?;
+            assert!(events.len() >= 8, "{events:?}");
+            assert_eq!(&events, expected.get_or_insert_with(|| events.clone()), "pieces up to {longest}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_read_is_written_when_the_input_pauses() -> Test {
+    for framing in ["auto", "content-length"] {
+        let mut decoding = Decoding::start(&["--framing", framing])?;
+        for number in 0..5 {
+            let text = format!("[{number}]");
+            let framed = frame(&text);
+            let (first, second) = framed.split_at(framed.len() / 2);
+            decoding.stdin.write_all(first).await?;
+            decoding.stdin.write_all(second).await?;
+            assert_eq!(decoding.event().await?, message(&text));
+        }
+        decoding.stdin.write_all(b"noise without an end").await?;
+        assert_eq!(decoding.event().await?["event"], "passthrough");
+        drop(decoding.stdin);
+        assert_eq!(timeout(PATIENCE, decoding.child.wait()).await??.code(), Some(0));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
+    let frames = r"printf 'Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n{'";
+    let portway = env!("CARGO_BIN_EXE_portway");
+    let input = format!("({frames}; sleep 1.2; {frames}; sleep 0.1) | '{portway}' decode");
+    for (output, is_shown) in [(">/dev/null", true), ("2>&1", false), (">/dev/null 2>&1", false)] {
+        // Of the package bsdutils, which gives a program a terminal.
+        let script = Command::new("script")
+            .args(["-qec", &format!("{input} {output}"), "/dev/null"])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let shown = String::from_utf8(timeout(PATIENCE, script).await??.stdout)?;
+        assert_eq!(shown.contains("\r0 MB, 2 messages, 2 errors\u{1b}[K"), is_shown, "{output}: {shown:?}");
+        assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "it is taken away: {shown:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn it_ends_in_silence_when_nobody_reads_on() -> Test {
+    for framing in ["auto", "content-length", "newline"] {
+        let mut yes = Command::new("yes").stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let input: Stdio = yes.stdout.take().ok_or("no output")?.try_into()?;
+        let mut child = portway(["decode", "--framing", framing]).stdin(input).spawn()?;
+        let mut first = [0; 1000];
+        let mut stdout = child.stdout.take().ok_or("no output")?;
+        timeout(PATIENCE, stdout.read_exact(&mut first)).await??;
+        assert!(first.starts_with(b"{\"event\":"));
+        drop(stdout);
+        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr)?.as_str()), (Some(0), ""));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
+    let good = format!("[\"{}\"]", "a".repeat(200_000));
+    // A message over the limit, noise with no line end, and messages in any number.
+    let oversize = [b"Content-Length: 40000000\r\n\r\n".as_slice(), &vec![b'x'; 40_000_000]].concat();
+    let noise = vec![b'z'; 30_000_000];
+    let messages = frame(&good).repeat(150);
+    let last = frame("\"last\"");
+    for framing in ["content-length", "newline", "auto"] {
+        let mut decoding = Decoding::start(&["--framing", framing, "--max-bytes", "1000000"])?;
+        let writing = async {
+            // In this order the first bytes tell no framing, and a line with no end is not held.
+            for part in [&noise, &oversize, &messages] {
+                decoding.stdin.write_all(part).await?;
+            }
+            decoding.stdin.write_all(b"\n").await?;
+            let last = if framing == "newline" { b"\"last\"\n" } else { &last[..] };
+            decoding.stdin.write_all(last).await
+        };
+        let reading = async {
+            let mut line = String::new();
+            let mut messages = 0;
+            loop {
+                line.clear();
+                if decoding.stdout.read_line(&mut line).await? == 0 {
+                    return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof));
+                }
+                if line.starts_with("{\"event\":\"message\"") {
+                    messages += 1;
+                    if line.contains("last") {
+                        return Ok(messages);
+                    }
+                }
+            }
+        };
+        let (written, read) = timeout(PATIENCE, async { tokio::join!(writing, reading) }).await?;
+        written?;
+        let messages: usize = read?;
+        if framing != "newline" {
+            assert_eq!(messages, 151);
+        }
+        let peak = decoding.peak()?;
+        assert!(peak < 16_000, "{framing}: {peak} kB");
+        drop(decoding.stdin);
+        assert_eq!(timeout(PATIENCE, decoding.child.wait()).await??.code(), Some(1));
+    }
+    Ok(())
+}
