@@ -37,6 +37,10 @@ impl Id {
     /// Returns `None` if `text` is no JSON number (RFC 8259 §6).
     #[must_use]
     pub fn from_number_text(text: &str) -> Option<Self> {
+        // Most ids are such.
+        if let ([b'1'..=b'9', ..], Ok(integer)) = (text.as_bytes(), text.parse()) {
+            return Some(Self::Integer(integer));
+        }
         if !is_json_number(text) {
             return None;
         }

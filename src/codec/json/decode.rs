@@ -1,14 +1,14 @@
 //! Text → messages.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
 use super::CANCEL;
-use super::member::{Envelope, ErrorMembers, kind, read_elements, string};
-use super::scan::{Flaw, scan};
+use super::member::{Envelope, ErrorMembers, kind, string};
+use super::raw::raw;
+use super::scan::{Flaw, Scanner};
 use crate::Limits;
 use crate::message::{
     Class, Entry, ErrorCode, ErrorObject, Fault, Id, Incoming, Kind, Malformed, Message, Notification, Reason,
@@ -54,7 +54,7 @@ pub fn cancelled_id(notification: &Notification<Box<RawValue>>) -> Option<Id> {
     if &*notification.method != CANCEL {
         return None;
     }
-    read_id(Envelope::read(notification.params.as_deref()?)?.id?)
+    read_id(Envelope::read(notification.params.as_deref()?.get())?.id?)
 }
 
 struct Reader<'r> {
@@ -65,22 +65,26 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// `None` if the text is not JSON.
     fn incoming(&self, text: &str) -> Option<Incoming<Box<RawValue>>> {
-        // The four white space characters of JSON.
-        if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[') {
-            let element = serde_json::from_str(text).ok()?;
-            return Some(Incoming::Single(self.entry(element, self.limits.depth)));
-        }
+        let mut scanner = Scanner::new(text, self.limits.depth);
+        let incoming = match scanner.peek()? {
+            b'[' => Incoming::Batch(self.batch(&mut scanner)?),
+            _ => Incoming::Single(self.entry(&mut scanner)?),
+        };
+        scanner.is_at_end().then_some(incoming)
+    }
+
+    fn batch(&self, scanner: &mut Scanner<'_>) -> Option<Vec<Entry<Box<RawValue>>>> {
         let room = match self.profile.batch {
             BatchPolicy::Accept => self.limits.batch_items.saturating_add(1),
             BatchPolicy::Reject => 0,
         };
         let mut entries = Vec::new();
         let mut calls = 0;
-        let is_json = read_elements(text, |element| {
+        scanner.elements(|scanner| {
             if room == 0 {
-                return;
+                return scanner.value().map(drop);
             }
-            let entry = self.entry(element, self.limits.depth.saturating_sub(1));
+            let entry = self.entry(scanner)?;
             let is_kept = match &entry {
                 Ok(Message::Response(_)) => true,
                 Err(Unusable::Ignore) => entries.len() < room,
@@ -92,13 +96,24 @@ impl Reader<'_> {
             if is_kept {
                 entries.push(entry);
             }
-        });
-        is_json.then_some(Incoming::Batch(entries))
+            Some(())
+        })?;
+        Some(entries)
     }
 
-    fn entry(&self, element: &RawValue, depth: usize) -> Entry<Box<RawValue>> {
-        let flaw = scan(element.get(), depth).err();
-        let envelope = Envelope::read(element);
+    /// Reads the element that comes next; `None` if the text is not JSON.
+    fn entry(&self, scanner: &mut Scanner<'_>) -> Option<Entry<Box<RawValue>>> {
+        let envelope = match scanner.peek()? {
+            b'{' => Some(Envelope::scan(scanner)?),
+            _ => {
+                scanner.value()?;
+                None
+            }
+        };
+        Some(self.message(envelope, scanner.take_flaw()))
+    }
+
+    fn message(&self, envelope: Option<Envelope<'_>>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
         if envelope.is_none() && self.profile.foreign_is_ignored {
             return Err(Unusable::Ignore);
         }
@@ -138,7 +153,7 @@ impl Reader<'_> {
         let outcome = match (envelope.error, envelope.result) {
             _ if !is_sound => Err(internal_error("Invalid response", None)),
             (Some(error), _) if kind(Some(error)) != Kind::Null => Err(read_error(error)),
-            (_, Some(result)) => Ok(result.to_owned()),
+            (_, Some(result)) => raw(result).ok_or_else(|| internal_error("Invalid response", None)),
             _ => return Err(Unusable::Empty(id)),
         };
         Ok(Message::Response(Response { id, outcome }))
@@ -165,11 +180,11 @@ impl Reader<'_> {
     }
 }
 
-fn read_id(value: &RawValue) -> Option<Id> {
+fn read_id(value: &str) -> Option<Id> {
     match kind(Some(value)) {
         Kind::Null => Some(Id::Null),
         Kind::String | Kind::EmptyString => string(value).map(Id::String),
-        _ => Id::from_number_text(value.get()),
+        _ => Id::from_number_text(value),
     }
 }
 
@@ -177,19 +192,19 @@ fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>
     let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
     // Null got past the classification only where the profile takes it for none.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
-    Ok((method, params.map(ToOwned::to_owned)))
+    Ok((method, params.and_then(raw)))
 }
 
 /// An error as the peer sent it. What is no error object (a string, a code that is no integer) still fails the call, and
 /// the whole of it is kept as data.
-fn read_error(value: &RawValue) -> ErrorObject<Box<RawValue>> {
+fn read_error(value: &str) -> ErrorObject<Box<RawValue>> {
     let members = ErrorMembers::read(value).unwrap_or_default();
     let message = members.message.and_then(string);
     match (members.code(), message) {
         (Code::Integer(code), Some(message)) => {
-            ErrorObject { code: ErrorCode::new(code), message, data: members.data.map(ToOwned::to_owned) }
+            ErrorObject { code: ErrorCode::new(code), message, data: members.data.and_then(raw) }
         }
-        (_, message) => internal_error(message.as_deref().unwrap_or("Invalid error object"), Some(value.to_owned())),
+        (_, message) => internal_error(message.as_deref().unwrap_or("Invalid error object"), raw(value)),
     }
 }
 

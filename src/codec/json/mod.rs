@@ -17,6 +17,7 @@
 mod decode;
 mod encode;
 mod member;
+mod raw;
 mod scan;
 mod validate;
 

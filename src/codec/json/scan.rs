@@ -1,4 +1,8 @@
-//! What the grammar of JSON lets pass and we do not: one look over the text of a value, without recursion.
+//! One look over a JSON text: its grammar (RFC 8259), where its parts are, and what the grammar lets pass and we do not.
+//!
+//! It is not recursive. What it has passed over is known to be JSON, so that nobody has to look at it again.
+
+use alloc::vec::Vec;
 
 /// Why a value is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,110 +13,411 @@ pub(super) enum Flaw {
     Unrepresentable,
 }
 
-/// Looks for the first flaw in `text`, which is known to be one JSON value.
-pub(super) fn scan(text: &str, depth_limit: usize) -> Result<(), Flaw> {
-    let mut rest = text.as_bytes();
-    let mut depth = 0_usize;
-    while let [byte, tail @ ..] = rest {
-        rest = match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > depth_limit {
-                    return Err(Flaw::TooDeep);
-                }
-                tail
-            }
-            b']' | b'}' => {
-                depth = depth.saturating_sub(1);
-                tail
-            }
-            b'"' => after_string(tail)?,
-            b'-' | b'0'..=b'9' => after_number(rest)?,
-            _ => tail,
-        };
+/// Reads a text from its beginning to its end. What gives `None` has found that the text is no JSON.
+#[derive(Debug)]
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    rest: &'a [u8],
+    /// How many arrays and objects are open, outside of the value that is read.
+    depth: usize,
+    depth_limit: usize,
+    flaw: Option<Flaw>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) const fn new(text: &'a str, depth_limit: usize) -> Self {
+        Self { text, rest: text.as_bytes(), depth: 0, depth_limit, flaw: None }
     }
-    Ok(())
+
+    /// The next character that is not white space.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        self.rest = after_blanks(self.rest);
+        self.rest.first().copied()
+    }
+
+    /// Whether there is nothing left but white space.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// The first flaw since this was asked last.
+    pub(super) const fn take_flaw(&mut self) -> Option<Flaw> {
+        self.flaw.take()
+    }
+
+    /// Passes over one value, and gives its text.
+    pub(super) fn value(&mut self) -> Option<&'a str> {
+        let mut rest = after_blanks(self.rest);
+        let start = self.text.len() - rest.len();
+        let mut open = Open::default();
+        loop {
+            rest = match rest {
+                [b'"', tail @ ..] => after_string(tail, &mut self.flaw)?,
+                [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.flaw)?,
+                [b'{', tail @ ..] => {
+                    self.enter(&mut open, Kind::Object);
+                    match after_blanks(tail) {
+                        tail @ [b'}', ..] => tail,
+                        tail => {
+                            rest = after_name(tail, &mut self.flaw)?.1;
+                            continue;
+                        }
+                    }
+                }
+                [b'[', tail @ ..] => {
+                    self.enter(&mut open, Kind::Array);
+                    match after_blanks(tail) {
+                        tail @ [b']', ..] => tail,
+                        tail => {
+                            rest = tail;
+                            continue;
+                        }
+                    }
+                }
+                [b't', b'r', b'u', b'e', tail @ ..] => tail,
+                [b'f', b'a', b'l', b's', b'e', tail @ ..] => tail,
+                [b'n', b'u', b'l', b'l', tail @ ..] => tail,
+                _ => return None,
+            };
+            loop {
+                let Some(kind) = open.innermost() else {
+                    self.rest = rest;
+                    return self.text.get(start..self.text.len() - rest.len());
+                };
+                rest = match (after_blanks(rest), kind) {
+                    ([b',', tail @ ..], Kind::Object) => {
+                        rest = after_name(after_blanks(tail), &mut self.flaw)?.1;
+                        break;
+                    }
+                    ([b',', tail @ ..], Kind::Array) => {
+                        rest = after_blanks(tail);
+                        break;
+                    }
+                    ([b'}', tail @ ..], Kind::Object) | ([b']', tail @ ..], Kind::Array) => {
+                        open.leave();
+                        tail
+                    }
+                    _ => return None,
+                };
+            }
+        }
+    }
+
+    /// Reads an object: each name, with its quotes and as it stands there, and each value are given to `take`.
+    pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
+        self.items(b'{', b'}', |scanner| {
+            let from = scanner.text.len() - scanner.rest.len();
+            let (name, rest) = after_name(scanner.rest, &mut scanner.flaw)?;
+            scanner.rest = rest;
+            let name = scanner.text.get(from..from + name)?;
+            take(name, scanner.value()?);
+            Some(())
+        })
+    }
+
+    /// Reads an array: `read` reads each of its elements.
+    pub(super) fn elements(&mut self, read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.items(b'[', b']', read)
+    }
+
+    fn items(&mut self, open: u8, close: u8, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.skip(open)?;
+        self.depth += 1;
+        self.check_depth(self.depth);
+        if self.peek()? != close {
+            read(self)?;
+            while self.peek()? == b',' {
+                self.skip(b',')?;
+                self.peek()?;
+                read(self)?;
+            }
+        }
+        self.depth -= 1;
+        self.skip(close)
+    }
+
+    fn skip(&mut self, byte: u8) -> Option<()> {
+        let (first, rest) = after_blanks(self.rest).split_first()?;
+        self.rest = rest;
+        (*first == byte).then_some(())
+    }
+
+    fn enter(&mut self, open: &mut Open, kind: Kind) {
+        open.enter(kind);
+        self.check_depth(self.depth + open.depth);
+    }
+
+    fn check_depth(&mut self, depth: usize) {
+        if depth > self.depth_limit {
+            self.flaw.get_or_insert(Flaw::TooDeep);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Array,
+    Object,
+}
+
+/// The arrays and objects that are open, one bit each.
+#[derive(Debug, Default)]
+struct Open {
+    depth: usize,
+    /// Of the innermost ones; the last bit is that of the innermost.
+    bits: u64,
+    /// Of those around them, 64 at a time.
+    outer: Vec<u64>,
+}
+
+impl Open {
+    fn enter(&mut self, kind: Kind) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(kind == Kind::Object);
+        self.depth += 1;
+    }
+
+    fn leave(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+        if self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
+
+    const fn innermost(&self) -> Option<Kind> {
+        match (self.depth, self.bits & 1) {
+            (0, _) => None,
+            (_, 0) => Some(Kind::Array),
+            _ => Some(Kind::Object),
+        }
+    }
+}
+
+fn after_blanks(mut rest: &[u8]) -> &[u8] {
+    while let [b' ' | b'\n' | b'\r' | b'\t', tail @ ..] = rest {
+        rest = tail;
+    }
+    rest
+}
+
+/// What follows a name and its colon, up to the value; and how long the name is with its quotes.
+fn after_name<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<(usize, &'a [u8])> {
+    let [b'"', rest @ ..] = text else { return None };
+    let rest = after_string(rest, flaw)?;
+    let length = text.len() - rest.len();
+    match after_blanks(rest) {
+        [b':', rest @ ..] => Some((length, after_blanks(rest))),
+        _ => None,
+    }
 }
 
 /// What follows the string whose first quote was taken.
-fn after_string(mut rest: &[u8]) -> Result<&[u8], Flaw> {
-    loop {
-        let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(rest.len());
-        rest = match rest.get(special..).unwrap_or_default() {
-            [b'"', tail @ ..] => return Ok(tail),
-            [b'\\', b'u', a, b, c, d, tail @ ..] => match code_unit([*a, *b, *c, *d]) {
-                0xD800..0xDC00 => match tail {
-                    [b'\\', b'u', a, b, c, d, tail @ ..] if is_low_surrogate([*a, *b, *c, *d]) => tail,
-                    _ => return Err(Flaw::Unrepresentable),
-                },
-                0xDC00..0xE000 => return Err(Flaw::Unrepresentable),
-                _ => tail,
-            },
-            [b'\\', _, tail @ ..] | [_, tail @ ..] => tail,
-            [] => return Ok(rest),
-        };
+#[inline]
+fn after_string<'a>(rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+    match from_special(rest) {
+        [b'"', tail @ ..] => Some(tail),
+        rest => after_escapes(rest, flaw),
     }
 }
 
+/// The same, from the first escape on.
+fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+    loop {
+        rest = match rest {
+            [b'"', tail @ ..] => return Some(tail),
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', tail @ ..] => tail,
+            [b'\\', b'u', a, b, c, d, tail @ ..] => match code_unit([*a, *b, *c, *d])? {
+                0xD800..0xDC00 => match tail {
+                    [b'\\', b'u', a, b, c, d, tail @ ..] if is_low_surrogate([*a, *b, *c, *d]) => tail,
+                    _ => {
+                        flaw.get_or_insert(Flaw::Unrepresentable);
+                        tail
+                    }
+                },
+                0xDC00..0xE000 => {
+                    flaw.get_or_insert(Flaw::Unrepresentable);
+                    tail
+                }
+                _ => tail,
+            },
+            _ => return None,
+        };
+        rest = from_special(rest);
+    }
+}
+
+/// What is left of a string from its first quote, backslash or control character on.
+#[inline]
+fn from_special(mut rest: &[u8]) -> &[u8] {
+    while let Some((bytes, tail)) = rest.split_first_chunk() {
+        let found = special_bytes(u64::from_le_bytes(*bytes));
+        if found != 0 {
+            return rest.get((found.trailing_zeros() / 8) as usize..).unwrap_or_default();
+        }
+        rest = tail;
+    }
+    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+    rest.get(length..).unwrap_or_default()
+}
+
+/// Eight bytes at once: the highest bit of each that is a quote, a backslash or a control character. Bits above the lowest
+/// one that is set mean nothing, since a subtraction may have borrowed from there.
+const fn special_bytes(bytes: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let quote = bytes ^ (ONES * b'"' as u64);
+    let backslash = bytes ^ (ONES * b'\\' as u64);
+    let is_control = bytes.wrapping_sub(ONES * 0x20) & !bytes;
+    let is_quote = quote.wrapping_sub(ONES) & !quote;
+    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
+    (is_control | is_quote | is_backslash) & (ONES << 7)
+}
+
 fn is_low_surrogate(digits: [u8; 4]) -> bool {
-    (0xDC00..0xE000).contains(&code_unit(digits))
+    code_unit(digits).is_some_and(|unit| (0xDC00..0xE000).contains(&unit))
 }
 
-fn code_unit(digits: [u8; 4]) -> u32 {
-    digits.iter().fold(0, |unit, digit| unit << 4 | char::from(*digit).to_digit(16).unwrap_or(0))
+fn code_unit(digits: [u8; 4]) -> Option<u32> {
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// What follows the number that `text` starts with.
-fn after_number(text: &[u8]) -> Result<&[u8], Flaw> {
-    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-    let length = text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len());
-    let (number, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
+/// What follows the number that `text` starts with (RFC 8259 §6).
+fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let mut rest = match unsigned {
+        [b'0', tail @ ..] => tail,
+        _ => after_digits(unsigned)?,
+    };
+    if let [b'.', tail @ ..] = rest {
+        rest = after_digits(tail)?;
+    }
+    let mut has_exponent = false;
+    if let [b'e' | b'E', tail @ ..] = rest {
+        has_exponent = true;
+        let ([b'+' | b'-', digits @ ..] | digits) = tail;
+        rest = after_digits(digits)?;
+    }
     // The largest double has 309 digits: a shorter number without an exponent is in range.
-    let in_range = number.len() < 309 && !number.iter().any(|byte| matches!(byte, b'e' | b'E'))
-        || str::from_utf8(number).is_ok_and(|number| number.parse().is_ok_and(f64::is_finite));
-    if in_range { Ok(rest) } else { Err(Flaw::Unrepresentable) }
+    let length = text.len() - rest.len();
+    if has_exponent || length >= 309 {
+        let number = text.get(..length).and_then(|number| str::from_utf8(number).ok())?;
+        if !number.parse().is_ok_and(f64::is_finite) {
+            flaw.get_or_insert(Flaw::Unrepresentable);
+        }
+    }
+    Some(rest)
+}
+
+/// What follows the digits that `text` starts with; `None` if there are none.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let [b'0'..=b'9', rest @ ..] = text else { return None };
+    let mut rest = rest;
+    while let [b'0'..=b'9', tail @ ..] = rest {
+        rest = tail;
+    }
+    Some(rest)
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::string::String;
 
     use super::*;
 
+    /// The first flaw; `Err` if the text is no JSON.
+    fn scan(text: &str, depth_limit: usize) -> Result<Option<Flaw>, ()> {
+        let mut scanner = Scanner::new(text, depth_limit);
+        scanner.value().ok_or(())?;
+        if scanner.is_at_end() { Ok(scanner.take_flaw()) } else { Err(()) }
+    }
+
     #[test]
     fn depth_counts_arrays_and_objects_and_is_inclusive() {
-        assert_eq!(scan("[[1],{\"a\":[]}]", 3), Ok(()));
-        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Err(Flaw::TooDeep));
-        assert_eq!(scan("\"[[[[\"", 0), Ok(()));
-        assert_eq!(scan("[\"\\\"[[[\",[]]", 2), Ok(()));
+        assert_eq!(scan("[[1],{\"a\":[]}]", 3), Ok(None));
+        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Flaw::TooDeep)));
+        assert_eq!(scan("\"[[[[\"", 0), Ok(None));
+        assert_eq!(scan("[\"\\\"[[[\",[]]", 2), Ok(None));
     }
 
     #[test]
     fn depth_is_not_the_count_of_brackets() {
-        assert_eq!(scan(&format!("[{}]", ["[{}]"; 1_000].join(",")), 3), Ok(()));
+        assert_eq!(scan(&format!("[{}]", ["[{}]"; 1_000].join(",")), 3), Ok(None));
+    }
+
+    #[test]
+    fn what_is_open_is_closed_by_its_own_bracket_however_deep_it_is() {
+        let kinds: Vec<bool> = (0..1_000_u32).map(|level| level.wrapping_mul(0x9E37_79B9) & 1 << 31 == 0).collect();
+        let opened: String = kinds.iter().map(|is_object| if *is_object { "{\"\":" } else { "[" }).collect();
+        let closing = |wrong: usize| -> String {
+            let level = |(level, is_object): (usize, &bool)| if *is_object == (level != wrong) { '}' } else { ']' };
+            kinds.iter().enumerate().rev().map(level).collect()
+        };
+        assert_eq!(scan(&format!("{opened}1{}", closing(usize::MAX)), 1_000), Ok(None));
+        for wrong in [0, 1, 62, 63, 64, 65, 127, 128, 129, 999] {
+            assert_eq!(scan(&format!("{opened}1{}", closing(wrong)), 1_000), Err(()), "{wrong}");
+        }
     }
 
     #[test]
     fn numbers_beyond_a_double_are_flaws() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
-            assert_eq!(scan(number, 9), Err(Flaw::Unrepresentable), "{number}");
+            assert_eq!(scan(number, 9), Ok(Some(Flaw::Unrepresentable)), "{number}");
         }
         for number in
             ["1e308", "-0", "1e-400", "0e999999999", "[1E+2]", &"9".repeat(308), &format!("0.{}", "9".repeat(400))]
         {
-            assert_eq!(scan(number, 9), Ok(()), "{number}");
+            assert_eq!(scan(number, 9), Ok(None), "{number}");
         }
     }
 
     #[test]
     fn surrogates_come_in_pairs() {
         for text in [r#""\ud83d\ude00""#, r#""\uD83D\uDE00\uD83D\uDE00""#, r#""\\ud800""#, r#""\u0000\uffff""#] {
-            assert_eq!(scan(text, 9), Ok(()), "{text}");
+            assert_eq!(scan(text, 9), Ok(None), "{text}");
         }
         for text in
             [r#""\ud83d""#, r#""\ude00""#, r#""\ud83dx""#, r#""\ud83d\ud83d""#, r#""\ud83d\n""#, r#"{"\ud800":1}"#]
         {
-            assert_eq!(scan(text, 9), Err(Flaw::Unrepresentable), "{text}");
+            assert_eq!(scan(text, 9), Ok(Some(Flaw::Unrepresentable)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_special_byte_is_found_wherever_it_stands() {
+        for special in ["\"", "\\", "\n", "\u{0}", "\u{1f}"] {
+            for before in 0..20 {
+                let text = format!(
+                    "{}{special}\u{1}\"\\ é!#[]\u{7f}",
+                    "é !#[]".repeat(4).get(..before * 7 / 6).unwrap_or("é")
+                );
+                let rest = from_special(text.as_bytes());
+                assert!(rest.starts_with(special.as_bytes()), "{text:?}");
+            }
+        }
+        assert_eq!(from_special("é !#[]\u{7f}ÿ€😀 no more".as_bytes()), b"");
+    }
+
+    #[test]
+    fn members_and_elements_are_found() {
+        let mut scanner = Scanner::new(r#" { "a" : [1, {"b":2}] , "\u0061":null,"c":"}"} "#, 9);
+        let mut found = Vec::new();
+        assert_eq!(scanner.members(|name, value| found.push((name, value))), Some(()));
+        assert_eq!(found, [(r#""a""#, r#"[1, {"b":2}]"#), (r#""\u0061""#, "null"), (r#""c""#, r#""}""#)]);
+        assert!(scanner.is_at_end());
+        let mut scanner = Scanner::new("[ 1 ,[],\"\" ]", 9);
+        let mut found = Vec::new();
+        let read = scanner.elements(|scanner| {
+            found.push(scanner.value()?);
+            Some(())
+        });
+        assert_eq!((read, found.as_slice()), (Some(()), ["1", "[]", "\"\""].as_slice()));
+        for broken in
+            ["", "{", "{]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1", "{1:1}", "{\"a\":1 \"b\":2}", "[1}"]
+        {
+            assert_eq!(Scanner::new(broken, 9).members(|_, _| {}), None, "{broken}");
         }
     }
 }

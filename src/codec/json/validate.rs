@@ -2,9 +2,8 @@
 
 use alloc::vec::Vec;
 
-use serde_json::value::RawValue;
-
-use super::member::{Envelope, ErrorMembers, kind, read_elements};
+use super::member::{Envelope, ErrorMembers, kind};
+use super::scan::Scanner;
 use crate::message::Kind;
 use crate::validate::{Options, Report, Subject, check};
 
@@ -24,22 +23,32 @@ use crate::validate::{Options, Report, Subject, check};
 /// ```
 #[must_use]
 pub fn validate(text: &str, options: Options) -> Option<Report> {
-    let message: &RawValue = serde_json::from_str(text).ok()?;
-    if kind(Some(message)) != Kind::Array {
-        return Some(Report::single(check(subject(message), options)));
-    }
-    let mut found = Vec::new();
-    read_elements(message.get(), |element| found.push(check(subject(element), options)));
-    Some(Report::batch(found))
+    let mut scanner = Scanner::new(text, usize::MAX);
+    let report = if scanner.peek()? == b'[' {
+        let mut found = Vec::new();
+        scanner.elements(|scanner| {
+            found.push(check(subject(scanner)?, options));
+            Some(())
+        })?;
+        Report::batch(found)
+    } else {
+        Report::single(check(subject(&mut scanner)?, options))
+    };
+    scanner.is_at_end().then_some(report)
 }
 
-fn subject(element: &RawValue) -> Subject {
-    let Some(envelope) = Envelope::read(element) else { return Subject::no_object(kind(Some(element))) };
+/// Reads the element that comes next; `None` if the text is not JSON.
+fn subject(scanner: &mut Scanner<'_>) -> Option<Subject> {
+    if scanner.peek()? != b'{' {
+        let value = scanner.value()?;
+        return Some(Subject::no_object(kind(Some(value))));
+    }
+    let envelope = Envelope::scan(scanner)?;
     let error = envelope.error.and_then(ErrorMembers::read).unwrap_or_default();
-    Subject {
+    Some(Subject {
         item: Kind::Object,
         shape: envelope.shape(),
         error_code: error.code(),
         error_message: kind(error.message),
-    }
+    })
 }

@@ -1,0 +1,50 @@
+//! Text that is known to be JSON → [`RawValue`], without reading it again.
+//!
+//! `serde_json` reads each text that a raw value is made of, unless it comes by way of a format: a raw value asks for a
+//! newtype by a name of its own, and takes a map of that name to the text. Should that ever change, the text is read again,
+//! and nothing else is different.
+
+use alloc::boxed::Box;
+use core::iter;
+
+use serde::de::value::{BorrowedStrDeserializer, Error, MapDeserializer};
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::value::RawValue;
+
+/// A copy of a value whose text is `json`.
+pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
+    Deserialize::deserialize(Known(json)).ok().or_else(|| serde_json::from_str(json).ok())
+}
+
+/// A value whose text is known.
+struct Known<'de>(&'de str);
+
+impl<'de> Deserializer<'de> for Known<'de> {
+    type Error = Error;
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_map(MapDeserializer::new(iter::once((name, BorrowedStrDeserializer::new(self.0)))))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("a raw value is asked for in another way"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raw_value_is_made_without_another_look_at_its_text() {
+        // Only who does not look takes this.
+        assert_eq!(Box::<RawValue>::deserialize(Known("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
+        assert_eq!(raw("[1]").as_deref().map(RawValue::get), Some("[1]"));
+    }
+}
