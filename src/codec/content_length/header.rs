@@ -19,6 +19,22 @@ pub(super) enum Line {
     Other,
 }
 
+/// The length in a header of nothing but `Content-Length: N`, written as [`super::encode`] writes it, and how long the header
+/// is with its blank line. `None` for any other, however good, and for the beginning of one.
+pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
+    /// With more digits than these, it needs a closer look.
+    const DIGITS: usize = 9;
+    let mut rest = bytes.strip_prefix(b"Content-Length: ")?;
+    let mut length = 0;
+    for _ in 0..DIGITS {
+        let [digit @ b'0'..=b'9', tail @ ..] = rest else { break };
+        length = length * 10 + usize::from(digit - b'0');
+        rest = tail;
+    }
+    let rest = rest.strip_prefix(b"\r\n\r\n")?;
+    Some((length, bytes.len() - rest.len()))
+}
+
 /// A line, and where in it a `Content-Length` begins that does not stand at its start.
 pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let text = line.strip_suffix(b"\n").unwrap_or(line);

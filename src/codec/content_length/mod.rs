@@ -88,7 +88,7 @@ impl Decoder {
     /// is kept inside. Whole frames in `input` are borrowed from there.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        self.machine.release();
+        self.machine.take_back();
         let again = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
         if let Some(found) = again {
             return Some(event(found, &self.unread, self.machine.given()));
@@ -108,7 +108,7 @@ impl Decoder {
     /// The input has ended: what was held as an event, if anything was. Call it after [`Self::next`] gave `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        self.machine.release();
+        self.machine.take_back();
         let found = self.machine.finish()?;
         Some(event(found, &[], self.machine.given()))
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
+use super::header::usual_header;
 use super::search::{Peek, Stage, peek};
 use crate::Limits;
 use crate::codec::buffer::{grow, release};
@@ -87,7 +88,7 @@ enum Ending {
 }
 
 /// What the lines of a header have said so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     bytes: usize,
     length: Option<Option<u64>>,
@@ -134,8 +135,12 @@ impl Machine {
         &self.given
     }
 
-    /// Forgets what was given away.
-    pub(super) fn release(&mut self) {
+    /// Takes back what was given away. Its memory serves for the next message of the same stream.
+    pub(super) fn take_back(&mut self) {
+        self.given.clear();
+        if self.held.is_empty() && self.held.capacity() < self.given.capacity() {
+            mem::swap(&mut self.held, &mut self.given);
+        }
         release(&mut self.given);
     }
 
@@ -161,6 +166,12 @@ impl Machine {
     pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
         while *at < source.len() {
             let found = match self.state {
+                State::Line(Part::Start) => {
+                    if self.read_usual_header(source, at) {
+                        continue;
+                    }
+                    self.in_line(Part::Start, source, at)
+                }
                 State::Line(part) => self.in_line(part, source, at),
                 State::Noise { stage, ending } => self.in_noise(stage, ending, source, at),
                 State::Body { length, reason } => self.in_body(length, reason, source, at),
@@ -170,7 +181,26 @@ impl Machine {
                 return found;
             }
         }
+        if self.held.is_empty() {
+            release(&mut self.held);
+        }
         None
+    }
+
+    /// Reads a header in one go, if it is the one that nearly all messages have and is whole.
+    fn read_usual_header(&mut self, source: &[u8], at: &mut usize) -> bool {
+        if self.header != Header::NEW || !self.held.is_empty() {
+            return false;
+        }
+        let Some((length, bytes)) = source.get(*at..).and_then(usual_header) else { return false };
+        if length == 0 || length > self.message_bytes || bytes > self.header_bytes {
+            return false;
+        }
+        *at += bytes;
+        self.header.bytes = bytes;
+        self.in_run = false;
+        self.state = State::Body { length, reason: None };
+        true
     }
 
     pub(super) fn finish(&mut self) -> Option<Found> {
