@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
+use memchr::memchr2;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -102,13 +103,26 @@ fn push_id(text: &mut String, id: &Id) {
 }
 
 fn push_string(text: &mut String, string: &str) {
-    text.push_str(&Value::from(string).to_string());
+    // Almost all names of methods, and most messages and ids, need no escapes.
+    if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+        return text.push_str(&Value::from(string).to_string());
+    }
+    text.push('"');
+    text.push_str(string);
+    text.push('"');
 }
 
 /// Line breaks inside of JSON text can only be white space between its tokens: they are left out.
 fn push_member(text: &mut String, name: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         text.push_str(name);
-        text.extend(value.get().split(['\n', '\r']));
+        let mut rest = value.get();
+        while let Some((line, next)) =
+            memchr2(b'\n', b'\r', rest.as_bytes()).and_then(|end| rest.get(..end).zip(rest.get(end + 1..)))
+        {
+            text.push_str(line);
+            rest = next;
+        }
+        text.push_str(rest);
     }
 }

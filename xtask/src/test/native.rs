@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::process::{self, clear};
-use crate::test::report::Verdict;
 use crate::test::Run;
+use crate::test::report::Verdict;
 use crate::toolchain::cargo;
 use crate::workspace::COMMANDS;
 
