@@ -159,7 +159,7 @@ async fn a_result_is_there_before_a_program_has_ended_that_does_not_want_to() ->
     let read = start.elapsed();
     assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(0));
     let ended = start.elapsed() - read;
-    assert!(ended > Duration::from_secs(1), "{ended:?}");
+    assert!(ended > Duration::from_millis(100), "{ended:?}");
     Ok(())
 }
 

@@ -39,12 +39,17 @@ impl Problem {
 
 /// Says something on standard error, if somebody listens there.
 pub(crate) fn say(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "portway: {text}");
+    write_at_once(&format!("portway: {text}\n"));
 }
 
 /// Says more about the same.
 pub(crate) fn say_more(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "         {text}");
+    write_at_once(&format!("         {text}\n"));
+}
+
+/// A program that was started may write there too: a line is not to be torn apart by its lines.
+fn write_at_once(line: &str) {
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Standard output without a buffer, for those who have their own.

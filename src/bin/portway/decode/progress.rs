@@ -42,13 +42,14 @@ impl Progress {
         };
         let Count { messages, errors } = count;
         let megabytes = self.read / 1_000_000;
-        let _ = write!(io::stderr(), "\r{megabytes} MB{part}, {messages} messages, {errors} errors\x1b[K");
+        let line = format!("\r{megabytes} MB{part}, {messages} messages, {errors} errors\x1b[K");
+        let _ = io::stderr().write_all(line.as_bytes());
     }
 
     /// Takes the line away.
     pub(super) fn clear(&self) {
         if self.is_shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = io::stderr().write_all(b"\r\x1b[K");
         }
     }
 }
