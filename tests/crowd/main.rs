@@ -96,7 +96,7 @@ async fn bad_neighbours(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<d
     let mut kept = Vec::new();
     for number in 0..BAD {
         let mut deaf = UnixStream::connect(path).await?;
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"repeat","params":[40000]}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"large"}}"#);
         let request = format!("Content-Length: {}\r\n\r\n{body}", body.len());
         timeout(PATIENCE, deaf.write_all(request.repeat(10).as_bytes())).await??;
         kept.push(deaf);
@@ -116,9 +116,11 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     raise_open_files(OPEN_FILES);
     let path = ServerProcess::path_of_this()?;
     let listener = Listener::unix(path, Framing::ContentLength).await?;
-    let serving = listener.serve(|peer| {
+    let large = Arc::new(serde_json::value::to_raw_value(&"x".repeat(40_000))?);
+    let serving = listener.serve(move |peer| {
         peer.method("echo", |(number,): (usize,), _: Context| async move { Ok::<_, RpcError>(number) });
-        peer.method("repeat", |(count,): (usize,), _: Context| async move { Ok::<_, RpcError>("x".repeat(count)) });
+        let large = Arc::clone(&large);
+        peer.server().method_sync("large", move |(): (), _: Context| Ok::<_, RpcError>((*large).clone()));
     });
     serving.await?;
     Ok(())
