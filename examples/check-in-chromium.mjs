@@ -1,0 +1,75 @@
+// What the checks of the examples share: wasm-pack, a page in headless Chromium, and the report.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch } from "../tests/chromium.mjs";
+
+const root = new URL("../", import.meta.url);
+const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
+
+/** Runs checks, by name, one after the other. */
+export async function report(checks) {
+  const failures = [];
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      await check();
+      console.log(`✓ ${name}`);
+    } catch (error) {
+      console.error(`✗ ${name}\n${error.stack}`);
+      failures.push({ name, message: error.message });
+    }
+  }
+  const [failed, all] = [failures.length, Object.keys(checks).length];
+  const path = process.env.PORTWAY_REPORT;
+  if (path) await writeFile(path, JSON.stringify({ passed: all - failed, failed, failures }));
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** Builds the example in a folder for pages and workers. */
+export function wasmPack(folder) {
+  const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
+  assert.notEqual(build.error?.code, "ENOENT", 'wasm-pack is not in PATH; in the repository: eval "$(cargo xtask env)"');
+  assert.equal(build.status, 0, `wasm-pack: ${build.error?.message ?? `exit status ${build.status}`}`);
+}
+
+/**
+ * Opens a page of the repository, and has `look` look at it. A page that does not come to say what is waited for, by
+ * `says(id, text)`, or that something goes wrong in, is a failure.
+ */
+export async function inPage(file, look) {
+  const server = createServer(serve).listen(0, "127.0.0.1");
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    const trouble = [];
+    page.on("pageerror", (error) => trouble.push(error.message));
+    page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
+    await page.goto(`http://127.0.0.1:${server.address().port}${file.pathname.slice(root.pathname.length - 1)}`);
+    const says = (id, text) =>
+      page
+        .locator(`#${id}`, { hasText: text })
+        .waitFor({ timeout: 30_000 })
+        .catch((error) => assert.fail([error.message, ...trouble].join("\n")));
+    const seen = await look(page, says);
+    assert.deepEqual(trouble, []);
+    return seen;
+  } finally {
+    await browser.close();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+async function serve({ url }, response) {
+  const file = new URL(`.${new URL(url, "http://host").pathname}`, root);
+  try {
+    const bytes = await readFile(file);
+    response.writeHead(200, { "content-type": types[extname(file.pathname)] ?? "application/octet-stream" }).end(bytes);
+  } catch {
+    response.writeHead(404).end();
+  }
+}
