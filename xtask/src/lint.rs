@@ -49,7 +49,8 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
     // One package at a time: in one go they would get each other's features, and the npm package has no `std`.
-    for package in [LIBRARY.to_owned()].into_iter().chain(workspace.wasm_only_packages()?) {
+    let wasm_too = workspace.wasm_too_packages()?;
+    for package in [LIBRARY.to_owned()].into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone()) {
         checks.check(&format!("clippy: wasm32, {package}"), || {
             let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
@@ -57,6 +58,9 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             if package == LIBRARY {
                 // Its other tests are for the host.
                 command.args(["--lib", "--test", "wasm"]);
+            } else if wasm_too.contains(&package) {
+                // Its programs are for the host.
+                command.arg("--lib");
             }
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
         });

@@ -59,19 +59,27 @@ impl Workspace {
     /// The members that only build for wasm32: the one that becomes the npm package, and those that say so with
     /// `[package.metadata.xtask] wasm-only = true`.
     pub(crate) fn wasm_only_packages(&self) -> Result<Vec<String>> {
+        let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
+        self.packages(|package| {
+            let manifest = package.get("manifest_path").and_then(Value::as_str).map(Path::new);
+            says(package, "wasm-only") || manifest == Some(&package_of_npm)
+        })
+    }
+
+    /// The members whose library builds for the host and for wasm32, as they say with `wasm-too = true` in the same place.
+    pub(crate) fn wasm_too_packages(&self) -> Result<Vec<String>> {
+        self.packages(|package| says(package, "wasm-too"))
+    }
+
+    /// The names of the members of which this is true.
+    fn packages(&self, is_wanted: impl Fn(&Value) -> bool) -> Result<Vec<String>> {
         let mut command = Environment::default().command(&cargo().to_string_lossy(), &self.root)?;
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
         let metadata: Value = serde_json::from_str(&capture(&mut command)?).context("cargo metadata")?;
-        let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
-        let is_wasm_only = |package: &&Value| {
-            let says_so = package.pointer("/metadata/xtask/wasm-only").and_then(Value::as_bool);
-            let manifest = package.get("manifest_path").and_then(Value::as_str).map(Path::new);
-            says_so == Some(true) || manifest == Some(&package_of_npm)
-        };
         let name = |package: &Value| Some(package.get("name")?.as_str()?.to_owned());
         let packages =
             metadata.get("packages").and_then(Value::as_array).context("cargo metadata lists no packages")?;
-        Ok(packages.iter().filter(is_wasm_only).filter_map(name).collect())
+        Ok(packages.iter().filter(|package| is_wanted(package)).filter_map(name).collect())
     }
 
     pub(crate) fn matrix(&self) -> Result<Matrix> {
@@ -122,6 +130,11 @@ pub(crate) struct Size {
 pub(crate) struct Tools {
     pub(crate) wasm_pack: String,
     pub(crate) geckodriver: String,
+}
+
+/// Whether the manifest of a package has `name = true` in `[package.metadata.xtask]`.
+fn says(package: &Value, name: &str) -> bool {
+    package.pointer(&format!("/metadata/xtask/{name}")).and_then(Value::as_bool) == Some(true)
 }
 
 fn locked_version(lock: &str, name: &str) -> Result<Option<String>> {

@@ -53,7 +53,7 @@ enum Suite {
     Interop,
     /// Programs of others on byte streams: Emacs, vscode-jsonrpc, language servers
     Peers,
-    /// A program that uses the Rust API, built by wasm-pack and driven in Chromium
+    /// Programs that use the Rust API, built by wasm-pack and driven in Chromium
     Example,
     /// The budget of the package, and the figure in the README
     Size,

@@ -62,10 +62,13 @@ pub(super) fn interop(suites: &mut Run<'_>) {
     }
 }
 
-/// A program that uses the Rust API, built by wasm-pack as its author would.
+/// Programs that use the Rust API, built as their authors would. Each has a limit, a log and a row of its own.
 pub(super) fn example(suites: &mut Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
-    in_browser(suites, "example", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
+    in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
+    // Its page uses the package.
+    let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
+    in_browser(suites, "one-service", Engine::Chromium, prepared, &["examples/one-service/check.mjs"]);
 }
 
 /// The playground, driven through its whole story.

@@ -1,0 +1,143 @@
+//! The service. It does not know where it is served.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use portway::{Context, ErrorCode, RpcError, Server};
+use serde::{Deserialize, Serialize};
+
+use crate::pause::pause;
+
+/// The error for a number that cannot be factored.
+const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
+
+/// How many numbers are looked at between two pauses.
+const PIECE: u32 = 10_000;
+
+/// Has the server answer:
+/// - `countPrimes { below }` with `{ count, largest }`. It tells how far it is, `{ checked, of }`, and can be cancelled;
+/// - `factor [number]` with a list of `{ prime, exponent }`;
+/// - `status` with `{ most, counting }`: up to where primes are counted, and how many counts are running;
+///
+/// and hear of `limit { most }`, which sets the first of these.
+pub fn add_methods(server: &Server) {
+    let session = Arc::new(Session { most: AtomicU32::new(10_000_000), counting: AtomicU32::new(0) });
+
+    let counted = Arc::clone(&session);
+    server.method("countPrimes", move |params, context| count_primes(Arc::clone(&counted), params, context));
+    server.method_sync("factor", |params, _| factor(params));
+    let limited = Arc::clone(&session);
+    server.on_notify("limit", move |Limit { most }, _| limited.most.store(most, Ordering::Relaxed));
+    server.method_sync("status", move |(), _| Ok::<_, RpcError>(session.status()));
+}
+
+/// What is kept for one caller: in a worker there is one, and on a socket each has a server of its own.
+struct Session {
+    most: AtomicU32,
+    counting: AtomicU32,
+}
+
+#[derive(Serialize)]
+struct Status {
+    most: u32,
+    counting: u32,
+}
+
+impl Session {
+    fn status(&self) -> Status {
+        Status { most: self.most.load(Ordering::Relaxed), counting: self.counting.load(Ordering::Relaxed) }
+    }
+}
+
+/// A count that is running. A handler that is cancelled is dropped where it waits, and this with it.
+struct Counting(Arc<Session>);
+
+impl Counting {
+    fn begin(session: Arc<Session>) -> Self {
+        session.counting.fetch_add(1, Ordering::Relaxed);
+        Self(session)
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.0.counting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Limit {
+    most: u32,
+}
+
+#[derive(Deserialize)]
+struct CountPrimes {
+    below: u32,
+}
+
+#[derive(Serialize)]
+struct Progress {
+    checked: u32,
+    of: u32,
+}
+
+#[derive(Default, Serialize)]
+struct Primes {
+    count: u32,
+    largest: Option<u32>,
+}
+
+async fn count_primes(
+    session: Arc<Session>,
+    CountPrimes { below }: CountPrimes,
+    context: Context,
+) -> Result<Primes, RpcError> {
+    let Status { most, .. } = session.status();
+    if below > most {
+        return Err(RpcError::invalid_params(format!("{below} is more than {most}")).with_data(&Limit { most }));
+    }
+    let _counting = Counting::begin(session);
+    let mut primes = Primes::default();
+    for checked in (0..below).step_by(PIECE as usize) {
+        context.progress(&Progress { checked, of: below })?;
+        // So that others are served meanwhile, and a cancellation is heard, which drops this future here.
+        pause().await;
+        for prime in (checked..below.min(checked.saturating_add(PIECE))).filter(|&number| is_prime(number)) {
+            primes = Primes { count: primes.count + 1, largest: Some(prime) };
+        }
+    }
+    Ok(primes)
+}
+
+#[derive(Serialize)]
+struct Factor {
+    prime: u32,
+    exponent: u32,
+}
+
+fn factor((mut number,): (u32,)) -> Result<Vec<Factor>, RpcError> {
+    if number == 0 {
+        return Err(RpcError::new(NO_FACTORS, "0 has no prime factors"));
+    }
+    let mut factors = Vec::new();
+    while let Some(prime) = smallest_factor(number) {
+        let mut exponent = 0;
+        while number.is_multiple_of(prime) {
+            number /= prime;
+            exponent += 1;
+        }
+        factors.push(Factor { prime, exponent });
+    }
+    Ok(factors)
+}
+
+fn is_prime(number: u32) -> bool {
+    smallest_factor(number) == Some(number)
+}
+
+/// The smallest prime that divides the number; 0 and 1 have none.
+fn smallest_factor(number: u32) -> Option<u32> {
+    let proper =
+        (2..).take_while(|&divisor| divisor <= number / divisor).find(|&divisor| number.is_multiple_of(divisor));
+    proper.or_else(|| (number > 1).then_some(number))
+}
