@@ -33,7 +33,7 @@ impl Context {
     }
 
     pub(super) fn of_notification(link: &Arc<Link>, method: Arc<str>) -> Self {
-        Self { link: Arc::downgrade(link), method, request: None, lifetime: Arc::default() }
+        Self { link: Arc::downgrade(link), method, request: None, lifetime: Arc::clone(&link.lifetime) }
     }
 
     /// The name of the method.

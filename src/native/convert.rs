@@ -22,7 +22,7 @@ pub(super) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
 
 /// Reads what a handler takes. Left out params read as null.
 pub(super) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
-    serde_json::from_str(params.map_or("null", RawValue::get)).map_err(|problem| problem.to_string())
+    serde_json::from_str(params.map_or("null", RawValue::get)).map_err(|problem| told(&problem))
 }
 
 pub(super) fn invalid_params(problem: &str) -> RpcError {
@@ -36,10 +36,17 @@ pub(super) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E
 }
 
 pub(super) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, CallError> {
-    serde_json::from_str(result.get()).map_err(|problem| CallError::Deserialize(problem.to_string()))
+    serde_json::from_str(result.get()).map_err(|problem| CallError::Deserialize(told(&problem)))
 }
 
 /// Writes any value.
 pub(super) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, String> {
     to_raw_value(value).map_err(|problem| problem.to_string())
+}
+
+/// What is wrong, without the place in a text that nobody has seen.
+fn told(problem: &serde_json::Error) -> String {
+    let text = problem.to_string();
+    let place = format!(" at line {} column {}", problem.line(), problem.column());
+    text.strip_suffix(&place).map_or_else(|| text.clone(), ToString::to_string)
 }

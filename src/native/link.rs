@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 use std::vec::Vec;
@@ -21,7 +21,7 @@ use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::handlers::Handlers;
-use super::running::RunningRequests;
+use super::running::{Lifetime, RunningRequests};
 use super::state::{CallListener, KEPT_CAPACITY, Outcome, Stage, State, WaitingCall};
 use crate::Limits;
 use crate::codec::framing::Framing;
@@ -37,6 +37,8 @@ pub(super) struct Link {
     pub(super) runtime: Handle,
     pub(super) handlers: Handlers,
     pub(super) running: RunningRequests,
+    /// Of the link itself, which is that of notifications, too.
+    pub(super) lifetime: Arc<Lifetime>,
     pub(super) listener: Listener,
     pub(super) framing: Framing,
     pub(super) profile: Profile,
@@ -74,6 +76,7 @@ impl Link {
             runtime,
             handlers: Handlers::default(),
             running: RunningRequests::default(),
+            lifetime: Arc::default(),
             listener,
             framing,
             profile,
@@ -217,8 +220,7 @@ impl Link {
             }
         });
         drop(self.take_idle());
-        self.handlers.clear();
-        self.running.abort_all();
+        self.let_go();
     }
 
     /// Reads nothing more, and finishes what runs.
@@ -239,6 +241,12 @@ impl Link {
             state.unwritten = Vec::new();
             state.being_written = 0;
         });
+        self.let_go();
+    }
+
+    /// Drops handlers and their work.
+    fn let_go(&self) {
+        self.lifetime.end();
         self.handlers.clear();
         self.running.abort_all();
     }

@@ -78,3 +78,36 @@ async fn a_handler_may_tell_the_caller_something() -> Test {
     assert_eq!(there.receive().await?["id"], 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn work_that_a_notification_has_begun_hears_of_the_end_of_the_link() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let server = Server::new(transport);
+    server.on_notify("watch", move |(): (), context: Context| {
+        let told = told.clone();
+        tokio::spawn(async move {
+            let _ = told.send(context.is_cancelled());
+            context.cancelled().await;
+            let _ = told.send(context.is_cancelled());
+        });
+    });
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","method":"watch"}"#).await?;
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(false));
+    drop(there);
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(true));
+    Ok(())
+}
+
+#[tokio::test]
+async fn params_that_do_not_fit_are_told_without_a_place_in_the_text() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    server.method_sync("add", |_: (u32, u32), _: Context| Ok::<_, RpcError>(()));
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"add","params":["x",2]}"#).await?;
+    let message = "Invalid params: invalid type: string \"x\", expected u32";
+    assert_eq!(there.receive().await?["error"]["message"], message);
+    Ok(())
+}
