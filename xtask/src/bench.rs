@@ -1,23 +1,32 @@
-//! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries.
+//! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries; and with
+//! `--only native`, byte streams beside other libraries.
 
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
+use crate::environment::Environment;
 use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
+use crate::toolchain::cargo;
 
 /// The script that does it.
 const SCRIPT: &str = "benches/run.mjs";
+
+/// The script for byte streams, the program that it runs, and its name among the workloads.
+const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
+const NATIVE_PACKAGE: &str = "native-bench";
+const NATIVE: &str = "native";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Where
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Some of the workloads: A,B,E,loopback
+    /// Some of the workloads: A,B,E,loopback; or, by itself, what needs no browser: native
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Some of the boundaries: worker,frame
@@ -52,7 +61,39 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
+/// Byte streams, sockets and memory: no package and no browser is needed.
+fn run_native(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let workspace = &setup.workspace;
+    let log = workspace.log("bench-native");
+    clear(&log)?;
+    let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+    cargo.args(["build", "--quiet", "--release", "--package", NATIVE_PACKAGE]);
+    step("native: the benchmark", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
+    let mut command = setup.node()?.command("node", &workspace.root)?;
+    command.arg(NATIVE_SCRIPT).arg("--binary").arg(workspace.path("target/release").join(NATIVE_PACKAGE));
+    add_how(&mut command, arguments);
+    take_over(command)
+}
+
+/// How many rounds there are, and what is made of them.
+fn add_how(command: &mut Command, arguments: &Arguments) {
+    if let Some(rounds) = arguments.rounds {
+        command.args(["--rounds", &rounds.to_string()]);
+    }
+    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check)] {
+        if given {
+            command.arg(name);
+        }
+    }
+}
+
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let is_native = |word: &str| word == NATIVE;
+    match arguments.only.as_deref() {
+        Some(only) if is_native(only) => return run_native(setup, arguments),
+        Some(only) if only.split(',').any(is_native) => bail!("{NATIVE} is run by itself"),
+        _ => {}
+    }
     build::run(setup)?;
     if arguments.subject.as_ref().is_none_or(|subjects| subjects.contains("rust")) {
         build_rust(setup)?;
@@ -72,13 +113,9 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             command.args([name, list]);
         }
     }
-    if let Some(rounds) = arguments.rounds {
-        command.args(["--rounds", &rounds.to_string()]);
-    }
-    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check), ("--write", arguments.write)] {
-        if given {
-            command.arg(name);
-        }
+    add_how(&mut command, arguments);
+    if arguments.write {
+        command.arg("--write");
     }
     take_over(command)
 }

@@ -1,0 +1,92 @@
+//! Many small requests over one connection, and how fast they are answered.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use memchr::memchr;
+use memchr::memmem::Finder;
+use serde_json::json;
+
+use crate::worker;
+
+/// The command is the socket of a server, how many requests are sent, and how many of them may wait for their answers.
+/// `run` sends them all.
+pub(crate) fn measure(run: impl Fn(&Path, usize, usize) -> Result<()>) -> Result<()> {
+    worker::run(|words| {
+        let [socket, count, depth] = words else { bail!("a load takes SOCKET COUNT DEPTH") };
+        let count: usize = count.parse()?;
+        let start = Instant::now();
+        run(Path::new(socket), count, depth.parse()?)?;
+        Ok(json!({ "rps": count as f64 / start.elapsed().as_secs_f64() }))
+    })
+}
+
+pub(crate) fn request(id: usize) -> String {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":{{"text":"hello","number":{id}}}}}"#);
+    format!("Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A client of no library, which costs next to nothing: what is compared is the servers.
+pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
+    let requests: Vec<String> = (1..=count).map(request).collect();
+    let mut connection = UnixStream::connect(socket)?;
+    let mut answers = Answers::default();
+    if depth >= count {
+        let mut writer = connection.try_clone()?;
+        let all = requests.concat();
+        let writing = thread::spawn(move || writer.write_all(all.as_bytes()));
+        while answers.count < count {
+            answers.read(&mut connection)?;
+        }
+        return Ok(writing.join().ok().context("the writer has panicked")??);
+    }
+    let mut sent = 0;
+    while answers.count < count {
+        let last = count.min(answers.count + depth);
+        let next = requests.get(sent..last).unwrap_or_default().concat();
+        connection.write_all(next.as_bytes())?;
+        sent = last;
+        answers.read(&mut connection)?;
+    }
+    Ok(())
+}
+
+/// Counts the answers in a stream, and sees that each is a result.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) count: usize,
+    held: Vec<u8>,
+}
+
+impl Answers {
+    pub(crate) fn read(&mut self, connection: &mut impl Read) -> Result<()> {
+        let mut chunk = [0; 64 * 1024];
+        let length = connection.read(&mut chunk)?;
+        ensure!(length > 0, "the server has gone after {} answers", self.count);
+        self.held.extend_from_slice(chunk.get(..length).unwrap_or_default());
+        let result = Finder::new(br#""result":{"#);
+        let mut used = 0;
+        while let Some((body, length)) = first_frame(self.held.get(used..).unwrap_or_default())? {
+            let text = String::from_utf8_lossy(body);
+            ensure!(result.find(body).is_some(), "no result: {text}");
+            self.count += 1;
+            used += length;
+        }
+        self.held.drain(..used);
+        Ok(())
+    }
+}
+
+/// The first body, and how many bytes its frame has; `None` if it is not complete.
+fn first_frame(bytes: &[u8]) -> Result<Option<(&[u8], usize)>> {
+    const NAME: &[u8] = b"Content-Length: ";
+    let Some(end) = memchr(b'\r', bytes) else { return Ok(None) };
+    let digits = bytes.get(..end).and_then(|line| line.strip_prefix(NAME)).context("no header")?;
+    let length: usize = str::from_utf8(digits)?.parse()?;
+    let start = end + 4;
+    Ok(bytes.get(start..start + length).map(|body| (body, start + length)))
+}

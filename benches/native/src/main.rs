@@ -1,0 +1,59 @@
+//! One part of the benchmark of byte streams; `run.mjs` beside it says what to do and compares.
+//!
+//! Each part is a process of its own. It reads commands, one a line, and answers each with a line of JSON.
+
+mod decode;
+mod hold;
+mod load;
+mod subjects;
+mod worker;
+
+use std::convert::identity;
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::subjects::{async_lsp, lsp_server, portway, serde_alone};
+
+const USAGE: &str = "decode SUBJECT | serve SUBJECT SOCKET | call SUBJECT | load | hold";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match allow_many_files().and_then(|()| run(&words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error:#}", words.join(" "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<()> {
+    match words {
+        ["decode", "portway"] => decode::measure(identity, portway::decode),
+        ["decode", "serde-alone"] => decode::measure(identity, serde_alone::decode),
+        ["decode", "lsp-server"] => decode::measure(identity, lsp_server::decode),
+        ["decode", "async-lsp"] => decode::measure(async_lsp::without_requests, async_lsp::decode),
+        ["serve", "portway", socket] => portway::serve(Path::new(socket)),
+        ["serve", "lsp-server", socket] => lsp_server::serve(Path::new(socket), lsp_server::with_channels),
+        ["serve", "lsp-server-loop", socket] => lsp_server::serve(Path::new(socket), lsp_server::in_a_loop),
+        ["serve", "async-lsp", socket] => async_lsp::serve(Path::new(socket), false),
+        ["serve", "async-lsp-buffered", socket] => async_lsp::serve(Path::new(socket), true),
+        ["call", "portway"] => load::measure(portway::call),
+        ["call", "async-lsp"] => load::measure(async_lsp::call),
+        ["load"] => load::measure(load::by_hand),
+        ["hold"] => hold::connections(),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+/// Ten thousand connections are more open files than most systems let a process have unless it asks.
+fn allow_many_files() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+// What is decoded: streams of messages as an editor sends them, each of about as many bytes.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+
+const BYTES = 8_000_000;
+
+const frame = (message) => {
+  const text = JSON.stringify({ jsonrpc: "2.0", ...message });
+  return `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+};
+
+/** About 150 bytes. */
+const request = (id) =>
+  frame({ id, method: "textDocument/hover", params: { textDocument: { uri: "file:///src/main.rs" }, position: { line: id % 997, character: 7 } } });
+
+/** About 4 KB, nearly all of it one string: source text, with quotes and line ends. */
+const change = (version) => {
+  const lines = Array.from({ length: 66 }, (_, line) => `    let answer_${line} = ask("question ${version % 89}", ${line})?; // nothing else\n`);
+  const textDocument = { uri: "file:///src/main.rs", version };
+  return frame({ method: "textDocument/didChange", params: { textDocument, contentChanges: [{ text: lines.join("") }] } });
+};
+
+/** About 100 KB of small members. */
+const dense = (id) => {
+  const modules = Array.from({ length: 1_150 }, (_, module) => ({
+    id: module,
+    name: `src/components/module-${module}/index.tsx`,
+    size: 37.5 + module,
+    external: module % 3 === 0,
+  }));
+  return frame({ id, method: "build", params: { modules } });
+};
+
+/** A third of the bytes each. */
+const mixed = (n) => (n % 700 === 699 ? dense(n) : n % 28 === 27 ? change(n) : request(n));
+
+/** Writes the streams, and gives the path of each and how many messages are in it. */
+export function writeStreams(folder) {
+  mkdirSync(folder, { recursive: true });
+  return Object.fromEntries(
+    Object.entries({ request, change, dense, mixed }).map(([name, make]) => {
+      const frames = [];
+      for (let bytes = 0; bytes < BYTES; bytes += frames.at(-1).length) frames.push(make(frames.length + 1));
+      const path = `${folder}/${name}.bin`;
+      writeFileSync(path, frames.join(""));
+      return [name, { path, count: frames.length }];
+    }),
+  );
+}

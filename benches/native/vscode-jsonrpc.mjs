@@ -1,0 +1,95 @@
+// npm vscode-jsonrpc in Node, with the commands of the other subjects: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`.
+
+import { readFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { SocketMessageReader, SocketMessageWriter, StreamMessageReader, createMessageConnection } from "vscode-jsonrpc/node";
+
+const CHUNK = 64 * 1024;
+/** A measurement takes at least so long, in milliseconds. */
+const LEAST = 60;
+
+const [part, ...words] = process.argv.slice(2);
+if (part === "decode") answerEach(decode);
+else if (part === "call") answerEach(call);
+else if (part === "serve") serve(words[0]);
+else throw new Error(`no such part: ${part}`);
+
+/** Commands come one a line, and are answered with lines of JSON. */
+async function answerEach(answer) {
+  console.log("{}");
+  for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await answer(...line.split(" "))));
+}
+
+const streams = new Map();
+
+async function decode(path, count) {
+  if (!streams.has(path)) streams.set(path, readFileSync(path));
+  const stream = streams.get(path);
+  const start = performance.now();
+  let bytes = 0;
+  for (; performance.now() - start < LEAST; bytes += stream.length) await decodeOnce(stream, Number(count));
+  return { mbs: bytes / 1e3 / (performance.now() - start) };
+}
+
+function decodeOnce(stream, expected) {
+  return new Promise((resolve, reject) => {
+    const input = new PassThrough({ highWaterMark: CHUNK });
+    const reader = new StreamMessageReader(input);
+    let count = 0;
+    reader.onError(reject);
+    reader.listen(() => {
+      count += 1;
+      if (count === expected) resolve();
+    });
+    // A buffer is given on by the same turn; what waits is its message.
+    let at = 0;
+    const give = () => {
+      while (at < stream.length) {
+        const chunk = stream.subarray(at, at + CHUNK);
+        at += chunk.length;
+        if (!input.write(chunk)) return input.once("drain", give);
+      }
+      input.end();
+    };
+    give();
+  });
+}
+
+function connectionOn(socket) {
+  const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+  // A client that goes is no news.
+  connection.onError(() => {});
+  return connection;
+}
+
+function serve(path) {
+  const server = createServer((socket) => {
+    const connection = connectionOn(socket);
+    connection.onRequest("echo", ({ text, number }) => ({ text, number }));
+    connection.listen();
+  });
+  server.listen(path);
+}
+
+async function call(path, count, depth) {
+  const socket = connect(path);
+  const connection = connectionOn(socket);
+  connection.listen();
+  const total = Number(count);
+  const start = performance.now();
+  let sent = 0;
+  const line = async () => {
+    while (sent < total) {
+      const number = sent++;
+      const echo = await connection.sendRequest("echo", { text: "hello", number });
+      if (echo.number !== number) throw new Error(`${JSON.stringify(echo)} instead of ${number}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(total, Number(depth)) }, line));
+  const rps = total / ((performance.now() - start) / 1e3);
+  connection.dispose();
+  socket.destroy();
+  return { rps };
+}

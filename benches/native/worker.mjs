@@ -1,0 +1,73 @@
+// A subject in a process of its own.
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const PATIENCE = 120_000;
+const node = fileURLToPath(new URL("vscode-jsonrpc.mjs", import.meta.url));
+
+/** `words` are the part and what belongs to it; the subject that is no Rust has a script. */
+function start(binary, subject, words) {
+  const [program, first] = subject === "vscode-jsonrpc" ? [process.execPath, [node]] : [binary, []];
+  return spawn(program, [...first, ...words.filter((word) => word !== "")], { stdio: ["pipe", "pipe", "inherit"] });
+}
+
+/** Answers commands, one after the other. */
+export class Worker {
+  constructor(binary, subject, words) {
+    this.process = start(binary, subject, words);
+    this.name = [subject, ...words].join(" ");
+    // Writing to one that has ended is told by its end.
+    this.process.stdin.on("error", () => {});
+    this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
+  }
+
+  async ask(...words) {
+    if (words.length > 0) this.process.stdin.write(`${words.join(" ")}\n`);
+    const late = sleep(PATIENCE, undefined, { ref: false }).then(() => Promise.reject(new Error(`${this.name} does not answer`)));
+    const { value, done } = await Promise.race([this.lines.next(), late]);
+    if (done) throw new Error(`${this.name} has ended`);
+    return JSON.parse(value);
+  }
+
+  stop() {
+    this.process.kill();
+  }
+}
+
+/** Serves on a socket. */
+export class Server {
+  constructor(binary, subject, name, socket) {
+    this.process = start(binary, subject, ["serve", name, socket]);
+    this.socket = socket;
+  }
+
+  async ready() {
+    for (const end = Date.now() + PATIENCE; Date.now() < end && this.process.exitCode === null; await sleep(20)) {
+      if (await accepts(this.socket)) return this;
+    }
+    throw new Error(`nobody listens on ${this.socket}`);
+  }
+
+  /** What it has in memory, in bytes. */
+  memory() {
+    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.process.pid}/status`, "utf8"));
+    return Number(kilobytes) * 1024;
+  }
+
+  stop() {
+    this.process.kill();
+  }
+}
+
+function accepts(socket) {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.on("connect", () => resolve(true)).on("error", () => resolve(false));
+    connection.on("connect", () => connection.destroy());
+  });
+}
