@@ -30,6 +30,7 @@ fn any_garbage() -> impl Strategy<Value = Vec<u8>> {
         "(?i)content-type {0,3}: {0,3}application/(json|vscode-jsonrpc); charset=utf-?(8|16)\r\n(\r\n)?",
         "(?i)c?o?n?t?e?n?t?-?",
         "[a-z]{50,80}:?[ -~]{0,80}\n?",
+        "(?i)content-length: 0{30,70}[0-9]?[0-9]?(\r\n)?",
     ];
     prop_oneof![
         8 => text.prop_map(String::into_bytes),

@@ -127,11 +127,22 @@ fn a_header_that_is_too_large_and_tells_no_length_has_no_body() {
 }
 
 #[test]
+fn a_length_that_is_too_large_for_a_header_ends_with_its_header() {
+    let digits = "0".repeat(9_000);
+    let found = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
+    assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
+    assert_eq!(found.last(), Some(&body("[]")));
+}
+
+#[test]
 fn a_header_that_is_too_large_may_be_all_that_was_sent() {
     for sent in ["", "{", "cont", "c"] {
         let many = "X-Other: 1\r\n".repeat(1_000);
         let stream = format!("{many}Content-Length: 500\r\n\r\n{}", frame("[]"));
         assert_eq!(read(stream), [HEADER_TOO_LARGE, body("[]")]);
+        let typed =
+            format!("{many}Content-Length: 500\r\n\r\nContent-Type: application/vscode-jsonrpc\r\n{}", frame("[]"));
+        assert_eq!(read(typed), [HEADER_TOO_LARGE, body("[]")]);
         // Nor does the end of the input say anything new.
         assert_eq!(read(format!("{many}Content-Length: 500\r\n\r\n{sent}")), [HEADER_TOO_LARGE]);
         assert_eq!(read(&many), [HEADER_TOO_LARGE]);
@@ -141,8 +152,8 @@ fn a_header_that_is_too_large_may_be_all_that_was_sent() {
 #[test]
 fn what_a_short_body_that_is_dropped_leaves_is_noise() {
     let many = "X-Other: 1\r\n".repeat(1_000);
-    let stream = format!("{many}Content-Length: 5\r\n\r\ncontent{}", frame("[]"));
-    assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("nt"), body("[]")]);
+    let stream = format!("{many}Content-Length: 2\r\n\r\ncont x{}", frame("[]"));
+    assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("nt x"), body("[]")]);
     let stream = format!("{many}Content-Length: 5\r\n\r\n{}", frame("[]"));
     assert_eq!(read(stream), [HEADER_TOO_LARGE, body("[]")]);
 }

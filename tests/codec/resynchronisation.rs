@@ -93,6 +93,23 @@ fn a_header_counts_wherever_in_a_line_it_stands() {
 }
 
 #[test]
+fn a_header_that_breaks_off_does_not_hide_the_frame_behind_it() {
+    let header = "Content-Type: application/vscode-jsonrpc\r\nContent-Length: 5";
+    for length in 1..header.len() {
+        let broken = &header[..length];
+        let found = read(format!("{broken}{}", frame("{}")));
+        assert_eq!(found.last(), Some(&body("{}")), "{broken:?}");
+        assert!(found.len() <= 2, "{broken:?}: {found:?}");
+    }
+    for length in 1.."Content-Length".len() {
+        let broken = &"Content-Length"[..length];
+        if !broken.ends_with('-') {
+            assert_eq!(read(format!("{broken}{}", frame("{}"))), [noise(broken), body("{}")], "{broken:?}");
+        }
+    }
+}
+
+#[test]
 fn a_length_that_is_told_in_passing_is_not_that_of_a_frame() {
     let text = "[trace] Content-Length: 42\n";
     assert_eq!(read(format!("{text}{}", frame("{}"))), [noise("[trace] "), body("{}")]);

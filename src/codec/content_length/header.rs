@@ -53,10 +53,8 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
             None => (Line::NoLength, inner(1)),
         };
     }
-    if name.eq_ignore_ascii_case(b"content-type") {
-        return (Line::ContentType(refusal(value)), None);
-    }
     match inner(0) {
+        None if name.eq_ignore_ascii_case(b"content-type") => (Line::ContentType(refusal(value)), None),
         Some(start) if start < colon && start.checked_sub(1).and_then(|before| name.get(before)) == Some(&b'-') => {
             (read_length(value).map_or(Line::Other, Line::PerhapsLength), None)
         }

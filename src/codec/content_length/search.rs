@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// The longest beginning of a body that is compared with a header, in bytes. It leaves room for a few blanks.
+/// The longest beginning of a body that is compared with a header, in bytes. Names are shorter, and leave room for a few blanks.
 const PEEKED: usize = 32;
 
 /// How much of a line `Content-Length: N` has been seen.
@@ -85,7 +85,7 @@ pub fn header_within(body: &[u8]) -> Option<usize> {
     find(body).map(|(start, _)| start)
 }
 
-/// Whether bytes that should be a body are the next header instead: no JSON text begins with its name.
+/// Whether bytes that should be a body are the next header instead: no JSON text begins with a name and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peek {
     Header,
@@ -95,16 +95,22 @@ pub(super) enum Peek {
 }
 
 pub(super) fn peek(bytes: &[u8]) -> Peek {
-    let mut stage = Stage::NONE;
-    for (index, byte) in bytes.iter().take(PEEKED).enumerate() {
-        let next = stage.after(*byte);
-        if next == Stage::Value {
-            return Peek::Header;
-        }
-        if next == Stage::NONE || (next == Stage::Name(1) && index > 0) {
-            return Peek::Body;
-        }
-        stage = next;
+    let bytes = bytes.get(..PEEKED).unwrap_or(bytes);
+    let name = bytes.iter().position(|byte| !is_name(*byte)).unwrap_or(bytes.len());
+    let rest = bytes.get(name..).unwrap_or_default();
+    let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+    match rest.get(blanks) {
+        None if bytes.len() < PEEKED && (name > 0 || bytes.is_empty()) => Peek::Open,
+        Some(b':') if name > 0 => Peek::Header,
+        _ => Peek::Body,
     }
-    if bytes.len() < PEEKED { Peek::Open } else { Peek::Body }
+}
+
+/// The characters of a header's name (RFC 9110 §5.6.2, `token`).
+pub(super) const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+        )
 }

@@ -7,7 +7,7 @@ use memchr::memchr;
 use super::{Ending, Found, Header, Machine, Part, Place, State};
 use crate::codec::buffer::{blanks, grow};
 use crate::codec::content_length::header::{Line, length_in, read_line};
-use crate::codec::content_length::search::{Stage, find};
+use crate::codec::content_length::search::{Stage, find, is_name};
 use crate::codec::frame::FrameFault;
 
 impl Machine {
@@ -140,7 +140,8 @@ impl Machine {
         }
         let before = self.held.last().copied().unwrap_or_default();
         let ending = if self.header.bytes == 0 { Ending::First { before } } else { Ending::Any };
-        self.header.bytes = self.header.bytes.saturating_add(self.held.len());
+        // The header has begun, even if all of its line may turn out to be another one.
+        self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
         self.state = State::Noise { stage, ending };
         self.held = begun;
         None
@@ -268,13 +269,4 @@ impl Machine {
             }
         }
     }
-}
-
-/// The characters of a header's name (RFC 9110 §5.6.2, `token`).
-const fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
-        )
 }
