@@ -251,6 +251,39 @@ fn messages_have_the_members_of_the_specification_and_no_others() {
 }
 
 #[test]
+fn names_of_members_may_be_escaped() {
+    let text = r#"{"\u006asonrpc":"2\u002e0","\u0069d":7,"m\u0065thod":"echo","\u0070arams":[1],"\u0065xtra":1}"#;
+    let Incoming::Single(Ok(Message::Request(request))) = decode(text.as_bytes()) else { panic!("refused") };
+    assert_eq!(request.id, Id::Integer(7));
+    assert_eq!(request.params.as_deref().map(RawValue::get), Some("[1]"));
+    let twice = r#"{"jsonrpc":"2.0","method":"a","id":1,"\u0069d":1}"#;
+    assert_eq!(refusal(decode(twice.as_bytes())), Some(Fault::InvalidRequest.into()));
+    let half = r#"{"jsonrpc":"2.0","method":"a","id":1,"\ud800":1}"#;
+    assert_eq!(refusal(decode(half.as_bytes())), Some(PARSE_ERROR));
+}
+
+#[test]
+fn what_is_encoded_is_appended() {
+    let message = || Message::Notification(Notification { method: "a".into(), params: None });
+    let mut text = "before ".to_owned();
+    json::encode_into(&Outgoing::Single(message()), &mut text);
+    json::encode_into(&Outgoing::Batch(vec![message()]), &mut text);
+    assert_eq!(text, r#"before {"jsonrpc":"2.0","method":"a"}[{"jsonrpc":"2.0","method":"a"}]"#);
+}
+
+#[test]
+fn strings_are_written_as_serde_json_writes_them() {
+    for character in ('\0'..='\u{ff}').chain(['\u{2028}', '\u{fffd}', '😀']) {
+        for method in [character.to_string(), format!("before{character}behind"), character.to_string().repeat(20)] {
+            let message = Message::Notification(Notification { method: method.as_str().into(), params: None });
+            let quoted = serde_json::to_string(&method).unwrap();
+            let text = json::encode(&Outgoing::Single(message));
+            assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","method":{quoted}}}"#));
+        }
+    }
+}
+
+#[test]
 fn a_cancellation_names_the_request() {
     for id in [Id::Integer(7), Id::from("7"), Id::from_number_text("7.0").unwrap()] {
         let text = json::encode(&Outgoing::Cancel(id.clone()));
@@ -364,6 +397,25 @@ proptest! {
         let mut bytes = json::encode(&Outgoing::Single(message)).into_bytes();
         *at.get_mut(&mut bytes) = byte;
         let _ = decode(&bytes);
+    }
+
+    #[test]
+    fn a_text_is_json_if_serde_json_says_so(
+        value in any_json(5),
+        is_pretty in any::<bool>(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),
+        inserted in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n\t\x00-\x20]{0,2}"#,
+    ) {
+        let text = if is_pretty { format!("{value:#}") } else { value.to_string() };
+        let mut characters: Vec<char> = text.chars().collect();
+        for (at, length) in cuts {
+            let start = at.index(characters.len() + 1);
+            let end = start + length.index((characters.len() - start).min(3) + 1);
+            characters.splice(start..end, inserted.chars());
+        }
+        let text: String = characters.into_iter().collect();
+        let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
+        prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json, "{}", text);
     }
 
     #[test]

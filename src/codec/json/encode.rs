@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use core::fmt::Write;
 
 use memchr::memchr2;
 use serde_json::Value;
@@ -72,7 +73,7 @@ fn push_message(text: &mut String, message: &Message<Box<RawValue>>) {
 
 fn push_error(text: &mut String, error: &ErrorObject<Box<RawValue>>) {
     text.push_str(r#","error":{"code":"#);
-    text.push_str(&error.code.to_string());
+    push_integer(text, error.code.value());
     text.push_str(r#","message":"#);
     push_string(text, &error.message);
     push_member(text, r#","data":"#, error.data.as_deref());
@@ -96,10 +97,15 @@ fn push_start(text: &mut String, id: Option<&Id>) {
 fn push_id(text: &mut String, id: &Id) {
     match id {
         Id::Null => text.push_str("null"),
-        Id::Integer(integer) => text.push_str(&integer.to_string()),
+        Id::Integer(integer) => push_integer(text, *integer),
         Id::Number(number) => text.push_str(number.as_str()),
         Id::String(string) => push_string(text, string),
     }
+}
+
+fn push_integer(text: &mut String, integer: i64) {
+    // Writing to a string does not fail.
+    let _ = write!(text, "{integer}");
 }
 
 fn push_string(text: &mut String, string: &str) {
