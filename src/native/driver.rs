@@ -15,6 +15,7 @@ use std::thread_local;
 use std::vec::Vec;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::coop::{has_budget_remaining, poll_proceed};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Text;
@@ -51,8 +52,9 @@ pub(super) struct Driver {
     is_flushed: bool,
     /// The one timer, and what it is set to.
     sleep: Option<Pin<Box<Sleep>>>,
-    /// What was read and not taken yet, since there was no room for what follows from it.
+    /// What was read and not taken yet, from there on: there was no room for what follows from it, or no time.
     held: Vec<u8>,
+    held_from: usize,
     /// Which message has begun and is not complete, and since when.
     unfinished: Option<(u64, Instant)>,
     /// Why the link ends, and when it ends whatever is still to do.
@@ -74,6 +76,7 @@ impl Driver {
             is_flushed: true,
             sleep: None,
             held: Vec::new(),
+            held_from: 0,
             unfinished: None,
             end: None,
         }
@@ -212,9 +215,19 @@ impl Driver {
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
-        if !self.held.is_empty() {
+        if self.held_from < self.held.len() {
+            // The turn of this task is over: others have theirs first.
+            if !has_budget_remaining() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let held = std::mem::take(&mut self.held);
-            if let Some(why) = self.take(&held, context) {
+            let (used, end) = self.take(held.get(self.held_from..).unwrap_or_default(), context);
+            self.held_from += used;
+            if self.held_from < held.len() {
+                self.held = held;
+            }
+            if let Some(why) = end {
                 self.begin_end(why);
             }
             return Poll::Ready(());
@@ -230,7 +243,13 @@ impl Driver {
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
             Poll::Ready(Err(error)) => Some(Closed::from_io(&error)),
             Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish(context)),
-            Poll::Ready(Ok(())) => self.take(buffer.filled(), context),
+            Poll::Ready(Ok(())) => {
+                let input = buffer.filled();
+                let (used, end) = self.take(input, context);
+                self.held = input.get(used..).unwrap_or_default().to_vec();
+                self.held_from = 0;
+                end
+            }
         };
         SCRATCH.set(scratch);
         if let Some(why) = end {
@@ -239,27 +258,31 @@ impl Driver {
         Poll::Ready(())
     }
 
-    fn take(&mut self, mut input: &[u8], context: &Context<'_>) -> Option<Closed> {
+    /// Takes what has come, as far as there is room for what follows from it and time in this turn. Gives how many bytes
+    /// that were.
+    fn take(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
+        let mut input = bytes;
         while let Some(frame) = self.decoder.next(&mut input) {
             match self.inbox.take(frame) {
                 Next::Go => {}
                 Next::Unread(bytes) => self.decoder.unread(&bytes),
-                Next::End(why) => return Some(why),
+                Next::End(why) => return (bytes.len(), Some(why)),
             }
             self.run_events(context);
             if self.end.is_some() {
-                return None;
+                return (bytes.len(), None);
             }
+            let Poll::Ready(turn) = poll_proceed(context) else { return (bytes.len() - input.len(), None) };
+            turn.made_progress();
             if !self.link.has_room() {
-                self.held = input.to_vec();
-                return None;
+                return (bytes.len() - input.len(), None);
             }
         }
         self.unfinished = self.decoder.unfinished().map(|message| match self.unfinished {
             Some((same, since)) if same == message => (message, since),
             _ => (message, Instant::now()),
         });
-        None
+        (bytes.len(), None)
     }
 
     /// The input has ended: what was held of it is the last that comes.

@@ -118,6 +118,10 @@ impl Listener {
     /// Serves everybody who connects, each by a peer of its own, which `set_up` gives its methods. It ends when it is dropped;
     /// connections go on.
     ///
+    /// Each of them can make this side hold [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes) by asking much and
+    /// reading nothing: 16 MiB. Where many strangers connect, less is better: see [`Listener::with`] and
+    /// [`Transport::with_limits`].
+    ///
     /// # Errors
     /// If connections cannot be taken any more. Too many open files, or one connection that fails at once, are no reason.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, ToSocketAddrs, UnixStream};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
@@ -23,6 +24,10 @@ use crate::profile::Profile;
 
 /// How long the end of a link waits for handlers, for the other side to read, and for a process to end.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a busy Unix socket is asked again, and how often.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// So much is held on its way between two ends in one process.
 const PAIR_BYTES: usize = 64 * 1024;
@@ -106,12 +111,21 @@ impl Transport {
         Ok((Self::made(streams, framing)?, stderr))
     }
 
-    /// Connects to a Unix domain socket.
+    /// Connects to a Unix domain socket. Where many connect at once it waits for its turn, up to five seconds.
     ///
     /// # Errors
     /// If nobody listens there.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
-        Self::from_unix(UnixStream::connect(path).await?, framing)
+        let start = Instant::now();
+        loop {
+            match UnixStream::connect(&path).await {
+                // More have come at once than wait at the door: such a socket does not wait by itself.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < LONGEST_WAIT => {
+                    sleep(PAUSE).await;
+                }
+                connected => return Self::from_unix(connected?, framing),
+            }
+        }
     }
 
     /// Connects over TCP.

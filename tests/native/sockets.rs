@@ -117,3 +117,27 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
     assert!(matches!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone | CallError::Lost(_))));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_busy_socket_is_asked_again() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("busy.sock");
+    // As a server that does not come to accept: few may wait at its door.
+    let door = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
+    rustix::net::bind(&door, &rustix::net::SocketAddrUnix::new(&path)?)?;
+    rustix::net::listen(&door, 1)?;
+    let waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let path = path.clone();
+            tokio::spawn(async move { Transport::unix(path, Framing::ContentLength).await.map(drop) })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(waiting.iter().any(|task| !task.is_finished()), "not all fit");
+    let doorman = tokio::task::spawn_blocking(move || (0..4).try_for_each(|_| rustix::net::accept(&door).map(drop)));
+    for task in waiting {
+        timeout(PATIENCE, task).await???;
+    }
+    timeout(PATIENCE, doorman).await???;
+    Ok(())
+}
