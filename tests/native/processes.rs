@@ -78,7 +78,7 @@ async fn a_megabyte_on_standard_error_stops_nothing() -> Test {
 async fn a_process_ends_with_its_client() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
-    let client = Client::new(shell(&format!("echo $$ > '{}'; exec cat >/dev/null", file.display()))?);
+    let client = Client::new(shell(&format!("echo $$ > '{}'; exec cat", file.display()))?);
     let process = pid_in(&file).await?;
     assert!(is_alive(process));
     client.destroy();
@@ -200,7 +200,7 @@ async fn standard_error_is_read_line_by_line_however_much_it_is() -> Test {
 async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
-    let script = format!("echo $$ > '{}'; exec cat >/dev/null", file.display());
+    let script = format!("echo $$ > '{}'; exec cat", file.display());
     let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
         .on_exit(|_, _| Some(Duration::ZERO))
         .start(|_| {})?;
