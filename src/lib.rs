@@ -9,7 +9,7 @@
 //! - [`connection`]: the state machine of a link, without IO, clock or threads;
 //! - [`validate`]: all that is wrong with a message;
 //! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
-//! - `codec` (not in a browser): bytes to frames, JSON text to messages, and back.
+//! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back.
 //!
 //! # Example
 //!
@@ -42,7 +42,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 pub mod codec;
 pub mod connection;
 pub mod limits;

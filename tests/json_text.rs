@@ -1,6 +1,9 @@
 //! JSON text that is good, bad, huge or hostile.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
+
+#[path = "shared/json_test_suite.rs"]
+mod json_test_suite;
 
 use portway::Limits;
 use portway::codec::json;
@@ -11,7 +14,6 @@ use portway::message::{
 use portway::profile::Profile;
 use portway::validate::Options;
 use proptest::prelude::*;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 type Payload = Box<RawValue>;
@@ -43,31 +45,12 @@ fn nested(levels: usize) -> String {
 
 #[test]
 fn the_json_test_suite_is_read_as_it_demands() {
-    #[derive(Deserialize)]
-    struct Case {
-        name: String,
-        input: String,
-    }
+    json_test_suite::run();
+}
 
-    let cases: Vec<Case> = serde_json::from_str(include_str!("data/json_text.json")).unwrap();
-    let mut counts = [0; 3];
-    for Case { name, input } in cases {
-        let is_json = refusal(decode(input.as_bytes())) != Some(PARSE_ERROR);
-        let in_params = decode(request("1", &format!("[{input}]")).as_bytes());
-        match name.split_once('_').map(|(verdict, _)| verdict) {
-            Some("y") => {
-                counts[0] += 1;
-                assert!(is_json, "{name}: {input}");
-                assert!(matches!(in_params, Incoming::Single(Ok(Message::Request(_)))), "{name}: {input}");
-            }
-            Some("n") => {
-                counts[1] += 1;
-                assert!(!is_json, "{name}: {input}");
-            }
-            _ => counts[2] += 1,
-        }
-    }
-    assert_eq!(counts, [95, 186, 35]);
+#[test]
+fn a_million_levels_are_refused_and_the_next_message_is_read() {
+    json_test_suite::run_deep();
 }
 
 #[test]

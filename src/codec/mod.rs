@@ -6,7 +6,8 @@
 //! - [`frame`]: what their decoders find;
 //! - [`json`]: the text of one message, read and written.
 //!
-//! Not in the browser build: there the engine has a decoder of its own, and payloads stay JavaScript values.
+//! In a browser they come with the feature `json` only: most boundaries there carry values, for which the engine has a
+//! decoder of its own.
 
 mod buffer;
 pub mod content_length;

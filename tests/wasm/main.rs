@@ -8,6 +8,11 @@ mod connecting;
 mod death;
 mod errors;
 mod javascript;
+#[cfg(feature = "json")]
+#[path = "../shared/json_test_suite.rs"]
+mod json_test_suite;
+#[cfg(feature = "json")]
+mod json_text;
 mod lifetimes;
 mod mortal;
 mod notifications;

@@ -57,7 +57,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
                 // Its other tests are for the host.
-                command.args(["--lib", "--test", "wasm"]);
+                command.args(["--features", "json", "--lib", "--test", "wasm"]);
             } else if wasm_too.contains(&package) {
                 // Its programs are for the host.
                 command.arg("--lib");
@@ -72,7 +72,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     checks.check("docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         command
-            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY])
+            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY, "--features", "json"])
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });

@@ -69,7 +69,7 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
 
 /// `cargo test` for wasm, behind `prefix`, which gives a browser its screen.
 fn cargo_test(setup: &Setup, environment: &Environment, prefix: &[&str]) -> Result<Command> {
-    let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--test", "wasm"]);
+    let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--features", "json", "--test", "wasm"]);
     let program = words.next().context("a command has at least one word")?;
     let mut command = environment.command(program, &setup.workspace.root)?;
     command.args(words);
