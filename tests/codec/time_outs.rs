@@ -4,7 +4,7 @@ use portway::Limits;
 use portway::codec::frame::FrameFault;
 use portway::codec::framing::{FrameDecoder, Framing};
 
-use crate::found::{Found, body, end, feed, frame, limits, more_noise, oversize};
+use crate::found::{Found, HEADER_TOO_LARGE, body, end, feed, frame, limits, more_noise, oversize};
 
 fn decoder(framing: Framing) -> FrameDecoder {
     FrameDecoder::new(framing, &Limits::DEFAULT)
@@ -113,6 +113,18 @@ fn a_body_that_is_dropped_is_a_message_that_has_begun() {
     decoder.time_out();
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, &format!("1}}{}", frame("[]"))), [more_noise("1}"), body("[]")]);
+}
+
+#[test]
+fn a_header_that_is_too_large_has_begun_up_to_its_end() {
+    let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 40));
+    // This line alone is too long, by a byte.
+    let found = feed_all(&mut decoder, &format!("Content-Length: {}\r\n", "9".repeat(23)));
+    assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
+    assert!(decoder.unfinished().is_some());
+    decoder.time_out();
+    assert_eq!(decoder.unfinished(), None);
+    assert_eq!(feed_all(&mut decoder, &frame("[]")), [body("[]")]);
 }
 
 #[test]

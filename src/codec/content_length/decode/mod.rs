@@ -145,9 +145,11 @@ impl Machine {
     }
 
     pub(super) const fn unfinished(&self) -> Option<u64> {
+        // Of a header that is refused, no line may have been counted yet.
+        let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
-            State::Line(_) => self.header.bytes > 0 || !self.held.is_empty(),
-            State::Noise { stage, .. } => self.header.bytes > 0 || !matches!(stage, Stage::Name(_)),
+            State::Line(_) => in_header || !self.held.is_empty(),
+            State::Noise { stage, .. } => in_header || !matches!(stage, Stage::Name(_)),
             State::Body { .. } | State::Drop { .. } => true,
         };
         if has_begun { Some(self.count) } else { None }
