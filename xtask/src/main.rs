@@ -7,9 +7,11 @@ mod bench;
 mod browsers;
 mod build;
 mod cache;
+mod coverage;
 mod debian;
 mod demo;
 mod environment;
+mod fuzz;
 mod invariants;
 mod lint;
 mod npm;
@@ -56,6 +58,10 @@ enum Task {
     Soak(soak::Arguments),
     /// Measure calls beside a bare postMessage and beside other libraries
     Bench(bench::Arguments),
+    /// Search for inputs that break the library, from the corpus in fuzz/ on
+    Fuzz(fuzz::Arguments),
+    /// Show which lines of the library its tests run; fail below what is promised
+    Coverage(coverage::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
     /// Fetch everything that the other commands need
@@ -89,6 +95,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Lint => lint::run(&setup),
         Task::Soak(arguments) => soak::run(&setup, &arguments),
         Task::Bench(arguments) => bench::run(&setup, &arguments),
+        Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),
+        Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
         Task::Setup => setup.everything(),
         Task::Env => setup.print_environment(),

@@ -1,5 +1,5 @@
-//! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver. One in PATH is used when its
-//! version fits; else one in the cache; else it is installed there by cargo.
+//! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver, cargo-tarpaulin. One in PATH is
+//! used when its version fits; else one in the cache; else it is installed there by cargo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,11 @@ impl Tool {
     pub(crate) fn geckodriver(workspace: &Workspace) -> Result<Self> {
         let version = workspace.matrix()?.tools.geckodriver;
         Ok(Self { krate: "geckodriver", programs: &["geckodriver"], version, newer_is_fine: true })
+    }
+
+    pub(crate) fn tarpaulin(workspace: &Workspace) -> Result<Self> {
+        let version = workspace.matrix()?.tools.cargo_tarpaulin;
+        Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, newer_is_fine: true })
     }
 
     /// The folder of its programs, which are installed if they are nowhere.

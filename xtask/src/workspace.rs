@@ -130,6 +130,7 @@ pub(crate) struct Size {
 pub(crate) struct Tools {
     pub(crate) wasm_pack: String,
     pub(crate) geckodriver: String,
+    pub(crate) cargo_tarpaulin: String,
 }
 
 /// Whether the manifest of a package has `name = true` in `[package.metadata.xtask]`.

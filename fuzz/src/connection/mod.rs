@@ -1,0 +1,242 @@
+//! Two connections joined back to back on virtual time, and a third party that says anything to either.
+
+mod end;
+mod operation;
+
+use arbitrary::{Arbitrary, Unstructured};
+use portway::Limits;
+use portway::connection::{BatchItem, Config, Refused};
+use portway::profile::Profile;
+
+use end::{End, error, payload};
+use operation::{Act, Operation, Outcome};
+
+/// No input needs more steps to show a fault; more only make it slow.
+const MOST_OPERATIONS: usize = 120;
+
+/// Reads the bytes as what happens to the link, and at its end lets both ends come to rest: each call has ended once, each
+/// request is answered once.
+pub fn connection(bytes: &[u8]) {
+    let mut bytes = Unstructured::new(bytes);
+    let Ok(configs) = <[u8; 2]>::arbitrary(&mut bytes) else { return };
+    let mut world = World::new(configs);
+    // Set by `cargo xtask fuzz --input`.
+    let is_shown = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
+    for _ in 0..MOST_OPERATIONS {
+        // Beyond their end there are zeroes without end.
+        let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
+            break;
+        };
+        if is_shown {
+            eprintln!("{operation:?}");
+        }
+        world.step(operation);
+    }
+    world.rest();
+}
+
+struct World {
+    ends: [End; 2],
+    now: u64,
+    /// For each end, whether somebody else than the other end has spoken to it.
+    hears_others: [bool; 2],
+    /// Whether a frame was lost.
+    is_lossy: bool,
+}
+
+impl World {
+    fn new(configs: [u8; 2]) -> Self {
+        Self { ends: configs.map(|bits| End::new(config(bits))), now: 0, hears_others: [false; 2], is_lossy: false }
+    }
+
+    fn step(&mut self, Operation { end: place, act }: Operation) {
+        let Some((end, other)) = pair(&mut self.ends, place) else { return };
+        let was_closed = end.link.is_closed();
+        let calls_nobody = was_closed || end.hears_no_more;
+        let has_room = |calls: usize| end.link.pending_calls() + calls <= end.link.config().limits.pending_calls;
+        match act {
+            Act::Call { method, params, timeout } => {
+                let has_room = has_room(1);
+                match end.link.call(method.into(), params.and_then(payload), timeout) {
+                    Ok(key) => end.began(key, timeout, true),
+                    Err(refused) => check_refusal(refused, calls_nobody, has_room),
+                }
+            }
+            Act::Begin { timeout } => {
+                let has_room = has_room(1);
+                match end.link.begin_call(timeout, None) {
+                    Ok(key) => end.began(key, timeout, false),
+                    Err(refused) => check_refusal(refused, calls_nobody, has_room),
+                }
+            }
+            Act::Batch { calls, timeout } => {
+                let count = calls.iter().filter(|is_call| **is_call).count();
+                let has_room = has_room(count);
+                let item = |is_call| match is_call {
+                    true => BatchItem::Call("c".into(), None),
+                    false => BatchItem::Notify("n".into(), None),
+                };
+                match end.link.call_batch(calls.into_iter().map(item).collect(), timeout) {
+                    Ok(keys) => {
+                        assert_eq!(keys.len(), count);
+                        keys.into_iter().for_each(|key| end.began(key, timeout, true));
+                    }
+                    Err(refused) => check_refusal(refused, was_closed || (calls_nobody && count > 0), has_room),
+                }
+            }
+            Act::Notify { method, params } => {
+                let told = end.link.notify(method.into(), params.and_then(payload));
+                assert_eq!(told, if was_closed { Err(Refused::Closed) } else { Ok(()) });
+            }
+            Act::Cancel { call } => give_up(end, call, |end, key| end.link.cancel(key)),
+            Act::Abandon { call } => give_up(end, call, |end, key| end.link.abandon(key)),
+            Act::Restart { call, timeout } => {
+                if let Some((key, waits)) = end.pick_call(call) {
+                    assert_eq!(end.link.restart(key, timeout), waits);
+                    if let Some(call) = end.calls.get_mut(&key.id()) {
+                        (call.timeout, call.since) = (timeout, None);
+                    }
+                }
+            }
+            Act::Respond { request, outcome } => respond(end, request, outcome),
+            Act::Deliver { frames } => {
+                for _ in 0..=frames {
+                    let Some(frame) = other.sent.pop_front() else { break };
+                    end.hear(frame.as_bytes());
+                    end.drain(self.now, other, self.hears_others[place]);
+                }
+            }
+            Act::Lose => self.is_lossy |= end.sent.pop_front().is_some(),
+            Act::Repeat => {
+                if let Some(frame) = end.sent.front().cloned() {
+                    end.sent.push_front(frame);
+                }
+            }
+            Act::Hostile { text } => {
+                self.hears_others[place] = true;
+                end.hear(&text);
+            }
+            Act::Wait { milliseconds } => self.now += milliseconds,
+            Act::HearNoMore => {
+                end.hears_no_more = true;
+                end.link.handle_end();
+            }
+            Act::Close => end.link.close(),
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        for place in 0..2 {
+            if let Some((end, other)) = pair(&mut self.ends, place) {
+                end.drain(self.now, other, self.hears_others[place]);
+            }
+        }
+    }
+
+    /// Answers and delivers all there is, lets the time pass, and closes both ends.
+    fn rest(&mut self) {
+        loop {
+            let mut is_quiet = true;
+            for place in 0..2 {
+                while let Some((end, other)) = pair(&mut self.ends, place)
+                    && let Some(frame) = other.sent.pop_front()
+                {
+                    is_quiet = false;
+                    end.hear(frame.as_bytes());
+                    end.drain(self.now, other, self.hears_others[place]);
+                }
+                while let Some((end, _)) = pair(&mut self.ends, place)
+                    && !end.requests.is_empty()
+                {
+                    is_quiet = false;
+                    respond(end, 0, Outcome::Result("0".to_owned()));
+                    self.drain();
+                }
+            }
+            if is_quiet {
+                break;
+            }
+        }
+        let is_open = self.ends.iter().all(|end| !end.link.is_closed() && !end.hears_no_more);
+        let is_honest = self.hears_others == [false; 2] && !self.is_lossy;
+        let all_is_told = self.ends.iter().all(|end| !end.has_blamed_nobody());
+        for end in &self.ends {
+            if !end.link.is_closed() {
+                end.check_all_answered();
+            }
+            if is_open && is_honest && all_is_told {
+                assert!(!end.calls.values().any(|call| call.is_sent), "a call has no end");
+            }
+        }
+        self.let_time_pass();
+        for end in &mut self.ends {
+            end.link.close();
+        }
+        self.drain();
+        for end in &mut self.ends {
+            end.link.close();
+            assert!(end.calls.is_empty(), "a call has no end");
+            assert!(end.link.pending_calls() == 0 && end.link.poll_timeout().is_none() && !end.link.has_output());
+        }
+    }
+
+    /// A driver that looks at the clock when it is told to, and at no other time, sees each call end that has a timeout.
+    fn let_time_pass(&mut self) {
+        for _ in 0..60 {
+            let next = self.ends.iter().filter_map(|end| end.link.poll_timeout()).min();
+            let Some(next) = next.filter(|next| *next < u64::MAX) else { break };
+            self.now = next;
+            self.drain();
+        }
+        // With a grain, long timeouts take many looks.
+        self.now = self.now.saturating_add(4_000_000);
+        self.drain();
+        for end in &self.ends {
+            let finite = |timeout: Option<u64>| timeout.is_some_and(|timeout| timeout < u64::MAX);
+            assert!(!end.calls.values().any(|call| finite(call.timeout)), "a call has not timed out");
+        }
+    }
+}
+
+/// One end, and the other.
+fn pair(ends: &mut [End; 2], place: usize) -> Option<(&mut End, &mut End)> {
+    let [first, second] = ends;
+    Some(if place == 0 { (first, second) } else { (second, first) })
+}
+
+fn config(bits: u8) -> Config {
+    let profile = [Profile::GENERIC, Profile::MESSAGE_BOUNDARY, Profile::LSP, Profile::KAIAK][usize::from(bits & 3)];
+    let mut limits = Limits::DEFAULT;
+    if bits & 4 != 0 {
+        (limits.pending_calls, limits.in_flight, limits.batch_items, limits.depth) = (6, 3, 2, 5);
+    }
+    if bits & 8 != 0 {
+        (limits.message_bytes, limits.id_bytes) = (120, 4);
+    }
+    Config::new(profile).with_limits(limits).with_time_grain([0, 16, 3, 1000][usize::from(bits >> 4 & 3)])
+}
+
+fn check_refusal(refused: Refused, was_closed: bool, has_room: bool) {
+    assert_eq!(refused, if was_closed { Refused::Closed } else { Refused::TooManyCalls });
+    assert!(was_closed || !has_room, "refused, and there is room");
+}
+
+fn give_up(end: &mut End, choice: u8, how: impl FnOnce(&mut End, portway::connection::CallKey) -> bool) {
+    if let Some((key, waits)) = end.pick_call(choice) {
+        assert_eq!(how(end, key), waits, "given up as often as it waits");
+        if waits {
+            end.is_over(key);
+        }
+    }
+}
+
+fn respond(end: &mut End, choice: u8, outcome: Outcome) {
+    let Some(place) = usize::from(choice).checked_rem(end.requests.len()) else { return };
+    let key = end.requests.swap_remove(place);
+    let outcome = match outcome {
+        Outcome::Result(text) => payload(text).ok_or_else(|| error(-32603, "no JSON", None)),
+        Outcome::Error { code, message, data } => Err(error(code, &message, data.and_then(payload))),
+    };
+    end.respond(key, outcome);
+}

@@ -1,0 +1,179 @@
+//! What happens to a link, read from bytes: one byte says what, the next ones with what.
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+
+/// One step, at one of the two ends.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) end: usize,
+    pub(super) act: Act,
+}
+
+#[derive(Debug)]
+pub(super) enum Act {
+    Call {
+        method: String,
+        params: Option<String>,
+        timeout: Option<u64>,
+    },
+    /// A call whose request the driver means to send itself, and does not.
+    Begin {
+        timeout: Option<u64>,
+    },
+    Batch {
+        calls: Vec<bool>,
+        timeout: Option<u64>,
+    },
+    Notify {
+        method: String,
+        params: Option<String>,
+    },
+    Cancel {
+        call: u8,
+    },
+    Abandon {
+        call: u8,
+    },
+    Restart {
+        call: u8,
+        timeout: Option<u64>,
+    },
+    Respond {
+        request: u8,
+        outcome: Outcome,
+    },
+    /// What the other end sent arrives, that many frames.
+    Deliver {
+        frames: u8,
+    },
+    /// The next frame for the other end is lost, or comes twice.
+    Lose,
+    Repeat,
+    /// Somebody who is not the other end says this.
+    Hostile {
+        text: Vec<u8>,
+    },
+    Wait {
+        milliseconds: u64,
+    },
+    /// Nothing more will come from the other end.
+    HearNoMore,
+    Close,
+}
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Result(String),
+    Error { code: i64, message: String, data: Option<String> },
+}
+
+impl<'a> Arbitrary<'a> for Operation {
+    fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
+        let first = u8::arbitrary(bytes)?;
+        let act = match first >> 1 {
+            0..12 => Act::Call { method: text(bytes)?, params: params(bytes)?, timeout: timeout(bytes)? },
+            12..16 => Act::Begin { timeout: timeout(bytes)? },
+            16..26 => {
+                let bits = u8::arbitrary(bytes)?;
+                let calls = (0..bits % 5).map(|place| bits >> (3 + place) & 1 == 0).collect();
+                Act::Batch { calls, timeout: timeout(bytes)? }
+            }
+            26..32 => Act::Notify { method: text(bytes)?, params: params(bytes)? },
+            32..38 => Act::Cancel { call: u8::arbitrary(bytes)? },
+            38..42 => Act::Abandon { call: u8::arbitrary(bytes)? },
+            42..46 => Act::Restart { call: u8::arbitrary(bytes)?, timeout: timeout(bytes)? },
+            46..62 => Act::Respond { request: u8::arbitrary(bytes)?, outcome: outcome(bytes)? },
+            62..80 => Act::Deliver { frames: first % 7 },
+            80..83 => Act::Lose,
+            83..86 => Act::Repeat,
+            86..108 => Act::Hostile { text: hostile(bytes)? },
+            108..122 => Act::Wait { milliseconds: u64::from(u8::arbitrary(bytes)?).pow(2) },
+            122..124 => Act::Close,
+            124 => Act::HearNoMore,
+            _ => Act::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
+        };
+        Ok(Self { end: usize::from(first & 1), act })
+    }
+}
+
+fn timeout(bytes: &mut Unstructured<'_>) -> Result<Option<u64>> {
+    Ok(match u8::arbitrary(bytes)? {
+        255 => None,
+        254 => Some(u64::MAX),
+        253 => Some(3_600_000),
+        byte => Some(u64::from(byte) * 7),
+    })
+}
+
+/// A short string, with characters that JSON escapes among others.
+fn text(bytes: &mut Unstructured<'_>) -> Result<String> {
+    let length = u8::arbitrary(bytes)? % 9;
+    let text = bytes.bytes(usize::from(length).min(bytes.len()))?;
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+fn params(bytes: &mut Unstructured<'_>) -> Result<Option<String>> {
+    Ok(match u8::arbitrary(bytes)? % 6 {
+        0 => None,
+        1 => Some("[]".to_owned()),
+        2 => Some("{\"a\":\n[1.0,\t\"\\ud83d\\ude00\"]}".to_owned()),
+        3 => Some("[[[[[[]]]]]]".to_owned()),
+        4 => Some("[1e400]".to_owned()),
+        _ => Some(format!("[{}]", quoted(&text(bytes)?))),
+    })
+}
+
+fn outcome(bytes: &mut Unstructured<'_>) -> Result<Outcome> {
+    Ok(match u8::arbitrary(bytes)? % 8 {
+        0 => Outcome::Result("null".to_owned()),
+        1 => Outcome::Result("{\"b\": [1e2, -0]}".to_owned()),
+        2 => Outcome::Result("[[[[[[[0]]]]]]]".to_owned()),
+        3 => Outcome::Error { code: i64::arbitrary(bytes)?, message: text(bytes)?, data: None },
+        4 => Outcome::Error { code: -32000, message: text(bytes)?, data: Some("null".to_owned()) },
+        _ => Outcome::Result(quoted(&text(bytes)?)),
+    })
+}
+
+/// Something that a peer would never say, or not now: an answer to a call that it does not know, a call out of thin air, an
+/// array of such, or any bytes at all.
+fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let kind = u8::arbitrary(bytes)?;
+    if kind % 4 == 0 {
+        let length = u8::arbitrary(bytes)?;
+        return Ok(bytes.bytes(usize::from(length).min(bytes.len()))?.to_vec());
+    }
+    if kind % 4 == 1 {
+        let count = kind / 4 % 6;
+        let elements = (0..count).map(|_| element(bytes)).collect::<Result<Vec<_>>>()?;
+        return Ok(format!("[{}]", elements.join(",")).into_bytes());
+    }
+    Ok(element(bytes)?.into_bytes())
+}
+
+fn element(bytes: &mut Unstructured<'_>) -> Result<String> {
+    let byte = u8::arbitrary(bytes)?;
+    let id = match byte >> 4 {
+        13 => "null".to_owned(),
+        14 => "\"1\"".to_owned(),
+        15 => "1.0".to_owned(),
+        number => number.to_string(),
+    };
+    let members = match byte & 15 {
+        0..3 => format!(r#""id":{id},"result":0"#),
+        3 | 4 => format!(r#""id":{id},"error":{{"code":1,"message":"m"}}"#),
+        5 => format!(r#""id":{id},"error":"no object""#),
+        6 => format!(r#""id":{id}"#),
+        7 => format!(r#""id":{id},"result":1e400"#),
+        8..11 => format!(r#""id":{id},"method":"m""#),
+        11 => format!(r#""id":{id},"method":"m","params":[[[[[[0]]]]]]"#),
+        12 => format!(r#""id":[{id}],"method":"m""#),
+        13 => r#""method":"n""#.to_owned(),
+        14 => format!(r#""method":"$/cancelRequest","params":{{"id":{id}}}"#),
+        _ => return Ok(format!(r#"{{"id":{id},"method":"m"}}"#)),
+    };
+    Ok(format!(r#"{{"jsonrpc":"2.0",{members}}}"#))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,214 @@
+//! Streams of bytes → frames.
+//!
+//! Of the input, the first three bytes say which limits there are, how the rest is cut, and when the clock runs out. The rest
+//! is the stream.
+
+mod reader;
+
+use allocation_counter::measure;
+use portway::Limits;
+use portway::codec::frame::FrameFault;
+use portway::codec::framing::Framing;
+
+use reader::{Found, Reader, skim};
+
+/// What a body of this length may be waited for with good frames.
+const LONGEST_WAIT: u64 = 500;
+
+/// Any stream of `Content-Length` frames.
+pub fn content_length(bytes: &[u8]) {
+    let Some((case, stream)) = Case::read(bytes) else { return };
+    check(Framing::ContentLength, &case, stream);
+    check_flood(&case, stream);
+}
+
+/// Any stream of lines.
+pub fn newline(bytes: &[u8]) {
+    let Some((case, stream)) = Case::read(bytes) else { return };
+    check(Framing::Newline, &case, stream);
+    if case.clock.is_none() {
+        let mut reader = Reader::new(Framing::Newline, &case.limits);
+        reader.feed(stream);
+        reader.finish();
+        assert_eq!(reader.found, lines(stream, case.limits.message_bytes));
+    }
+}
+
+struct Case {
+    limits: Limits,
+    /// The lengths of the pieces, in turn.
+    cuts: [usize; 2],
+    /// Behind which part of the stream the clock runs out, of 256.
+    clock: Option<u8>,
+}
+
+impl Case {
+    fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (&[sizes, cuts, clock], stream) = bytes.split_first_chunk()?;
+        let mut limits = Limits::DEFAULT;
+        limits.message_bytes = [Limits::DEFAULT.message_bytes, 20, 100, 300][usize::from(sizes % 4)];
+        limits.header_bytes = [Limits::DEFAULT.header_bytes, 40, 64, 200][usize::from(sizes / 4 % 4)];
+        let cuts = [usize::from(cuts % 16) + 1, usize::from(cuts / 16) * 7 + 1];
+        Some((Self { limits, cuts, clock: Some(clock).filter(|clock| *clock < 128) }, stream))
+    }
+
+    /// The stream up to where the clock runs out, and what comes late.
+    fn split<'s>(&self, stream: &'s [u8]) -> (&'s [u8], Option<&'s [u8]>) {
+        match self.clock {
+            None => (stream, None),
+            Some(clock) => {
+                let (early, late) = stream.split_at(stream.len() * usize::from(clock) / 127);
+                (early, Some(late))
+            }
+        }
+    }
+
+    /// A reader that has read the stream in these pieces.
+    fn read_in<'s, P: Iterator<Item = &'s [u8]>>(
+        &self,
+        framing: Framing,
+        stream: &'s [u8],
+        cut: impl Fn(&'s [u8]) -> P,
+    ) -> Reader {
+        let mut reader = Reader::new(framing, &self.limits);
+        let (early, late) = self.split(stream);
+        cut(early).for_each(|piece| reader.feed(piece));
+        if let Some(late) = late {
+            reader.time_out();
+            cut(late).for_each(|piece| reader.feed(piece));
+        }
+        reader
+    }
+}
+
+fn check(framing: Framing, case: &Case, stream: &[u8]) {
+    let mut whole = case.read_in(framing, stream, |part| [part].into_iter());
+    let mut one_by_one = case.read_in(framing, stream, |part| part.chunks(1));
+    let mut in_pieces = case.read_in(framing, stream, |part| pieces(part, case.cuts));
+    for other in [&one_by_one, &in_pieces] {
+        assert_eq!(other.found, whole.found, "what is found depends on how the stream is cut");
+        assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
+    }
+    // Beyond this, what is given back may be dropped.
+    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.given_back) {
+        let mut by_hand = Reader::new(framing, &case.limits);
+        by_hand.feed_by_hand(stream);
+        assert_eq!(by_hand.found, whole.found, "what is given back is not read like what comes");
+    }
+    check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
+    for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
+        reader.finish();
+    }
+    assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the end depends on the cuts");
+    assert!(bytes_in(&whole.found) <= stream.len() + whole.given_back, "bytes are found twice");
+    check_memory(framing, case, stream);
+    check_recognition(stream);
+}
+
+/// The clock runs out, if it runs, and then a frame comes: it is found.
+fn check_next_frame(framing: Framing, mut reader: Reader) {
+    reader.time_out();
+    let before = reader.found.len();
+    // What was noise, or a line that is given up, goes on up to the end of its line.
+    let separation: &[u8] = if framing == Framing::Newline { b"\n" } else { b"" };
+    reader.feed(separation);
+    reader.feed(&good(framing, 1));
+    assert_eq!(reader.decoder.unfinished(), None, "a whole frame is unfinished");
+    let (last, others) = reader.found[before..].split_last().expect("the frame is lost");
+    assert_eq!(*last, Found::Body(good_body(1)), "the frame is lost");
+    assert!(others.iter().all(|found| matches!(found, Found::Noise { .. })), "{others:?}");
+}
+
+/// No clock runs out, and frames come until whatever was waited for must have come: from the first one that is found, all are.
+fn check_flood(case: &Case, stream: &[u8]) {
+    let Limits { message_bytes, header_bytes, .. } = case.limits;
+    let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
+    let most = message_bytes.saturating_add(header_bytes).saturating_add(LONGEST_WAIT as usize);
+    // Where nothing is waited for, the next frame is found, as was seen. Where the limits are high, it takes too many.
+    if reader.decoder.unfinished().is_none() || most > 2_000 {
+        return;
+    }
+    let before = reader.found.len();
+    let count = most / good(Framing::ContentLength, 0).len() + 2;
+    let frames: Vec<u8> = (0..count).flat_map(|number| good(Framing::ContentLength, number)).collect();
+    reader.feed(&frames);
+    let waits_longer = |found: &Found| match found {
+        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > LONGEST_WAIT),
+        // It has a body, which is dropped, and whose length is not told.
+        Found::Fault(FrameFault::HeaderTooLarge) => true,
+        _ => false,
+    };
+    if reader.found.iter().any(waits_longer) {
+        return;
+    }
+    let after = &reader.found[before.saturating_sub(1)..];
+    let is_good = |found: &Found| (0..count).position(|number| *found == Found::Body(good_body(number)));
+    let first = after.iter().position(|found| is_good(found).is_some()).expect("every frame is lost");
+    let numbers: Vec<Option<usize>> = after[first..].iter().map(is_good).collect();
+    let start = numbers[0].unwrap_or_default();
+    assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame is lost among others");
+}
+
+/// What is held is bound by what has come and by the limits, whatever a header says.
+fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
+    let Limits { message_bytes, header_bytes, .. } = case.limits;
+    // What is held, what is given away, what is given back, and its copy.
+    let most = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
+    for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
+        let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
+        assert!(held <= most as u64, "{held} bytes are held, of {}", stream.len());
+    }
+}
+
+/// Once the framing of a peer is known, more bytes do not change it.
+fn check_recognition(stream: &[u8]) {
+    let mut known = None;
+    for length in 0..=stream.len().min(64) {
+        let now = Framing::recognise(&stream[..length]);
+        assert!(known.is_none() || known == now, "{known:?}, and then {now:?}");
+        known = now;
+    }
+}
+
+fn pieces(mut rest: &[u8], cuts: [usize; 2]) -> impl Iterator<Item = &[u8]> {
+    let mut lengths = cuts.into_iter().cycle();
+    std::iter::from_fn(move || {
+        let length = lengths.next()?.min(rest.len());
+        let (piece, others) = rest.split_at(length);
+        rest = others;
+        (length > 0).then_some(piece)
+    })
+}
+
+fn good(framing: Framing, number: usize) -> Vec<u8> {
+    let mut frame = Vec::new();
+    framing.encode(&String::from_utf8_lossy(&good_body(number)), &mut frame);
+    frame
+}
+
+fn good_body(number: usize) -> Vec<u8> {
+    format!("{{\"good\":{number}}}").into_bytes()
+}
+
+fn bytes_in(found: &[Found]) -> usize {
+    let bytes = found.iter().map(|found| match found {
+        Found::Body(bytes) | Found::Refused(bytes, _) | Found::Noise { bytes, .. } => bytes.len(),
+        Found::Fault(_) => 0,
+    });
+    bytes.sum()
+}
+
+/// What there is in a stream of lines, told in another way.
+fn lines(stream: &[u8], most: usize) -> Vec<Found> {
+    let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let line = |line: &[u8]| {
+        let start = line.iter().position(|byte| !blanks(byte))?;
+        let line = &line[start..];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Some(match line.len() > most {
+            true => Found::Fault(FrameFault::Oversize { length: None }),
+            false => Found::Body(line.to_vec()),
+        })
+    };
+    stream.split(|byte| *byte == b'\n').filter_map(line).collect()
+}

@@ -1,0 +1,151 @@
+//! Reads a stream as a driver does, and keeps what was found.
+
+use portway::Limits;
+use portway::codec::content_length::header_within;
+use portway::codec::frame::{Event, FrameFault};
+use portway::codec::framing::{FrameDecoder, Framing};
+use portway::message::Reason;
+use serde_json::value::RawValue;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found {
+    Body(Vec<u8>),
+    Refused(Vec<u8>, Reason),
+    Fault(FrameFault),
+    /// Pieces that follow each other are one: where one ends means nothing.
+    Noise {
+        bytes: Vec<u8>,
+        starts: bool,
+    },
+}
+
+pub(super) struct Reader {
+    pub(super) decoder: FrameDecoder,
+    pub(super) found: Vec<Found>,
+    /// How many bytes have come.
+    fed: usize,
+    /// How many bytes were given back, to be found again.
+    pub(super) given_back: usize,
+    framing: Framing,
+    limits: Limits,
+}
+
+impl Reader {
+    pub(super) fn new(framing: Framing, limits: &Limits) -> Self {
+        let decoder = FrameDecoder::new(framing, limits);
+        Self { decoder, found: Vec::new(), fed: 0, given_back: 0, framing, limits: *limits }
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.fed += bytes.len();
+        let mut input = bytes;
+        while let Some(event) = self.decoder.next(&mut input) {
+            let swallowed = swallowed(self.framing, &event);
+            let found = found(event);
+            self.record(found);
+            if let Some(swallowed) = swallowed {
+                self.given_back += swallowed.len();
+                self.decoder.unread(&swallowed);
+            }
+        }
+        assert!(input.is_empty(), "input is left over");
+    }
+
+    /// Reads the stream, and puts what was swallowed in front of the rest of it by hand.
+    pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
+        self.fed += stream.len();
+        let mut rest = stream.to_vec();
+        loop {
+            let mut input = rest.as_slice();
+            let Some(event) = self.decoder.next(&mut input) else { break };
+            let swallowed = swallowed(self.framing, &event).unwrap_or_default();
+            let found = found(event);
+            rest = [&swallowed[..], input].concat();
+            self.given_back += swallowed.len();
+            self.record(found);
+        }
+    }
+
+    /// The clock runs out, if it runs.
+    pub(super) fn time_out(&mut self) {
+        if self.decoder.unfinished().is_some() {
+            let fault = self.decoder.time_out();
+            self.record(Found::Fault(fault));
+        }
+        assert_eq!(self.decoder.unfinished(), None, "what is given up is unfinished");
+    }
+
+    pub(super) fn finish(&mut self) {
+        // At most one thing is held; a second call finds nothing.
+        if let Some(last) = self.decoder.finish().map(found) {
+            self.record(last);
+        }
+        assert_eq!(self.decoder.finish(), None);
+        assert_eq!(self.decoder.unfinished(), None);
+    }
+
+    fn record(&mut self, found: Found) {
+        self.check(&found);
+        if let Found::Noise { bytes, starts } = &found {
+            let continues = matches!(self.found.last(), Some(Found::Noise { .. } | Found::Fault(_)));
+            assert_eq!(*starts, !continues, "a run of noise starts after a frame, and nowhere else");
+            if let Some(Found::Noise { bytes: run, .. }) = self.found.last_mut() {
+                return run.extend_from_slice(bytes);
+            }
+        }
+        self.found.push(found);
+    }
+
+    fn check(&self, found: &Found) {
+        let message_bytes = self.limits.message_bytes;
+        match found {
+            Found::Body(body) | Found::Refused(body, _) => {
+                assert!(body.len() <= message_bytes, "a body over the limit");
+                assert!(self.framing != Framing::Newline || !body.contains(&b'\n'), "two lines in one");
+            }
+            Found::Noise { bytes, .. } => {
+                assert!(self.framing == Framing::ContentLength && !bytes.is_empty(), "noise of nothing");
+            }
+            Found::Fault(FrameFault::Oversize { length: Some(length) }) => {
+                assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
+            }
+            Found::Fault(FrameFault::Truncated { held } | FrameFault::TimedOut { held }) => {
+                assert!(*held <= self.fed + self.given_back, "more is given up than has come");
+            }
+            Found::Fault(_) => {}
+        }
+    }
+}
+
+/// Reads the stream and keeps nothing.
+pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<Item = &'s [u8]>) {
+    let mut decoder = FrameDecoder::new(framing, limits);
+    for mut input in pieces {
+        while let Some(event) = decoder.next(&mut input) {
+            if let Some(swallowed) = swallowed(framing, &event) {
+                decoder.unread(&swallowed);
+            }
+        }
+    }
+    let _ = decoder.finish();
+}
+
+/// What a body has swallowed of the next frame, its length being too long.
+fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
+    let Event::Body(body) = event else { return None };
+    let is_json = str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok());
+    if is_json || framing == Framing::Newline {
+        return None;
+    }
+    let start = header_within(body)?;
+    Some(body[start..].to_vec())
+}
+
+fn found(event: Event<'_>) -> Found {
+    match event {
+        Event::Body(body) => Found::Body(body.to_vec()),
+        Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),
+        Event::Fault(fault) => Found::Fault(fault),
+        Event::Noise { bytes, starts } => Found::Noise { bytes: bytes.to_vec(), starts },
+    }
+}

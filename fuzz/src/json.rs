@@ -1,0 +1,102 @@
+//! JSON text → messages → JSON text.
+
+use portway::Limits;
+use portway::codec::json;
+use portway::message::{Fault, Id, Incoming, Message, Outgoing, Reason, Unusable};
+use portway::profile::Profile;
+use portway::validate::Options;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+type Payload = Box<RawValue>;
+
+/// Reads the bytes as each kind of peer does, and what it takes leaves and comes back the same.
+pub fn json(bytes: &[u8]) {
+    let mut strict = Profile::GENERIC;
+    strict.null_params_are_absent = false;
+    let mut tight = Limits::DEFAULT;
+    (tight.message_bytes, tight.depth, tight.batch_items, tight.id_bytes) = (200, 4, 2, 6);
+    check(bytes, &Profile::GENERIC, &Limits::DEFAULT);
+    check(bytes, &Profile::LSP, &Limits::DEFAULT);
+    check(bytes, &Profile::MESSAGE_BOUNDARY, &tight);
+    check(bytes, &strict, &tight);
+}
+
+fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
+    let incoming = json::decode(bytes, profile, limits);
+    let first = str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+    let Some(value) = first.filter(|_| bytes.len() <= limits.message_bytes) else {
+        let Incoming::Single(Err(unusable)) = incoming else { panic!("taken: {incoming:?}") };
+        let fault =
+            if bytes.len() > limits.message_bytes { Fault::Refused(Reason::Oversize) } else { Fault::ParseError };
+        let is_foreign = profile.foreign_is_ignored && fault == Fault::ParseError;
+        assert_eq!(unusable, if is_foreign { Unusable::Ignore } else { fault.into() });
+        return;
+    };
+    assert_eq!(matches!(incoming, Incoming::Batch(_)), value.get().starts_with('['));
+    let (entries, is_batch) = match incoming {
+        Incoming::Single(entry) => (vec![entry], false),
+        Incoming::Batch(entries) => (entries, true),
+    };
+    let calls = entries.iter().filter(|entry| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore)));
+    assert!(calls.count() <= limits.batch_items.saturating_add(1), "more is read than it takes to refuse it");
+    let mut messages = Vec::new();
+    for entry in entries {
+        match entry {
+            Ok(message) => messages.push(message),
+            Err(Unusable::Reject(rejected)) => assert!(id_bytes(&rejected.id) <= limits.id_bytes),
+            Err(Unusable::Empty(id)) => assert!(id_bytes(&id) <= limits.id_bytes),
+            Err(Unusable::Ignore) => {}
+        }
+    }
+    let texts: Vec<String> = messages.into_iter().map(|message| check_return(message, profile, limits)).collect();
+    if is_batch && !texts.is_empty() && *profile != Profile::LSP {
+        check_return_of_batch(&format!("[{}]", texts.join(",")), texts.len(), profile, limits);
+    }
+}
+
+/// Sends the message, and takes it as the same again. Gives its text.
+fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -> String {
+    let names_no_method = match &message {
+        Message::Request(request) => request.method.is_empty(),
+        Message::Notification(notification) => notification.method.is_empty(),
+        Message::Response(_) => false,
+    };
+    let text = json::encode(&Outgoing::Single(message));
+    assert!(!text.contains(['\n', '\r']), "more than one line: {text}");
+    // Every number is near to a double, every string is Unicode.
+    if let Err(error) = serde_json::from_str::<Value>(&text) {
+        assert!(error.to_string().starts_with("recursion limit"), "{error}: {text}");
+    }
+    let report = json::validate(&text, Options::default());
+    assert_eq!(report.map(|report| report.is_valid()), Some(!names_no_method), "{text}");
+    let Incoming::Single(Ok(again)) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
+        panic!("not taken again: {text}")
+    };
+    assert_eq!(json::encode(&Outgoing::Single(again)), text);
+    text
+}
+
+fn check_return_of_batch(text: &str, count: usize, profile: &Profile, limits: &Limits) {
+    let Incoming::Batch(entries) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
+        panic!("no batch: {text}")
+    };
+    let messages: Vec<Message<Payload>> = entries.into_iter().flatten().collect();
+    assert_eq!(messages.len(), count, "not all are taken again: {text}");
+    assert_eq!(json::encode(&Outgoing::Batch(messages)), text);
+}
+
+/// What is sent may be longer than what came, and an error that is no object goes out inside of one.
+fn room_for_return(limits: &Limits) -> Limits {
+    let mut room = *limits;
+    (room.message_bytes, room.batch_items, room.depth) = (usize::MAX, usize::MAX, limits.depth + 2);
+    room
+}
+
+fn id_bytes(id: &Id) -> usize {
+    match id {
+        Id::String(text) => text.len(),
+        Id::Number(text) => text.as_str().len(),
+        Id::Null | Id::Integer(_) => 0,
+    }
+}

@@ -1,0 +1,54 @@
+//! What the fuzz targets check, on the inputs in `fuzz/corpus`. `cargo xtask fuzz` searches for more of them.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
+
+use std::fs;
+use std::path::Path;
+
+/// The same file as the fuzz programs are made of.
+#[path = "../fuzz/src/lib.rs"]
+#[allow(
+    unreachable_pub,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "there it is a crate of its own, where a panic is a finding"
+)]
+mod targets;
+
+fn run(target: &str, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let mut inputs = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // The last line before a panic names the input.
+        println!("{}", path.display());
+        check(&fs::read(path).unwrap());
+        inputs += 1;
+    }
+    assert!(inputs >= 20, "{inputs} inputs");
+}
+
+#[test]
+fn json_is_read_and_written_the_same() {
+    run("json", targets::json);
+}
+
+#[test]
+fn reports_agree_with_each_other() {
+    run("validate", targets::validate);
+}
+
+#[test]
+fn each_call_ends_once_and_each_request_is_answered_once() {
+    run("connection", targets::connection);
+}
+
+#[test]
+fn frames_are_found_however_a_stream_is_cut() {
+    run("content_length", targets::content_length);
+}
+
+#[test]
+fn lines_are_found_however_a_stream_is_cut() {
+    run("newline", targets::newline);
+}

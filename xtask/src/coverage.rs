@@ -1,0 +1,219 @@
+//! `cargo xtask coverage`: which lines of the library its tests run on this machine, told per module. Code that is only for
+//! tests does not count.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+use crate::toolchain::cargo;
+use crate::tools::Tool;
+
+/// The parts of src/ that promise a share of their lines, in percent.
+const PROMISES: &[(&str, f64)] = &[("codec", 95.0)];
+
+/// The parts of src/ that only exist in a browser, where nothing is counted.
+const BROWSER_ONLY: &[&str] = &["web", "js", "leaf.rs"];
+
+const LIMIT: Duration = Duration::from_secs(1500);
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// List the lines that no test runs
+    #[arg(long)]
+    lines: bool,
+}
+
+/// Runs the tests and prints the table; `false` if a promise is not kept.
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let workspace = &setup.workspace;
+    let folder = Tool::tarpaulin(workspace)?.folder(workspace, &setup.cache)?;
+    let report = workspace.path("target/coverage");
+    let build = report.join("build");
+    let log = workspace.log("coverage");
+    clear(&log)?;
+    fs::create_dir_all(&report)?;
+    let environment = crate::environment::Environment::default().with("CARGO", cargo());
+    let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
+    command.args(["tarpaulin", "--packages", "portway", "--features", "cli", "--skip-clean", "--timeout", "600"]);
+    // The compiler counts. The other engine stops the process at each line, which makes tests that wait fail.
+    command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
+    // Tests start these; what they run counts too.
+    command.arg("--objects").args(["portway", "duet-rpc"].map(|program| build.join("debug").join(program)));
+    step("coverage: the library's tests", || run_ok(&mut command, &log, LIMIT))?;
+
+    let text = fs::read_to_string(report.join("tarpaulin-report.json")).context("cargo-tarpaulin left no report")?;
+    let files = files_of_library(serde_json::from_str(&text).context("tarpaulin-report.json")?, &workspace.path("src"));
+    if arguments.lines {
+        print_lines(&files);
+    }
+    let modules = modules(&files);
+    println!("{:<24} {:>8} {:>8} {:>9}", "module", "lines", "run", "percent");
+    for (module, share) in &modules {
+        println!("{module:<24} {:>8} {:>8} {:>8.1}%", share.lines, share.run, share.percent());
+    }
+    let broken = broken_promises(&files);
+    for promise in &broken {
+        println!("{promise}");
+    }
+    println!("{} passed, {} failed", PROMISES.len() - broken.len(), broken.len());
+    Ok(broken.is_empty())
+}
+
+/// The report of cargo-tarpaulin.
+#[derive(Deserialize)]
+struct Report {
+    files: Vec<FileReport>,
+}
+
+#[derive(Deserialize)]
+struct FileReport {
+    path: PathBuf,
+    traces: Vec<Trace>,
+}
+
+#[derive(Deserialize)]
+struct Trace {
+    line: usize,
+    stats: Statistics,
+}
+
+#[derive(Deserialize)]
+enum Statistics {
+    Line(u64),
+}
+
+/// One file of the library, by its path below src/, with its lines and whether each was run.
+struct File {
+    path: PathBuf,
+    lines: BTreeMap<usize, bool>,
+}
+
+fn files_of_library(report: Report, source: &Path) -> Vec<File> {
+    let file = |file: FileReport| {
+        let path = file.path.strip_prefix(source).ok()?.to_path_buf();
+        let mut lines = BTreeMap::new();
+        for Trace { line, stats: Statistics::Line(times) } in file.traces {
+            *lines.entry(line).or_default() |= times > 0;
+        }
+        let is_here = !BROWSER_ONLY.iter().any(|part| path.starts_with(part)) && !lines.is_empty();
+        is_here.then_some(File { path, lines })
+    };
+    report.files.into_iter().filter_map(file).collect()
+}
+
+/// How many lines there are, and how many were run.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    lines: usize,
+    run: usize,
+}
+
+impl Share {
+    fn of<'f>(files: impl IntoIterator<Item = &'f File>) -> Self {
+        let mut share = Self::default();
+        for file in files {
+            share.lines += file.lines.len();
+            share.run += file.lines.values().filter(|is_run| **is_run).count();
+        }
+        share
+    }
+
+    fn percent(self) -> f64 {
+        if self.lines == 0 { 100.0 } else { self.run as f64 * 100.0 / self.lines as f64 }
+    }
+}
+
+/// The share of each module, then of the parts that promise one, then of all.
+fn modules(files: &[File]) -> Vec<(String, Share)> {
+    let mut by_module: BTreeMap<String, Vec<&File>> = BTreeMap::new();
+    for file in files {
+        by_module.entry(module(&file.path)).or_default().push(file);
+    }
+    let mut table: Vec<(String, Share)> =
+        by_module.into_iter().map(|(module, files)| (module, Share::of(files))).collect();
+    table.extend(PROMISES.iter().map(|(part, _)| (format!("all of {part}"), Share::of(below(files, part)))));
+    table.push(("all".to_owned(), Share::of(files)));
+    table
+}
+
+/// The folder or file in src/; of the codecs and the programs, the one below.
+fn module(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let depth = if path.starts_with("codec") || path.starts_with("bin") { 2 } else { 1 };
+    let name = parts.get(..depth.min(parts.len())).unwrap_or_default().join("/");
+    name.trim_end_matches(".rs").to_owned()
+}
+
+fn below<'f>(files: &'f [File], part: &str) -> impl Iterator<Item = &'f File> {
+    files.iter().filter(move |file| file.path.starts_with(part))
+}
+
+fn broken_promises(files: &[File]) -> Vec<String> {
+    let broken = |&(part, promised): &(&str, f64)| {
+        let percent = Share::of(below(files, part)).percent();
+        (percent < promised).then(|| {
+            format!("src/{part}: {percent:.1} % of its lines are run, and {promised} % are promised: see --lines")
+        })
+    };
+    PROMISES.iter().filter_map(broken).collect()
+}
+
+fn print_lines(files: &[File]) {
+    for File { path, lines } in files {
+        let missed: Vec<String> =
+            lines.iter().filter(|(_, is_run)| !**is_run).map(|(line, _)| line.to_string()).collect();
+        if !missed.is_empty() {
+            println!("src/{}: {}", path.display(), missed.join(", "));
+        }
+    }
+    println!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = r#"{ "files": [
+        { "path": ["/", "r", "src", "codec", "json", "scan.rs"], "content": "",
+          "traces": [{ "line": 3, "address": [], "length": 1, "stats": { "Line": 0 } },
+                     { "line": 4, "address": [], "length": 1, "stats": { "Line": 7 } }] },
+        { "path": ["/", "r", "src", "web", "core.rs"], "content": "",
+          "traces": [{ "line": 1, "address": [], "length": 1, "stats": { "Line": 0 } }] },
+        { "path": ["/", "r", "xtask", "src", "main.rs"], "content": "", "traces": [] }
+    ], "coverage": 50.0, "covered": 1, "coverable": 3 }"#;
+
+    fn files() -> Result<Vec<File>> {
+        Ok(files_of_library(serde_json::from_str(REPORT)?, Path::new("/r/src")))
+    }
+
+    #[test]
+    fn only_what_this_machine_runs_of_the_library_counts() -> Result<()> {
+        let files = files()?;
+        assert_eq!(files.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [Path::new("codec/json/scan.rs")]);
+        let share = Share::of(&files);
+        assert_eq!((share.lines, share.run, share.percent()), (2, 1, 50.0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_promise_that_is_not_kept_is_told() -> Result<()> {
+        assert!(broken_promises(&files()?).concat().starts_with("src/codec: 50.0 %"));
+        assert!(broken_promises(&[]).is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_module_is_a_folder_or_a_file() {
+        let name = |path: &str| module(Path::new(path));
+        assert_eq!(name("codec/json/scan.rs"), "codec/json");
+        assert_eq!(name("codec/newline.rs"), "codec/newline");
+        assert_eq!(name("connection/mod.rs"), "connection");
+        assert_eq!(name("limits.rs"), "limits");
+    }
+}
