@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use crate::environment::Environment;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -38,7 +39,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let log = workspace.log("coverage");
     clear(&log)?;
     fs::create_dir_all(&report)?;
-    let environment = crate::environment::Environment::default().with("CARGO", cargo());
+    let environment = Environment::default().with("CARGO", cargo()).with("RUST_BACKTRACE", "0");
     let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
     command.args(["tarpaulin", "--packages", "portway", "--features", "cli", "--skip-clean", "--timeout", "600"]);
     // The compiler counts. The other engine stops the process at each line, which makes tests that wait fail.
@@ -73,7 +74,8 @@ struct Report {
 
 #[derive(Deserialize)]
 struct FileReport {
-    path: PathBuf,
+    /// Its parts, from the root on.
+    path: Vec<String>,
     traces: Vec<Trace>,
 }
 
@@ -96,7 +98,7 @@ struct File {
 
 fn files_of_library(report: Report, source: &Path) -> Vec<File> {
     let file = |file: FileReport| {
-        let path = file.path.strip_prefix(source).ok()?.to_path_buf();
+        let path = file.path.iter().collect::<PathBuf>().strip_prefix(source).ok()?.to_path_buf();
         let mut lines = BTreeMap::new();
         for Trace { line, stats: Statistics::Line(times) } in file.traces {
             *lines.entry(line).or_default() |= times > 0;
