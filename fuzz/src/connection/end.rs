@@ -80,8 +80,8 @@ impl End {
     /// A call that was made at some time, and whether it waits.
     pub(super) fn pick_call(&self, choice: u8) -> Option<(CallKey, bool)> {
         let waiting = self.calls.values().rev().map(|call| (call.key, true));
-        let all = waiting.chain(self.over.iter().rev().map(|key| (*key, false)));
-        all.skip(usize::from(choice).checked_rem(self.calls.len() + self.over.len())?).next()
+        let mut all = waiting.chain(self.over.iter().rev().map(|key| (*key, false)));
+        all.nth(usize::from(choice).checked_rem(self.calls.len() + self.over.len())?)
     }
 
     /// The call has ended.
@@ -195,7 +195,7 @@ impl End {
                 Vec::new()
             }
         };
-        assert!(!text.starts_with("[]") && text != "", "an empty frame");
+        assert!(!text.is_empty() && text != "[]", "an empty frame");
         for message in messages {
             if let Message::Response(response) = message {
                 let id = response.id.clone();
