@@ -54,7 +54,7 @@ pub mod validate;
 pub mod js;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
 mod leaf;
-#[cfg(all(feature = "native", not(all(target_family = "wasm", target_os = "unknown"))))]
+#[cfg(all(feature = "native", unix))]
 pub mod native;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub mod web;
@@ -64,7 +64,7 @@ pub use codec::framing::Framing;
 pub use connection::Connection;
 pub use limits::Limits;
 pub use message::ErrorCode;
-#[cfg(all(feature = "native", not(all(target_family = "wasm", target_os = "unknown"))))]
+#[cfg(all(feature = "native", unix))]
 pub use native::{
     Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
     RunningProcess, Server, Stopper, Transport,
