@@ -3,6 +3,7 @@
 //! - [`framing`]: which of the byte codecs a stream speaks, and either of them under one name;
 //! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
 //! - [`newline`]: one message a line (MCP on stdio, ACP);
+//! - [`wipc`]: frames of WASM guests, among other output;
 //! - [`frame`]: what their decoders find;
 //! - [`json`]: the text of one message, read and written.
 //!
@@ -15,3 +16,4 @@ pub mod frame;
 pub mod framing;
 pub mod json;
 pub mod newline;
+pub mod wipc;

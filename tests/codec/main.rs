@@ -12,3 +12,7 @@ mod newline;
 mod oversize;
 mod resynchronisation;
 mod time_outs;
+mod wipc;
+#[path = "../shared/wipc_any_input.rs"]
+#[allow(unreachable_pub, reason = "other tests share it")]
+mod wipc_any_input;

@@ -21,6 +21,12 @@ mod serving;
 mod streams;
 mod transports;
 mod values;
+#[cfg(feature = "json")]
+mod wipc;
+#[cfg(feature = "json")]
+#[path = "../shared/wipc_any_input.rs"]
+#[allow(dead_code, unreachable_pub, reason = "native tests share it")]
+mod wipc_any_input;
 mod wire;
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;

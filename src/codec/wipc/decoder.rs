@@ -1,0 +1,341 @@
+//! The decoder. Its state is a header that is not complete (`head`), or one that was accepted and what has come of its
+//! payload (`frame`, `held`); all other bytes leave as they come.
+
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use memchr::memchr;
+
+use super::{Event, Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD, header};
+use crate::codec::buffer::{grow, release};
+
+/// Finds the frames in a stream.
+///
+/// # Examples
+///
+/// ```
+/// use portway::codec::wipc::{Decoder, Event, Frame, FrameType};
+///
+/// let mut decoder = Decoder::new();
+/// let mut input = &b"loading\nWIPC\x03\x02\0\0\0hi"[..];
+/// assert_eq!(decoder.next(&mut input), Some(Event::Passthrough(b"loading\n")));
+/// assert_eq!(decoder.next(&mut input), Some(Event::Frame(Frame { frame_type: FrameType::Data, payload: b"hi" })));
+/// assert_eq!(decoder.next(&mut input), None);
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    machine: Machine,
+    /// What was given up, and is searched again from `read` on.
+    again: Vec<u8>,
+    read: usize,
+}
+
+#[derive(Debug)]
+struct Machine {
+    max_payload: u32,
+    /// What may be the beginning of a header.
+    head: Head,
+    /// The frame whose header was accepted, and the length of its payload.
+    frame: Option<(FrameType, usize)>,
+    /// What has come of its payload.
+    held: Vec<u8>,
+    /// What was held, and is now given away.
+    given: Vec<u8>,
+    /// How many bytes the end of the input has left of a frame, until that is told.
+    cut_off: Option<u64>,
+    count: u64,
+}
+
+/// Up to a whole header.
+#[derive(Debug)]
+struct Head {
+    bytes: [u8; HEADER_BYTES],
+    length: usize,
+}
+
+/// A find, as [`Event`].
+#[derive(Debug)]
+enum Found {
+    Frame(FrameType, Place),
+    Passthrough(Place),
+    Truncated(u64),
+}
+
+/// Where the bytes of a find are.
+#[derive(Debug)]
+enum Place {
+    Source(Range<usize>),
+    Given,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder at the beginning of its stream, which takes payloads of any length.
+    ///
+    /// No memory is reserved for what a header says: it grows as bytes come. Who has to bound it takes
+    /// [`Decoder::with_max_payload`].
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_max_payload(MAX_PAYLOAD)
+    }
+
+    /// A decoder to which a header is invalid if it tells of a payload longer than this, in bytes.
+    #[must_use]
+    pub const fn with_max_payload(max_payload: u32) -> Self {
+        let machine = Machine {
+            max_payload: if max_payload < MAX_PAYLOAD { max_payload } else { MAX_PAYLOAD },
+            head: Head { bytes: [0; HEADER_BYTES], length: 0 },
+            frame: None,
+            held: Vec::new(),
+            given: Vec::new(),
+            cut_off: None,
+            count: 0,
+        };
+        Self { machine, again: Vec::new(), read: 0 }
+    }
+
+    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
+    /// is kept inside. A payload that is whole in `input` is borrowed from there.
+    #[must_use]
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
+        self.machine.take_back();
+        if !self.again.is_empty() {
+            if let Some(found) = self.search_again() {
+                return Some(event(found, &self.again, &self.machine.given));
+            }
+            self.again = Vec::new();
+        }
+        let source = *input;
+        let mut used = 0;
+        let found = self.machine.next(source, &mut used);
+        *input = source.get(used..).unwrap_or_default();
+        Some(event(found?, source, &self.machine.given))
+    }
+
+    fn search_again(&mut self) -> Option<Found> {
+        if self.read == 0 {
+            self.read = 1;
+            return Some(Found::Passthrough(Place::Source(0..1)));
+        }
+        self.machine.next(&self.again, &mut self.read)
+    }
+
+    /// The input has ended: what was held is passed through, and then it is told if it was a part of a frame. To be called
+    /// until it gives `None`, after [`Self::next`] gave `None`.
+    #[must_use]
+    pub fn finish(&mut self) -> Option<Event<'_>> {
+        self.machine.take_back();
+        let found = self.machine.finish()?;
+        Some(event(found, &[], &self.machine.given))
+    }
+
+    /// A number that stays the same while a header was accepted and its payload is not complete; `None` in between.
+    #[must_use]
+    pub const fn unfinished(&self) -> Option<u64> {
+        if self.machine.frame.is_some() { Some(self.machine.count) } else { None }
+    }
+
+    /// Takes the header whose payload does not come for no header: [`Self::next`] then passes its first byte through, and
+    /// searches what has come behind that, so it is to be called even if there is no more input. Gives how many bytes had
+    /// come, header included; 0 if no payload is waited for.
+    pub fn give_up(&mut self) -> usize {
+        let Some(header) = self.machine.drop_frame() else { return 0 };
+        let mut again = mem::take(&mut self.machine.held);
+        again.splice(0..0, header);
+        let count = again.len();
+        again.extend_from_slice(self.again.get(self.read..).unwrap_or_default());
+        self.again = again;
+        self.read = 0;
+        count
+    }
+}
+
+impl Machine {
+    /// Takes back what was given away. Its memory serves for the next payload of the same stream.
+    fn take_back(&mut self) {
+        self.given.clear();
+        if self.held.is_empty() && self.held.capacity() < self.given.capacity() {
+            mem::swap(&mut self.held, &mut self.given);
+        }
+        release(&mut self.given);
+    }
+
+    /// The next find in `source` from `at` on. `None` when all of it is used up.
+    fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+        while *at < source.len() {
+            let found = match self.frame {
+                Some((frame_type, length)) => self.in_payload(frame_type, length, source, at),
+                None if self.head.length > 0 => self.in_head(source, at),
+                None => self.between_frames(source, at),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        if self.held.is_empty() {
+            release(&mut self.held);
+        }
+        None
+    }
+
+    fn between_frames(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+        let rest = source.get(*at..)?;
+        let start = self.search(rest);
+        if start > 0 {
+            let place = Place::Source(*at..*at + start);
+            *at += start;
+            return Some(Found::Passthrough(place));
+        }
+        if let Some(header) = rest.first_chunk() {
+            *at += HEADER_BYTES;
+            return self.accept(*header);
+        }
+        self.head.push(rest);
+        *at += rest.len();
+        None
+    }
+
+    fn in_head(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+        let rest = source.get(*at..)?;
+        let more = rest.get(..HEADER_BYTES - self.head.length).unwrap_or(rest);
+        self.head.push(more);
+        *at += more.len();
+        let start = self.search(self.head.get());
+        if start > 0 {
+            self.given.extend_from_slice(self.head.get().get(..start)?);
+            self.head.drop_first(start);
+            return Some(Found::Passthrough(Place::Given));
+        }
+        if self.head.length < HEADER_BYTES {
+            return None;
+        }
+        self.head.length = 0;
+        self.accept(self.head.bytes)
+    }
+
+    /// Where the first of these bytes is that may begin a header, as far as they tell; their end if none may.
+    fn search(&self, bytes: &[u8]) -> usize {
+        let mut from = 0;
+        while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
+            let start = from + next;
+            if bytes.get(start..).is_some_and(|rest| self.may_begin(rest)) {
+                return start;
+            }
+            from = start + 1;
+        }
+        bytes.len()
+    }
+
+    /// Whether a header may begin with these bytes. A whole one is valid then.
+    fn may_begin(&self, bytes: &[u8]) -> bool {
+        match bytes {
+            [b'W', b'I', b'P', b'C', code, length @ ..] => {
+                let length = length.first_chunk().map(|length| u32::from_le_bytes(*length));
+                FrameType::from_code(*code).is_some() && length.is_none_or(|length| length <= self.max_payload)
+            }
+            _ => MAGIC.starts_with(bytes),
+        }
+    }
+
+    /// Goes over to the payload of a valid header. A frame without one is complete.
+    fn accept(&mut self, header: [u8; HEADER_BYTES]) -> Option<Found> {
+        let [_, _, _, _, code, length @ ..] = header;
+        let frame_type = FrameType::from_code(code)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length == 0 {
+            return Some(Found::Frame(frame_type, Place::Source(0..0)));
+        }
+        self.count += 1;
+        self.frame = Some((frame_type, length));
+        None
+    }
+
+    fn in_payload(
+        &mut self,
+        frame_type: FrameType,
+        length: usize,
+        source: &[u8],
+        at: &mut usize,
+    ) -> Option<Found> {
+        let rest = source.get(*at..)?;
+        let part = rest.get(..length - self.held.len()).unwrap_or(rest);
+        let place = Place::Source(*at..*at + part.len());
+        *at += part.len();
+        if part.len() == length {
+            self.frame = None;
+            return Some(Found::Frame(frame_type, place));
+        }
+        grow(&mut self.held, part, length);
+        if self.held.len() < length {
+            return None;
+        }
+        self.frame = None;
+        mem::swap(&mut self.held, &mut self.given);
+        Some(Found::Frame(frame_type, Place::Given))
+    }
+
+    /// The header of the frame that is waited for, which is waited for no more.
+    fn drop_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
+        let (frame_type, length) = self.frame.take()?;
+        // Its length was read from such a header.
+        header(frame_type, length).ok()
+    }
+
+    fn finish(&mut self) -> Option<Found> {
+        if let Some(header) = self.drop_frame() {
+            self.cut_off = Some((header.len() + self.held.len()) as u64);
+            self.given.extend_from_slice(&header);
+            return Some(Found::Passthrough(Place::Given));
+        }
+        if self.head.length > 0 {
+            // Less than the magic is text that happens to end so.
+            self.cut_off = (self.head.length >= MAGIC.len()).then_some(self.head.length as u64);
+            self.given.extend_from_slice(self.head.get());
+            self.head.length = 0;
+            return Some(Found::Passthrough(Place::Given));
+        }
+        if !self.held.is_empty() {
+            mem::swap(&mut self.held, &mut self.given);
+            return Some(Found::Passthrough(Place::Given));
+        }
+        self.cut_off.take().map(Found::Truncated)
+    }
+}
+
+impl Head {
+    fn get(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// `more` has to fit.
+    fn push(&mut self, more: &[u8]) {
+        let end = self.length + more.len();
+        if let Some(place) = self.bytes.get_mut(self.length..end) {
+            place.copy_from_slice(more);
+            self.length = end;
+        }
+    }
+
+    fn drop_first(&mut self, count: usize) {
+        self.bytes.copy_within(count..self.length, 0);
+        self.length -= count;
+    }
+}
+
+fn event<'a>(found: Found, source: &'a [u8], given: &'a [u8]) -> Event<'a> {
+    let bytes = |place: Place| match place {
+        Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
+        Place::Given => given,
+    };
+    match found {
+        Found::Frame(frame_type, place) => Event::Frame(Frame { frame_type, payload: bytes(place) }),
+        Found::Passthrough(place) => Event::Passthrough(bytes(place)),
+        Found::Truncated(held) => Event::Truncated { held },
+    }
+}

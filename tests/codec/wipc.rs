@@ -1,0 +1,284 @@
+//! WIPC frames among other bytes.
+
+use allocation_counter::measure;
+use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, PayloadTooLong, encode, header};
+
+use crate::wipc_any_input::{Dice, Finds, any_stream, check, cut, find_in};
+
+fn frame(frame_type: FrameType, payload: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(frame_type, payload.as_ref(), &mut out).unwrap();
+    out
+}
+
+fn call(payload: impl AsRef<[u8]>) -> Vec<u8> {
+    frame(FrameType::Call, payload)
+}
+
+/// What is found in a stream, whole and in pieces of each length.
+fn read_within(max_payload: u32, stream: &[u8]) -> Finds {
+    let whole = find_in(max_payload, [stream]);
+    for length in 1..stream.len().min(40) {
+        assert_eq!(find_in(max_payload, stream.chunks(length)), whole, "pieces of {length}");
+    }
+    whole
+}
+
+fn read(stream: impl AsRef<[u8]>) -> Finds {
+    read_within(MAX_PAYLOAD, stream.as_ref())
+}
+
+/// One frame, with `before` and `after` passed through around it.
+fn one(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Finds {
+    Finds {
+        frames: vec![(before.len(), frame_type, payload.to_vec())],
+        passthrough: [before, after].concat(),
+        truncated: None,
+    }
+}
+
+#[test]
+fn a_header_is_the_magic_and_the_type_and_the_length_with_its_lowest_byte_first() {
+    assert_eq!(header(FrameType::Open, 0), Ok(*b"WIPC\x00\x00\x00\x00\x00"));
+    assert_eq!(header(FrameType::Close, 1), Ok(*b"WIPC\x01\x01\x00\x00\x00"));
+    assert_eq!(header(FrameType::Call, 0x0102), Ok(*b"WIPC\x02\x02\x01\x00\x00"));
+    assert_eq!(header(FrameType::Data, 0x8123_4567), Ok(*b"WIPC\x03\x67\x45\x23\x81"));
+    assert_eq!(header(FrameType::Data, 0xffff_ffff), Ok(*b"WIPC\x03\xff\xff\xff\xff"));
+    assert_eq!(frame(FrameType::Open, "hi"), b"WIPC\x00\x02\x00\x00\x00hi");
+}
+
+#[test]
+fn a_payload_that_32_bits_cannot_count_is_refused() {
+    let length = 1 << 32;
+    assert_eq!(header(FrameType::Data, length), Err(PayloadTooLong { length }));
+    let text = PayloadTooLong { length }.to_string();
+    assert_eq!(text, "a payload of 4294967296 bytes is too long for a frame, whose limit is 4294967295");
+}
+
+#[test]
+fn types_and_bytes_and_names_belong_together() {
+    let types = [FrameType::Open, FrameType::Close, FrameType::Call, FrameType::Data];
+    for (code, frame_type) in types.into_iter().enumerate() {
+        assert_eq!(FrameType::from_code(code as u8), Some(frame_type));
+        assert_eq!(frame_type.code(), code as u8);
+    }
+    assert_eq!(types.map(FrameType::name), ["OPEN", "CLOSE", "CALL", "DATA"]);
+    assert!((4..=255).all(|code| FrameType::from_code(code).is_none()));
+}
+
+#[test]
+fn each_type_is_read_with_and_without_a_payload_in_either_direction() {
+    for frame_type in [FrameType::Open, FrameType::Close, FrameType::Call, FrameType::Data] {
+        assert_eq!(read(frame(frame_type, "")), one(b"", frame_type, b"", b""));
+        assert_eq!(read(frame(frame_type, "{}")), one(b"", frame_type, b"{}", b""));
+    }
+}
+
+#[test]
+fn a_payload_is_any_bytes_the_magic_and_whole_frames_among_them() {
+    for payload in [&[0, 255, 87, 73, 80, 67][..], b"WIPC", &call("inside"), &(0..=255).collect::<Vec<u8>>()] {
+        assert_eq!(read(call(payload)), one(b"", FrameType::Call, payload, b""));
+    }
+}
+
+#[test]
+fn what_is_printed_between_frames_is_passed_through_in_its_place() {
+    let stream = [b"loading\n", &call("1")[..], b"\x00\xff W WI WIP", &call("2"), b"done"].concat();
+    let finds = read(stream);
+    let places: Vec<usize> = finds.frames.iter().map(|(place, ..)| *place).collect();
+    assert_eq!((places, finds.truncated), (vec![8, 19], None));
+    assert_eq!(finds.passthrough, b"loading\n\x00\xff W WI WIPdone");
+}
+
+#[test]
+fn a_frame_is_found_behind_any_part_of_the_magic() {
+    for before in ["W", "WI", "WIP", "WW", "WIW", "WIPWIP", "WWIWIP", "WIPC", "WIPCWIPC", "WIPCW", "wipc"] {
+        let stream = [before.as_bytes(), &call("{}")].concat();
+        assert_eq!(read(stream), one(before.as_bytes(), FrameType::Call, b"{}", b""), "{before}");
+    }
+}
+
+#[test]
+fn text_with_the_magic_in_it_is_text() {
+    for text in ["WIPC is a protocol\n", "see WIPC\n", "WIPC\x04....", "WIPC\x7f\0\0\0\0", "WIPC\x05".repeat(9).as_str()] {
+        let stream = [text.as_bytes(), &call("{}"), text.as_bytes()].concat();
+        assert_eq!(read(stream), one(text.as_bytes(), FrameType::Call, b"{}", text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn a_reserved_type_is_no_header_and_its_length_is_not_believed() {
+    for code in 4..=255 {
+        let mut reserved = header(FrameType::Open, 1_000).unwrap();
+        reserved[4] = code;
+        let stream = [&reserved[..], &call("{}")].concat();
+        assert_eq!(find_in(MAX_PAYLOAD, [&stream[..]]), one(&reserved, FrameType::Call, b"{}", b""), "{code}");
+        assert_eq!(find_in(MAX_PAYLOAD, stream.chunks(1)), one(&reserved, FrameType::Call, b"{}", b""), "{code}");
+    }
+}
+
+#[test]
+fn a_length_over_the_limit_is_no_header() {
+    for length in [11, 255, 256, 65_536, 1 << 31, u32::MAX as usize] {
+        let long = header(FrameType::Data, length).unwrap();
+        let stream = [&long[..], &call("0123456789")].concat();
+        assert_eq!(read_within(10, &stream), one(&long, FrameType::Call, b"0123456789", b""), "{length}");
+    }
+    assert_eq!(read_within(0, &call("")), one(b"", FrameType::Call, b"", b""));
+    assert_eq!(read_within(0, &call("x")).passthrough, call("x"));
+}
+
+#[test]
+fn the_end_inside_of_a_frame_passes_it_through_and_tells_of_it() {
+    let stream = call("0123456789");
+    for length in 4..stream.len() {
+        let finds = read(&stream[..length]);
+        let expected = (&stream[..length], Some(length as u64), true);
+        assert_eq!((&finds.passthrough[..], finds.truncated, finds.frames.is_empty()), expected, "{length}");
+    }
+    // What is not even the magic is text that happens to end so.
+    for length in 0..4 {
+        let finds = read(&stream[..length]);
+        assert_eq!((&finds.passthrough[..], finds.truncated), (&stream[..length], None));
+    }
+}
+
+#[test]
+fn frames_in_a_frame_that_is_cut_off_are_its_payload() {
+    let stream = [&header(FrameType::Data, 1_000).unwrap()[..], &call("inside")].concat();
+    let finds = read(&stream);
+    assert_eq!((finds.passthrough.len(), finds.frames.len(), finds.truncated), (24, 0, Some(24)));
+}
+
+#[test]
+fn a_header_that_is_given_up_is_text_and_what_it_has_hidden_is_found() {
+    for length in [3, 17, 1_000] {
+        let hides = header(FrameType::Data, 0x7fff_ffff).unwrap();
+        let stream = [&hides[..], b"text", &call("1"), &hides, &call("2")].concat();
+        let mut decoder = Decoder::new();
+        let mut finds = Finds::default();
+        for mut piece in stream.chunks(length) {
+            while let Some(event) = decoder.next(&mut piece) {
+                finds.record(event);
+            }
+        }
+        assert_eq!(finds, Finds::default(), "all of it may be a payload");
+        assert_eq!(decoder.give_up(), stream.len());
+        while let Some(event) = decoder.next(&mut &b""[..]) {
+            finds.record(event);
+        }
+        assert!(decoder.unfinished().is_some(), "the second header is as good as the first was");
+        assert_eq!(decoder.give_up(), 9 + call("2").len());
+        let mut end = &b"end"[..];
+        while let Some(event) = decoder.next(&mut end) {
+            finds.record(event);
+        }
+        assert_eq!(decoder.unfinished(), None);
+        assert_eq!(decoder.give_up(), 0);
+        let frames = vec![(13, FrameType::Call, b"1".to_vec()), (22, FrameType::Call, b"2".to_vec())];
+        assert_eq!(finds, Finds { frames, passthrough: [&hides[..], b"text", &hides, b"end"].concat(), truncated: None });
+    }
+}
+
+#[test]
+fn unfinished_counts_frames_that_have_begun() {
+    let mut decoder = Decoder::new();
+    let mut input = &call("{}")[..8];
+    assert_eq!(decoder.next(&mut input), None);
+    assert_eq!(decoder.unfinished(), None, "a part of a header tells nothing");
+    assert_eq!(decoder.next(&mut &b"\0{"[..]), None);
+    let first = decoder.unfinished();
+    assert!(first.is_some());
+    let more = [b"}", &call("12")[..10]].concat();
+    let mut more = &more[..];
+    assert!(matches!(decoder.next(&mut more), Some(Event::Frame(Frame { payload: b"{}", .. }))));
+    assert_eq!(decoder.next(&mut more), None);
+    assert!(decoder.unfinished().is_some() && decoder.unfinished() != first);
+}
+
+#[test]
+fn any_bytes_in_any_pieces_are_found_as_the_specification_says() {
+    (0..1_000_000).for_each(check);
+}
+
+#[test]
+fn nothing_is_lost_however_often_headers_are_given_up() {
+    for seed in 0..100_000 {
+        let mut dice = Dice::new(seed);
+        let mut stream = any_stream(&mut dice);
+        let mut decoder = Decoder::new();
+        let mut found = Vec::new();
+        let mut take = |decoder: &mut Decoder, mut piece: &[u8]| {
+            while let Some(event) = decoder.next(&mut piece) {
+                match event {
+                    Event::Passthrough(bytes) => found.extend_from_slice(bytes),
+                    Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut found).unwrap(),
+                    Event::Truncated { .. } => panic!("the end has not come"),
+                }
+            }
+        };
+        for piece in cut(&mut dice, &stream) {
+            take(&mut decoder, piece);
+            if dice.below(3) == 0 {
+                decoder.give_up();
+            }
+        }
+        // Whatever is waited for: once it is given up, a frame is found.
+        let good = call("good");
+        take(&mut decoder, &good);
+        while decoder.give_up() > 0 {
+            take(&mut decoder, b"");
+        }
+        stream.extend(&good);
+        assert_eq!(found, stream, "seed {seed}");
+        assert_eq!(decoder.finish(), None);
+    }
+}
+
+#[test]
+fn a_header_alone_reserves_nothing() {
+    for length in [1_000_000, u32::MAX as usize] {
+        let stream = [&header(FrameType::Data, length).unwrap()[..], b"{"].concat();
+        let held = measure(|| {
+            let mut decoder = Decoder::new();
+            for mut piece in stream.chunks(3) {
+                assert_eq!(decoder.next(&mut piece), None);
+            }
+        });
+        assert!(held.bytes_max < 1_000, "{} bytes", held.bytes_max);
+    }
+}
+
+#[test]
+fn memory_is_bound_by_what_has_come_and_is_given_back() {
+    let stream = call(vec![b'x'; 500_000]).repeat(3);
+    for length in [1, 1_000, 400_000] {
+        let read = measure(|| {
+            let mut decoder = Decoder::new();
+            for mut piece in stream.chunks(length) {
+                while decoder.next(&mut piece).is_some() {}
+            }
+            // It goes on waiting, for longer than it is measured.
+            std::mem::forget(decoder);
+        });
+        assert!(read.bytes_max <= 1_000_000, "{} bytes, {length} at a time", read.bytes_max);
+        assert!(read.bytes_current <= 8_192, "{} bytes are kept, {length} at a time", read.bytes_current);
+    }
+}
+
+#[test]
+fn a_payload_that_is_whole_is_read_without_an_allocation() {
+    let payload = vec![b'x'; 10_000];
+    let stream = [b"text", &call(&payload)[..], &call("")].concat();
+    let header_before = call(&payload);
+    let allocations = measure(|| {
+        let mut decoder = Decoder::new();
+        let mut input = &stream[..];
+        while decoder.next(&mut input).is_some() {}
+        // Its header has come before.
+        let (mut header, mut payload) = header_before.split_at(9);
+        assert_eq!(decoder.next(&mut header), None);
+        assert!(matches!(decoder.next(&mut payload), Some(Event::Frame(_))));
+    });
+    assert_eq!(allocations.count_total, 0);
+}

@@ -1,0 +1,10 @@
+//! The frames of WASM guests, read in a browser as they are natively.
+
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wipc_any_input::check;
+
+#[wasm_bindgen_test]
+fn any_bytes_in_any_pieces_are_found_as_they_are_natively() {
+    (0..10_000).for_each(check);
+}
