@@ -52,3 +52,8 @@ fn frames_are_found_however_a_stream_is_cut() {
 fn lines_are_found_however_a_stream_is_cut() {
     run("newline", targets::newline);
 }
+
+#[test]
+fn streams_of_wipc_are_read() {
+    run("wipc", targets::wipc);
+}

@@ -6,8 +6,14 @@ mod connection;
 mod frames;
 mod json;
 mod validate;
+mod wipc;
+/// What is expected of a stream, which the other tests expect, too.
+#[path = "../../tests/shared/wipc_any_input.rs"]
+#[allow(dead_code)]
+mod wipc_any_input;
 
 pub use connection::connection;
 pub use frames::{content_length, newline};
 pub use json::json;
 pub use validate::validate;
+pub use wipc::wipc;

@@ -27,7 +27,7 @@ impl Finds {
     }
 
     /// The stream again, from what was found in it.
-    fn put_together(&self) -> Vec<u8> {
+    pub fn put_together(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let mut from = 0;
         for (place, frame_type, payload) in &self.frames {
@@ -58,7 +58,7 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
 }
 
 /// The same, byte by byte from the whole stream.
-fn expected(max_payload: u32, stream: &[u8]) -> Finds {
+pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     let mut finds = Finds::default();
     let mut at = 0;
     while at < stream.len() {

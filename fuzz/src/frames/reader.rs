@@ -146,6 +146,7 @@ fn found(event: Event<'_>) -> Found {
         Event::Body(body) => Found::Body(body.to_vec()),
         Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),
         Event::Fault(fault) => Found::Fault(fault),
+        Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
         Event::Noise { bytes, starts } => Found::Noise { bytes: bytes.to_vec(), starts },
     }
 }

@@ -1,0 +1,64 @@
+//! Streams of WIPC → frames and what is passed through.
+//!
+//! Of the input, the first three bytes say which limit there is, how the rest is cut, and behind which piece the clock runs
+//! out. The rest is the stream.
+
+use allocation_counter::measure;
+use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, encode};
+
+use super::wipc_any_input::{Finds, expected, find_in};
+
+/// Any stream of WIPC.
+pub fn wipc(bytes: &[u8]) {
+    let Some((&[limit, cut, clock], stream)) = bytes.split_first_chunk() else { return };
+    let max_payload = [MAX_PAYLOAD, 0, 20, 300][usize::from(limit % 4)];
+    let length = usize::from(cut % 64) + 1;
+
+    let expected = expected(max_payload, stream);
+    assert_eq!(expected.put_together(), stream);
+    assert_eq!(find_in(max_payload, [stream]), expected, "whole");
+    assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
+    assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
+
+    check_giving_up(max_payload, stream, length, usize::from(clock));
+    let held = measure(|| {
+        let mut decoder = Decoder::with_max_payload(max_payload);
+        for mut piece in stream.chunks(length) {
+            while decoder.next(&mut piece).is_some() {}
+        }
+        while decoder.finish().is_some() {}
+    });
+    assert!(held.bytes_max <= 2 * stream.len() as u64 + 128, "{} bytes are held, of {}", held.bytes_max, stream.len());
+}
+
+/// The clock runs out behind one piece, and at the end, behind one more frame: nothing is lost, and that frame is found.
+fn check_giving_up(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
+    let mut decoder = Decoder::with_max_payload(max_payload);
+    let mut finds = Finds::default();
+    for (number, piece) in stream.chunks(length).enumerate() {
+        feed(&mut decoder, piece, &mut finds);
+        if number == clock {
+            decoder.give_up();
+            feed(&mut decoder, &[], &mut finds);
+        }
+    }
+    let mut good = Vec::new();
+    encode(FrameType::Close, &[], &mut good).unwrap();
+    feed(&mut decoder, &good, &mut finds);
+    while decoder.give_up() > 0 {
+        feed(&mut decoder, &[], &mut finds);
+    }
+    assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
+    assert_eq!(decoder.finish(), None);
+    assert_eq!(finds.put_together(), [stream, &good].concat());
+}
+
+fn feed(decoder: &mut Decoder, mut piece: &[u8], finds: &mut Finds) {
+    while let Some(event) = decoder.next(&mut piece) {
+        if let Event::Frame(Frame { payload, .. }) = event {
+            assert!(payload.len() <= MAX_PAYLOAD as usize);
+        }
+        finds.record(event);
+    }
+    assert!(piece.is_empty());
+}
