@@ -13,14 +13,13 @@ use crate::peers::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
 async fn a_result_is_one_line_on_standard_output() -> Test {
-    for framing in [Framing::ContentLength, Framing::Newline] {
+    for (framing, options) in [
+        (Framing::ContentLength, vec!["--framing=auto", "--framing=content-length"]),
+        (Framing::Newline, vec!["--framing=auto", "--framing=newline"]),
+        (Framing::Wipc, vec!["--framing=wipc"]),
+    ] {
         let server = Server::start(framing).await?;
-        for option in [None, Some(framing)] {
-            let option = match option {
-                None => "--framing=auto",
-                Some(Framing::ContentLength) => "--framing=content-length",
-                Some(Framing::Newline) => "--framing=newline",
-            };
+        for option in options {
             for target in [["--unix", server.path()], ["--tcp", &server.address]] {
                 let done = run(["call", "add", "[1, 2]", option, target[0], target[1]]).await?;
                 assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""), "{option}");

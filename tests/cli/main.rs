@@ -11,3 +11,4 @@ mod help;
 mod peers;
 mod streaming;
 mod validate;
+mod wipc;

@@ -109,6 +109,8 @@ pub(crate) enum CallFraming {
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
+    /// One message in each CALL frame, as guests of WIPC do. It has to be asked for
+    Wipc,
 }
 
 impl CallFraming {
@@ -118,6 +120,7 @@ impl CallFraming {
             Self::Auto => None,
             Self::ContentLength => Some(Framing::ContentLength),
             Self::Newline => Some(Framing::Newline),
+            Self::Wipc => Some(Framing::Wipc),
         }
     }
 }
@@ -175,9 +178,9 @@ pub(crate) struct DecodeArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: DecodeFraming,
 
-    /// The longest message that is taken, in bytes
-    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
-    pub(crate) max_bytes: usize,
+    /// The longest message that is taken, in bytes. 10 MiB if left out; with wipc, whatever a frame has room for
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_bytes: Option<usize>,
 }
 
 /// What the bytes on standard input are.
@@ -190,11 +193,14 @@ pub(crate) enum DecodeFraming {
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
+    /// Frames of WIPC, whatever is in them. They have to be asked for
+    Wipc,
 }
 
 const DECODE_NOTES: &str = "\
 The stream is read from standard input. Events:
   {\"event\":\"message\",\"text\":…}                     the JSON text of a message
+  {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}   a frame of WIPC
   {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}       bytes that belong to no message; a run of them may come in pieces
   {\"event\":\"error\",\"code\":-32700,\"reason\":…}       a message that cannot be read; reading goes on behind it
   {\"event\":\"truncated\",\"bytes\":N}                  the input ended inside of a message, of which N bytes had come

@@ -19,7 +19,7 @@ use self::negotiate::Negotiation;
 use self::notices::Notices;
 use self::signals::Signals;
 use self::streams::{Program, Streams};
-use crate::arguments::{CallArguments, Timeout};
+use crate::arguments::{CallArguments, CallFraming, Timeout};
 use crate::layout::{compact, indented};
 use crate::output::{Problem, UNUSABLE, ended, harmless, raw_stdout, say, say_more};
 
@@ -137,6 +137,10 @@ impl Link {
         let Streams { reader, writer, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
+        if arguments.framing == CallFraming::Wipc {
+            // A guest may take its time.
+            limits.partial_frame_ms = u64::MAX;
+        }
         let notices = Arc::new(Notices::default());
         let (transport, negotiation) = match arguments.framing.fixed() {
             Some(framing) => (Transport::new(reader, writer, framing)?, None),
@@ -148,7 +152,9 @@ impl Link {
         // A peer that has answered has read all; one that is only notified may need its time.
         let grace = if arguments.notify { arguments.timeout.0.unwrap_or(YEAR).min(YEAR) } else { GRACE };
         let told = Arc::clone(&notices);
+        let told_of_frame = Arc::clone(&notices);
         let transport = transport
+            .on_frame(move |frame| told_of_frame.frame(frame))
             .with_limits(limits)
             .with_grace(grace)
             .on_diagnostic(move |diagnostic| told.diagnostic(&diagnostic));
@@ -231,11 +237,12 @@ fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArgume
     let other = notices.other_framing().map(|framing| match framing {
         Framing::ContentLength => "It speaks Content-Length frames: use --framing content-length, or leave it out.",
         Framing::Newline => "It speaks one message a line: use --framing newline, or leave it out.",
+        Framing::Wipc => "It speaks WIPC: use --framing wipc.",
     });
     let unknown = match arguments.framing.fixed() {
         None if notices.detected().is_some() => None,
         None => Some(
-            "It sent no message. If it puts up with one framing only, name it: --framing content-length or newline.",
+            "It sent no message. If it puts up with one framing only, name it: --framing content-length, newline or wipc.",
         ),
         Some(_) => Some("Perhaps it speaks another framing: without --framing, that is found out."),
     };

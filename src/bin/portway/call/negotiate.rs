@@ -158,7 +158,10 @@ impl Receiver {
     fn know(&mut self, framing: Framing) -> Vec<u8> {
         let stage = match framing {
             Framing::Newline => Stage::Newline,
-            Framing::ContentLength => Stage::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits))),
+            // Who speaks WIPC would not have understood what was sent.
+            Framing::ContentLength | Framing::Wipc => {
+                Stage::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
+            }
         };
         match std::mem::replace(&mut self.stage, stage) {
             Stage::Unknown(detector) => {
@@ -188,6 +191,7 @@ fn show(event: &Event<'_>, line: &mut Vec<u8>, notices: &Notices) -> Option<Vec<
         Event::Refused { .. } => notices.no_json(),
         Event::Fault(fault) => notices.fault(*fault),
         Event::Noise { bytes, .. } => notices.noise(bytes),
+        Event::Frame(frame) => notices.frame(*frame),
     }
     None
 }

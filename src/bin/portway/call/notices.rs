@@ -4,6 +4,7 @@ use std::mem;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use portway::codec::frame::FrameFault;
+use portway::codec::wipc::{Frame, FrameType};
 use portway::{Diagnostic, ErrorCode, Framing};
 
 use crate::output::{harmless, say};
@@ -54,6 +55,14 @@ impl Notices {
             }
             Diagnostic::Malformed => say("the peer sent something that is neither request nor response"),
             _ => {}
+        }
+    }
+
+    /// A frame that is no message. Those of the life cycle need no word.
+    pub(super) fn frame(&self, frame: Frame<'_>) {
+        if frame.frame_type == FrameType::Data {
+            self.flush();
+            say(format_args!("the peer sent {} bytes of data", frame.payload.len()));
         }
     }
 

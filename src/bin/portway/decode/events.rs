@@ -65,7 +65,20 @@ impl<W: Write> Events<W> {
         Ok(())
     }
 
-    pub(super) fn truncated(&mut self, bytes: usize) -> io::Result<()> {
+    /// `name` is a word without anything that JSON escapes.
+    pub(super) fn frame(&mut self, name: &str, payload: &[u8]) -> io::Result<()> {
+        self.end_passthrough()?;
+        self.count.messages += 1;
+        write!(self.lines, r#"{{"event":"frame","type":"{name}","payload":""#)?;
+        for piece in payload.chunks(PIECE) {
+            encode(piece, &mut self.lines)?;
+            self.write_if_full()?;
+        }
+        self.lines.extend_from_slice(b"\"}\n");
+        self.write_if_full()
+    }
+
+    pub(super) fn truncated(&mut self, bytes: u64) -> io::Result<()> {
         self.end_passthrough()?;
         self.count.errors += 1;
         writeln!(self.lines, r#"{{"event":"truncated","bytes":{bytes}}}"#)
@@ -91,10 +104,7 @@ impl<W: Write> Events<W> {
         }
         self.lines.extend_from_slice(br#"{"event":"passthrough","bytes":""#);
         for piece in self.passthrough.chunks(PIECE) {
-            let start = self.lines.len();
-            self.lines.resize(start + piece.len().div_ceil(3) * 4, 0);
-            let place = self.lines.get_mut(start..).unwrap_or_default();
-            STANDARD.encode_slice(piece, place).map_err(io::Error::other)?;
+            encode(piece, &mut self.lines)?;
         }
         self.lines.extend_from_slice(b"\"}\n");
         self.passthrough.clear();
@@ -110,6 +120,14 @@ impl<W: Write> Events<W> {
         self.lines.clear();
         written
     }
+}
+
+/// Appends bytes as base64.
+fn encode(bytes: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
+    let start = line.len();
+    line.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let place = line.get_mut(start..).unwrap_or_default();
+    STANDARD.encode_slice(bytes, place).map(|_| ()).map_err(io::Error::other)
 }
 
 /// Appends text as it stands inside of a JSON string. What is no ASCII needs no escape, so it may be cut anywhere.

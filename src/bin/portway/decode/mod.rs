@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use portway::codec::content_length::header_within;
 use portway::codec::frame::{Event, FrameFault};
 use portway::codec::framing::FrameDecoder;
+use portway::codec::wipc;
 use portway::message::{Fault, Reason};
 use portway::{Framing, Limits};
 use serde_json::value::RawValue;
@@ -56,18 +57,30 @@ fn unreadable(error: io::Error) -> Problem {
 
 /// What the bytes are, as far as it is known.
 enum Stream {
-    Unknown { detector: Detector, limits: Limits },
-    Frames { decoder: FrameDecoder, framing: Framing },
+    Unknown {
+        detector: Detector,
+        limits: Limits,
+    },
+    Frames {
+        decoder: FrameDecoder,
+        framing: Framing,
+    },
+    /// Frames that need not be messages.
+    Wipc(wipc::Decoder),
 }
 
 impl Stream {
     fn new(arguments: &DecodeArguments) -> Self {
         let mut limits = Limits::DEFAULT;
-        limits.message_bytes = arguments.max_bytes;
+        limits.message_bytes = arguments.max_bytes.unwrap_or(limits.message_bytes);
         match arguments.framing {
             DecodeFraming::Auto => Self::Unknown { detector: Detector::new(limits.message_bytes), limits },
             DecodeFraming::ContentLength => Self::frames(Framing::ContentLength, &limits),
             DecodeFraming::Newline => Self::frames(Framing::Newline, &limits),
+            DecodeFraming::Wipc => {
+                let most = arguments.max_bytes.and_then(|most| u32::try_from(most).ok());
+                Self::Wipc(wipc::Decoder::with_max_payload(most.unwrap_or(wipc::MAX_PAYLOAD)))
+            }
         }
     }
 
@@ -93,6 +106,12 @@ impl Stream {
                 }
                 Ok(())
             }
+            Self::Wipc(decoder) => {
+                while let Some(event) = decoder.next(&mut bytes) {
+                    show_wipc(&event, events)?;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -101,9 +120,17 @@ impl Stream {
             let known = Self::frames(detector.finish(), limits);
             self.become_known(known, events)?;
         }
-        if let Self::Frames { decoder, framing } = self {
-            while let Some(event) = decoder.finish() {
-                show(&event, *framing, events)?;
+        match self {
+            Self::Unknown { .. } => {}
+            Self::Frames { decoder, framing } => {
+                while let Some(event) = decoder.finish() {
+                    show(&event, *framing, events)?;
+                }
+            }
+            Self::Wipc(decoder) => {
+                while let Some(event) = decoder.finish() {
+                    show_wipc(&event, events)?;
+                }
             }
         }
         Ok(())
@@ -113,7 +140,7 @@ impl Stream {
     fn become_known(&mut self, known: Self, events: &mut Events<impl Write>) -> io::Result<()> {
         match std::mem::replace(self, known) {
             Self::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
-            Self::Frames { .. } => Ok(()),
+            Self::Frames { .. } | Self::Wipc(_) => Ok(()),
         }
     }
 }
@@ -131,14 +158,23 @@ fn show(event: &Event<'_>, framing: Framing, events: &mut Events<impl Write>) ->
             }
         },
         Event::Refused { reason, .. } => events.error(Fault::Refused(*reason), reason.as_str())?,
-        Event::Fault(FrameFault::Truncated { held }) => events.truncated(*held)?,
+        Event::Fault(FrameFault::Truncated { held }) => events.truncated(*held as u64)?,
         Event::Fault(fault) => {
             let (fault, reason) = (fault.fault().unwrap_or(Fault::ParseError), name(*fault));
             events.error(fault, reason)?;
         }
         Event::Noise { bytes, .. } => events.passthrough(bytes)?,
+        Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload)?,
     }
     Ok(None)
+}
+
+fn show_wipc(event: &wipc::Event<'_>, events: &mut Events<impl Write>) -> io::Result<()> {
+    match event {
+        wipc::Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload),
+        wipc::Event::Passthrough(bytes) => events.passthrough(bytes),
+        wipc::Event::Truncated { held } => events.truncated(*held),
+    }
 }
 
 fn json_text(body: &[u8]) -> Option<&str> {

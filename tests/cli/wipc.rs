@@ -1,0 +1,124 @@
+//! `portway decode` and `portway call` with frames of WIPC.
+
+use serde_json::{Value, json};
+
+use crate::command::{Test, feed, run};
+use crate::decode::whole;
+
+fn frame(code: u8, payload: &[u8]) -> Vec<u8> {
+    [b"WIPC", &[code][..], &(payload.len() as u32).to_le_bytes(), payload].concat()
+}
+
+fn event(name: &str, payload: &str) -> Value {
+    json!({ "event": "frame", "type": name, "payload": payload })
+}
+
+fn passthrough(bytes: &str) -> Value {
+    json!({ "event": "passthrough", "bytes": bytes })
+}
+
+#[tokio::test]
+async fn each_frame_is_an_event_and_the_rest_is_passed_through() -> Test {
+    let cases: Vec<(Vec<u8>, Vec<Value>, i32)> = vec![
+        (Vec::new(), vec![], 0),
+        (frame(0, b""), vec![event("OPEN", "")], 0),
+        (frame(1, b"bye"), vec![event("CLOSE", "Ynll")], 0),
+        ([frame(2, b"{}"), frame(3, &[0, 255, 10])].concat(), vec![event("CALL", "e30="), event("DATA", "AP8K")], 0),
+        // What is in a CALL is not looked at.
+        (frame(2, b"no json"), vec![event("CALL", "bm8ganNvbg==")], 0),
+        (
+            [b"hi", &frame(2, b"{}")[..], b"!?"].concat(),
+            vec![passthrough("aGk="), event("CALL", "e30="), passthrough("IT8=")],
+            0,
+        ),
+        (
+            [b"WIPC is a protocol\n", &frame(2, b"{}")[..]].concat(),
+            vec![passthrough("V0lQQyBpcyBhIHByb3RvY29sCg=="), event("CALL", "e30=")],
+            0,
+        ),
+        ([frame(7, b"")].concat(), vec![passthrough("V0lQQwcAAAAA")], 0),
+        (
+            frame(3, b"0123456789")[..12].to_vec(),
+            vec![passthrough("V0lQQwMKAAAAMDEy"), json!({ "event": "truncated", "bytes": 12 })],
+            1,
+        ),
+        (b"see WIP".to_vec(), vec![passthrough("c2VlIFdJUA==")], 0),
+    ];
+    for (input, expected, code) in cases {
+        let name = String::from_utf8_lossy(&input).into_owned();
+        let done = feed(["decode", "--framing", "wipc"], &input).await?;
+        assert_eq!(whole(done.events()?)?, expected, "{name}");
+        assert_eq!((done.code, done.stderr.as_str()), (Some(code), ""), "{name}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_payload_over_the_limit_is_passed_through() -> Test {
+    let input = [frame(3, b"12345"), frame(3, b"1234")].concat();
+    let done = feed(["decode", "--framing", "wipc", "--max-bytes", "4"], &input).await?;
+    assert_eq!(whole(done.events()?)?, [passthrough("V0lQQwMFAAAAMTIzNDU="), event("DATA", "MTIzNA==")]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn large_payloads_come_whole() -> Test {
+    let input = frame(3, &vec![0; 3_000_000]);
+    let done = feed(["decode", "--framing", "wipc"], &input).await?;
+    let events = done.events()?;
+    assert_eq!(events, [event("DATA", &"A".repeat(4_000_000))]);
+    Ok(())
+}
+
+/// A guest that reads the call `add`, and then does this.
+fn guest(then: &str) -> [String; 3] {
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
+    ["sh".into(), "-c".into(), format!("printf 'loading\\n'; head -c {} >/dev/null; {then}", call.len() + 9)]
+}
+
+async fn call(options: &[&str], then: &str) -> Result<crate::command::Run, Box<dyn std::error::Error>> {
+    let program = guest(then);
+    let program = ["--".to_owned()].into_iter().chain(program);
+    let arguments = ["call", "add", "[1,2]"].iter().chain(options).map(|word| (*word).to_owned()).chain(program);
+    run(arguments.collect::<Vec<_>>()).await
+}
+
+/// A frame, for `printf`.
+fn printed(code: u8, payload: &str) -> String {
+    let bytes: String = (payload.len() as u32).to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect();
+    format!("printf 'WIPC\\{code:03o}{bytes}%s' '{payload}'")
+}
+
+#[tokio::test]
+async fn a_guest_is_called() -> Test {
+    let answer = printed(2, r#"{"jsonrpc":"2.0","id":1,"result":3}"#);
+    let then = format!("{}; {}; {answer}", printed(0, ""), printed(3, "bytes"));
+    let done = call(&["--framing", "wipc"], &then).await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "3\n"), "{}", done.stderr);
+    assert_eq!(done.stderr, "portway: the peer printed: loading\nportway: the peer sent 5 bytes of data\n");
+
+    let error = printed(2, r#"{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"no"}}"#);
+    let done = call(&["--framing", "wipc"], &error).await?;
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.ends_with("the peer answered an error: no (5)\n"), "{}", done.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_closes_or_ends_before_it_answers_is_told() -> Test {
+    for then in [printed(1, ""), "exit 3".to_owned()] {
+        let done = call(&["--framing", "wipc"], &then).await?;
+        assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{}", done.stderr);
+        assert!(done.stderr.contains("before it answered"), "{}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_in_another_framing_gets_a_hint() -> Test {
+    let script = format!("{}; echo; cat >/dev/null", printed(0, ""));
+    let done = run(["call", "add", "[1,2]", "--framing", "newline", "--", "sh", "-c", &script]).await?;
+    assert_eq!(done.code, Some(5), "{}", done.stderr);
+    assert!(done.stderr.contains("It speaks WIPC: use --framing wipc."), "{}", done.stderr);
+    Ok(())
+}
