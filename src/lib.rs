@@ -48,6 +48,9 @@ pub mod connection;
 pub mod limits;
 pub mod message;
 pub mod profile;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+mod text;
 pub mod validate;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "js"))]
@@ -58,6 +61,9 @@ mod leaf;
 pub mod native;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub mod web;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+pub mod wipc;
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use codec::framing::Framing;

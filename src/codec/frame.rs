@@ -1,5 +1,6 @@
 //! What the decoder of a byte stream finds in it, whatever the framing.
 
+use super::wipc;
 use crate::message::{Fault, Reason};
 
 /// A find of a decoder. All of the input ends up in one of these, except headers, line ends and what a limit dropped.
@@ -14,6 +15,8 @@ pub enum Event<'a> {
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
+    /// A frame of WIPC that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings have none.
+    Frame(wipc::Frame<'a>),
     /// A frame that could not be taken; answered, if at all, with the id null.
     Fault(FrameFault),
     /// Bytes that belong to no frame.

@@ -5,7 +5,8 @@ use core::fmt;
 
 use super::buffer::blanks;
 use super::frame::{Event, FrameFault};
-use super::{content_length, newline};
+use super::wipc::FrameType;
+use super::{content_length, newline, wipc};
 use crate::Limits;
 
 /// How messages are told apart in a stream of bytes.
@@ -15,6 +16,8 @@ pub enum Framing {
     ContentLength,
     /// One message a line. See [`newline`].
     Newline,
+    /// One message in each `CALL` frame, among other output. See [`wipc`].
+    Wipc,
 }
 
 impl Framing {
@@ -36,16 +39,20 @@ impl Framing {
             |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
         match message {
             [b'{' | b'[', ..] => Some(Self::Newline),
+            [b'W', b'I', b'P', b'C', 0..4, ..] => Some(Self::Wipc),
             _ if is_header("content-length") || is_header("content-type") => Some(Self::ContentLength),
             _ => None,
         }
     }
 
     /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
+    ///
+    /// A text of 4 GiB or more has no place in a frame of WIPC, and is left out.
     pub fn encode(self, body: &str, out: &mut Vec<u8>) {
         match self {
             Self::ContentLength => content_length::encode(body, out),
             Self::Newline => newline::encode(body, out),
+            Self::Wipc => wipc::encode(FrameType::Call, body.as_bytes(), out).unwrap_or_default(),
         }
     }
 }
@@ -55,11 +62,12 @@ impl fmt::Display for Framing {
         f.write_str(match self {
             Self::ContentLength => "Content-Length frames",
             Self::Newline => "one message a line",
+            Self::Wipc => "WIPC frames",
         })
     }
 }
 
-/// The decoder of either framing. Its methods are those of [`content_length::Decoder`].
+/// The decoder of any framing. Its methods are those of [`content_length::Decoder`].
 #[derive(Debug)]
 pub struct FrameDecoder(Either);
 
@@ -67,6 +75,11 @@ pub struct FrameDecoder(Either);
 enum Either {
     ContentLength(content_length::Decoder),
     Newline(newline::Decoder),
+    Wipc {
+        decoder: wipc::Decoder,
+        /// Whether what is passed through next continues a run.
+        in_run: bool,
+    },
 }
 
 impl FrameDecoder {
@@ -76,6 +89,11 @@ impl FrameDecoder {
         Self(match framing {
             Framing::ContentLength => Either::ContentLength(content_length::Decoder::new(limits)),
             Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
+            Framing::Wipc => {
+                let most = limits.message_bytes;
+                let most = if most < wipc::MAX_PAYLOAD as usize { most as u32 } else { wipc::MAX_PAYLOAD };
+                Either::Wipc { decoder: wipc::Decoder::with_max_payload(most), in_run: false }
+            }
         })
     }
 
@@ -85,15 +103,17 @@ impl FrameDecoder {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.next(input),
             Either::Newline(decoder) => decoder.next(input),
+            Either::Wipc { decoder, in_run } => Some(event(decoder.next(input)?, in_run)),
         }
     }
 
-    /// See [`content_length::Decoder::finish`].
+    /// See [`content_length::Decoder::finish`]. To be called until it gives `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.finish(),
             Either::Newline(decoder) => decoder.finish(),
+            Either::Wipc { decoder, in_run } => Some(event(decoder.finish()?, in_run)),
         }
     }
 
@@ -103,22 +123,39 @@ impl FrameDecoder {
         match &self.0 {
             Either::ContentLength(decoder) => decoder.unfinished(),
             Either::Newline(decoder) => decoder.unfinished(),
+            Either::Wipc { decoder, .. } => decoder.unfinished(),
         }
     }
 
-    /// See [`content_length::Decoder::time_out`].
+    /// See [`content_length::Decoder::time_out`]. A frame of WIPC that is given up is searched again for others, so
+    /// [`FrameDecoder::next`] may then find something without more input.
     pub fn time_out(&mut self) -> FrameFault {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.time_out(),
             Either::Newline(decoder) => decoder.time_out(),
+            Either::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
         }
     }
 
-    /// See [`content_length::Decoder::unread`]. A line holds no other message: there it does nothing.
+    /// See [`content_length::Decoder::unread`]. With other framings a message holds no other: there it does nothing.
     pub fn unread(&mut self, bytes: &[u8]) {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.unread(bytes),
-            Either::Newline(_) => {}
+            Either::Newline(_) | Either::Wipc { .. } => {}
+        }
+    }
+}
+
+/// What WIPC finds, in the words of all framings.
+fn event<'a>(event: wipc::Event<'a>, in_run: &mut bool) -> Event<'a> {
+    match event {
+        wipc::Event::Frame(frame) => {
+            *in_run = false;
+            if frame.frame_type == FrameType::Call { Event::Body(frame.payload) } else { Event::Frame(frame) }
+        }
+        wipc::Event::Passthrough(bytes) => Event::Noise { bytes, starts: !core::mem::replace(in_run, true) },
+        wipc::Event::Truncated { held } => {
+            Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
         }
     }
 }

@@ -12,6 +12,7 @@ use super::error::{CallError, Closed};
 use super::items::Items;
 use super::link::Link;
 use super::transport::Transport;
+use crate::codec::wipc::FrameType;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -122,6 +123,16 @@ impl Client {
     /// see [`Client::ready`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.link().notify(method, write_params(params)?)
+    }
+
+    /// Sends a frame of [WIPC](crate::codec::wipc) that is no call: `DATA`, for example. It keeps its place among calls and
+    /// notifications.
+    ///
+    /// # Errors
+    /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long for a frame, else as
+    /// [`Client::notify`].
+    pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
+        self.link().send_frame(frame_type, payload)
     }
 
     /// Waits until the other side has read enough for more notifications, or the link has ended.

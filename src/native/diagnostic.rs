@@ -3,16 +3,17 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::error::RpcError;
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
 use crate::message::{ErrorCode, Id};
+use crate::text::RpcError;
 
 /// Something to log. It holds no payload but that of [`Diagnostic::Noise`], which is not the protocol's.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Diagnostic<'a> {
-    /// Bytes that belong to no message: a peer that prints to its standard output, for example.
+    /// Bytes that belong to no message: a peer that prints to its standard output, for example. With WIPC, that is what is
+    /// passed through.
     Noise(&'a [u8]),
     /// What comes looks like another framing than the one that is spoken here.
     OtherFraming(Framing),

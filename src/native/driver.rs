@@ -10,6 +10,7 @@ use std::boxed::Box;
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
+use std::mem;
 use std::sync::Arc;
 use std::thread_local;
 use std::vec::Vec;
@@ -27,7 +28,8 @@ use super::link::Link;
 use super::state::Stage;
 use super::transport::Streams;
 use crate::codec::frame::{Event as Frame, FrameFault};
-use crate::codec::framing::FrameDecoder;
+use crate::codec::framing::{FrameDecoder, Framing};
+use crate::codec::wipc::{self, FrameType};
 use crate::connection::{Event, Ignored};
 
 /// How much is read at once.
@@ -47,6 +49,8 @@ pub(super) struct Driver {
     /// `None` once the output has ended.
     writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
     child: Option<ChildGuard>,
+    /// What the process still prints, once nobody reads it: it must not fail for that.
+    drained: Option<Box<dyn AsyncRead + Send + Unpin>>,
     writing: Vec<u8>,
     written: usize,
     is_flushed: bool,
@@ -55,10 +59,16 @@ pub(super) struct Driver {
     /// What was read and not taken yet, from there on: there was no room for what follows from it, or no time.
     held: Vec<u8>,
     held_from: usize,
+    /// Whether there is more to take, from there or from what the decoder searches again.
+    is_behind: bool,
     /// Which message has begun and is not complete, and since when.
     unfinished: Option<(u64, Instant)>,
+    /// How long a guest that has said `CLOSE` may take to exit.
+    closing: Option<Instant>,
     /// Why the link ends, and when it ends whatever is still to do.
     end: Option<(Closed, Instant)>,
+    /// Whether the other side is still to be told of the end.
+    says_goodbye: bool,
 }
 
 impl Driver {
@@ -71,14 +81,18 @@ impl Driver {
             reader: Some(streams.reader),
             writer: Some(streams.writer),
             child: streams.child.map(|child| ChildGuard::new(child, grace)),
+            drained: None,
             writing: Vec::new(),
             written: 0,
             is_flushed: true,
             sleep: None,
             held: Vec::new(),
             held_from: 0,
+            is_behind: false,
             unfinished: None,
+            closing: None,
             end: None,
+            says_goodbye: false,
         }
     }
 
@@ -90,7 +104,11 @@ impl Driver {
                 Poll::Ready(Ok(())) => false,
                 Poll::Pending => true,
             };
+            self.drain(context);
             if self.is_over(is_writing) {
+                if self.write_goodbye() {
+                    continue;
+                }
                 return self.poll_goodbye(context);
             }
             // What was read is answered, and the answers are written, before more is read.
@@ -147,9 +165,19 @@ impl Driver {
         }
     }
 
+    /// A guest exits by itself: nothing more is said to it, and what it still says is read.
+    fn begin_closing(&mut self) {
+        self.link.end_output(&Closed::End);
+        self.writer = None;
+        self.closing.get_or_insert_with(|| Instant::now() + self.link.grace);
+    }
+
     /// Nothing more is read. What runs, and what is to be written, has until the end of the grace.
     fn begin_end(&mut self, why: Closed) {
-        self.reader = None;
+        let reader = self.reader.take();
+        self.drained = reader.filter(|_| self.child.is_some());
+        self.closing = None;
+        self.says_goodbye = why == Closed::Local && self.link.framing == Framing::Wipc;
         self.unfinished = None;
         self.link.end_input(&why);
         self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
@@ -161,6 +189,32 @@ impl Driver {
             let is_done = !is_writing && self.link.running.is_empty() && self.link.backlog() == 0;
             is_done || Instant::now() >= *deadline
         })
+    }
+
+    /// Has the last frame written, if there is one: everything else has been.
+    fn write_goodbye(&mut self) -> bool {
+        let says_goodbye = mem::take(&mut self.says_goodbye);
+        if says_goodbye {
+            // Without a payload it always fits.
+            wipc::encode(FrameType::Close, &[], &mut self.writing).unwrap_or_default();
+        }
+        says_goodbye
+    }
+
+    /// Drops what the process prints after the end.
+    fn drain(&mut self, context: &mut Context<'_>) {
+        let Some(reader) = &mut self.drained else { return };
+        let mut scratch = SCRATCH.take();
+        scratch.resize(CHUNK, 0);
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut *reader).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(_) => break self.drained = None,
+                Poll::Pending => break,
+            }
+        }
+        SCRATCH.set(scratch);
     }
 
     fn poll_goodbye(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
@@ -215,17 +269,19 @@ impl Driver {
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
-        if self.held_from < self.held.len() {
+        if self.is_behind {
             // The turn of this task is over: others have theirs first.
             if !has_budget_remaining() {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            let held = std::mem::take(&mut self.held);
+            let held = mem::take(&mut self.held);
             let (used, end) = self.take(held.get(self.held_from..).unwrap_or_default(), context);
             self.held_from += used;
             if self.held_from < held.len() {
                 self.held = held;
+            } else {
+                self.held_from = 0;
             }
             if let Some(why) = end {
                 self.begin_end(why);
@@ -262,19 +318,22 @@ impl Driver {
     /// that were.
     fn take(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
+        self.is_behind = false;
         while let Some(frame) = self.decoder.next(&mut input) {
             match self.inbox.take(frame) {
                 Next::Go => {}
                 Next::Unread(bytes) => self.decoder.unread(&bytes),
                 Next::End(why) => return (bytes.len(), Some(why)),
+                Next::Closing if self.child.is_none() => return (bytes.len(), Some(Closed::End)),
+                Next::Closing => self.begin_closing(),
             }
             self.run_events(context);
             if self.end.is_some() {
                 return (bytes.len(), None);
             }
-            let Poll::Ready(turn) = poll_proceed(context) else { return (bytes.len() - input.len(), None) };
-            turn.made_progress();
-            if !self.link.has_room() {
+            let turn = poll_proceed(context).map(|turn| turn.made_progress());
+            self.is_behind = turn.is_pending() || !self.link.has_room();
+            if self.is_behind {
                 return (bytes.len() - input.len(), None);
             }
         }
@@ -304,13 +363,20 @@ impl Driver {
         let limit = core::time::Duration::from_millis(self.link.limits.partial_frame_ms);
         let frame = self.unfinished.and_then(|(_, since)| since.checked_add(limit));
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
-        let Some(next) = [call, frame, end].into_iter().flatten().min() else { return Poll::Pending };
+        let Some(next) = [call, frame, end, self.closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));
         let now = Instant::now();
         if frame.is_some_and(|frame| frame <= now) {
             let fault = self.decoder.time_out();
             self.unfinished = None;
             self.inbox.take_fault(fault);
+            // It may have hidden others.
+            if let (_, Some(why)) = self.take(&[], context) {
+                self.begin_end(why);
+            }
+        }
+        if self.closing.is_some_and(|deadline| deadline <= now) {
+            self.begin_end(Closed::End);
         }
         let milliseconds = self.link.now();
         self.link.input(|connection| connection.handle_timeout(milliseconds));

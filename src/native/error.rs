@@ -1,102 +1,12 @@
-//! How calls fail, what handlers fail with, and how links end.
+//! How calls fail, and how links end.
 
 use core::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::string::{String, ToString};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::value::to_raw_value;
-
-use super::Text;
 use crate::codec::framing::Framing;
-use crate::message::{ErrorCode, ErrorObject};
-
-/// An error that crosses the wire: what a handler answers with, and what the caller gets.
-///
-/// ```
-/// use portway::{ErrorCode, RpcError};
-///
-/// const BUILD_FAILED: ErrorCode = ErrorCode::new(-32001);
-///
-/// let error = RpcError::new(BUILD_FAILED, "no such file").with_data(&["main.rs"]);
-/// assert_eq!(error.data::<Vec<String>>(), Some(Ok(vec!["main.rs".to_owned()])));
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RpcError {
-    /// What kind of error this is.
-    pub code: ErrorCode,
-    /// A short description.
-    pub message: String,
-    /// More about the error, as JSON text. [`RpcError::data`] reads it.
-    pub raw_data: Option<Text>,
-}
-
-impl RpcError {
-    /// An error without data.
-    #[must_use]
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), raw_data: None }
-    }
-
-    /// The error for params that do not fit the method, -32602.
-    #[must_use]
-    pub fn invalid_params(message: impl Into<String>) -> Self {
-        Self::new(ErrorCode::INVALID_PARAMS, message)
-    }
-
-    /// The error for all that went wrong inside, -32603.
-    #[must_use]
-    pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(ErrorCode::INTERNAL_ERROR, message)
-    }
-
-    /// The same, with data. Data that serde cannot write is replaced by the reason.
-    #[must_use]
-    pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
-        let data = to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok();
-        Self { raw_data: data, ..self }
-    }
-
-    /// The data, if there is any.
-    ///
-    /// # Errors
-    /// If it is not of this type; with the reason.
-    pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
-        let data = self.raw_data.as_deref()?;
-        Some(serde_json::from_str(data.get()).map_err(|problem| problem.to_string()))
-    }
-}
-
-/// Data is compared by its text.
-impl PartialEq for RpcError {
-    fn eq(&self, other: &Self) -> bool {
-        let text = |error: &Self| error.raw_data.as_deref().map(|data| data.get().to_string());
-        self.code == other.code && self.message == other.message && text(self) == text(other)
-    }
-}
-
-impl fmt::Display for RpcError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-impl core::error::Error for RpcError {}
-
-impl From<ErrorObject<Text>> for RpcError {
-    fn from(error: ErrorObject<Text>) -> Self {
-        Self { code: error.code, message: error.message.into(), raw_data: error.data }
-    }
-}
-
-impl From<RpcError> for ErrorObject<Text> {
-    fn from(error: RpcError) -> Self {
-        Self { code: error.code, message: error.message.into(), data: error.raw_data }
-    }
-}
+use crate::text::RpcError;
 
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +31,8 @@ pub enum CallError {
     Congested,
     /// The params are neither object nor array, or serde cannot write them; nothing was sent.
     Params(String),
+    /// The framing has no frames but messages; see [`Client::send_frame`](crate::Client::send_frame).
+    NoFrames(Framing),
     /// The result is not of the type that was asked for.
     Deserialize(String),
 }
@@ -156,6 +68,7 @@ impl fmt::Display for CallError {
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Congested => f.write_str("the other side does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
+            Self::NoFrames(framing) => write!(f, "there are no frames but messages in {framing}"),
             Self::Deserialize(problem) => write!(f, "the result is not as expected: {problem}"),
         }
     }

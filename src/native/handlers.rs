@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 use super::Text;
 use super::context::Context;
-use super::error::RpcError;
 use super::outflow::Source;
+use crate::text::RpcError;
 
 /// What a handler gives.
 pub(super) enum Answer {

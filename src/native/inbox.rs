@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::Text;
 use super::diagnostic::Diagnostic;
-use super::error::{Closed, RpcError};
+use super::error::Closed;
 use super::link::Link;
 use super::state::CallListener;
 use super::{cancel, progress, streams};
@@ -18,8 +18,10 @@ use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
 use crate::codec::json;
+use crate::codec::wipc::{Frame as WipcFrame, FrameType};
 use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Unusable};
 use crate::profile::BatchPolicy;
+use crate::text::RpcError;
 
 /// So many lines that are no message, one after the other, are no slips of a peer that prints a banner.
 const HOPELESS: usize = 10;
@@ -47,6 +49,8 @@ pub(super) enum Next {
     Unread(Vec<u8>),
     /// It makes no sense to read on.
     End(Closed),
+    /// The other side says that it ends.
+    Closing,
 }
 
 impl Inbox {
@@ -59,9 +63,15 @@ impl Inbox {
             Frame::Body(body) => return self.take_body(body),
             Frame::Refused { body, reason } => self.refuse(body, reason),
             Frame::Fault(fault) => self.take_fault(fault),
+            Frame::Frame(frame) => return self.take_frame(frame),
             Frame::Noise { bytes, starts } => return self.take_noise(bytes, starts),
         }
         Next::Go
+    }
+
+    fn take_frame(&self, frame: WipcFrame<'_>) -> Next {
+        self.link.on_frame.tell(frame);
+        if frame.frame_type == FrameType::Close { Next::Closing } else { Next::Go }
     }
 
     pub(super) fn take_fault(&mut self, fault: FrameFault) {
@@ -91,6 +101,9 @@ impl Inbox {
             return self.take_line(body, off);
         }
         self.reject(Id::Null, Fault::ParseError);
+        if self.link.framing != Framing::ContentLength {
+            return Next::Go;
+        }
         // A length that was too long has swallowed what follows.
         match header_within(body).and_then(|start| body.get(start..)) {
             Some(swallowed) => Next::Unread(swallowed.to_vec()),
@@ -117,6 +130,11 @@ impl Inbox {
     }
 
     fn take_noise(&mut self, bytes: &[u8], starts: bool) -> Next {
+        if self.link.framing == Framing::Wipc {
+            // There, other bytes are no slip of the peer.
+            self.link.listener.tell(Diagnostic::Noise(bytes));
+            return Next::Go;
+        }
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(bytes));
         }

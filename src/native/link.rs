@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::mem;
+use std::string::ToString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
@@ -20,11 +21,13 @@ use super::Text;
 use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
+use super::frames::FrameListener;
 use super::handlers::Handlers;
 use super::running::{Lifetime, RunningRequests};
 use super::state::{CallListener, KEPT_CAPACITY, Outcome, Stage, State, WaitingCall};
 use crate::Limits;
 use crate::codec::framing::Framing;
+use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::profile::{Ordering, Profile};
 
@@ -40,6 +43,7 @@ pub(super) struct Link {
     /// Of the link itself, which is that of notifications, too.
     pub(super) lifetime: Arc<Lifetime>,
     pub(super) listener: Listener,
+    pub(super) on_frame: FrameListener,
     pub(super) framing: Framing,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
@@ -56,6 +60,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) grace: Duration,
     pub(super) listener: Listener,
+    pub(super) on_frame: FrameListener,
 }
 
 /// What the driver finds when it looks at what others have left for it.
@@ -68,7 +73,7 @@ pub(super) struct Work {
 
 impl Link {
     pub(super) fn new(runtime: Handle, framing: Framing, settings: Settings) -> Self {
-        let Settings { profile, limits, grace, listener } = settings;
+        let Settings { profile, limits, grace, listener, on_frame } = settings;
         let connection = Connection::new(Config::new(profile).with_limits(limits));
         Self {
             state: Mutex::new(State::new(connection)),
@@ -78,6 +83,7 @@ impl Link {
             running: RunningRequests::default(),
             lifetime: Arc::default(),
             listener,
+            on_frame,
             framing,
             profile,
             limits,
@@ -133,6 +139,7 @@ impl Link {
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
         self.act(|state| {
+            state.may_send()?;
             let key = match state.connection.call(method.into(), params, timeout) {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
@@ -163,6 +170,7 @@ impl Link {
     pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.start();
         self.act(|state| {
+            state.may_send()?;
             if state.backlog() > self.limits.unwritten_bytes {
                 return Err(CallError::Congested);
             }
@@ -171,7 +179,26 @@ impl Link {
         })
     }
 
-    /// The same, whether the other side reads or not: for what it has asked for, and counts.
+    /// Sends a frame of WIPC that is no message of ours.
+    pub(super) fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
+        if self.framing != Framing::Wipc {
+            return Err(CallError::NoFrames(self.framing));
+        }
+        self.start();
+        self.act(|state| {
+            state.may_send()?;
+            if state.stage != Stage::Open {
+                return Err(state.end_of_calls());
+            }
+            if state.backlog() > self.limits.unwritten_bytes {
+                return Err(CallError::Congested);
+            }
+            let sent = wipc::encode(frame_type, payload, &mut state.unwritten);
+            sent.map_err(|problem| CallError::Params(problem.to_string()))
+        })
+    }
+
+    /// As `notify`, whether the other side reads or not: for what it has asked for, and counts.
     pub(super) fn notify_always(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.act(|state| {
             let sent = state.connection.notify(method.into(), params);
@@ -258,6 +285,14 @@ impl Link {
             state.connection.handle_end();
         });
         self.running.end_credit();
+    }
+
+    /// The other side takes nothing more, but may still have something to say.
+    pub(super) fn end_output(&self, why: &Closed) {
+        self.act(|state| {
+            state.lost.get_or_insert_with(|| CallError::from_end(why));
+            state.is_mute = true;
+        });
     }
 
     pub(super) async fn closed(&self) -> Closed {

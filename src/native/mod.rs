@@ -12,6 +12,7 @@ mod convert;
 mod diagnostic;
 mod driver;
 mod error;
+mod frames;
 mod handlers;
 mod inbox;
 mod items;
@@ -27,21 +28,17 @@ mod state;
 mod streams;
 mod transport;
 
-use std::boxed::Box;
-
-use serde_json::value::RawValue;
-
 pub use self::call::Call;
 pub use self::client::Client;
 pub use self::context::{Cancelled, Context};
 pub use self::diagnostic::Diagnostic;
-pub use self::error::{CallError, Closed, RpcError};
+pub use self::error::{CallError, Closed};
 pub use self::items::Items;
 pub use self::listener::Listener;
 pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::server::{Server, Stopper};
 pub use self::transport::Transport;
+pub use crate::text::RpcError;
 
-/// JSON text.
-type Text = Box<RawValue>;
+use crate::text::Text;

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use futures_core::Stream;
 
 use super::Text;
-use super::convert::write_result;
-use super::error::{CallError, RpcError};
+use super::error::CallError;
 use super::link::Link;
 use super::streams::{self, MOST_CREDIT};
 use crate::connection::RequestKey;
 use crate::message::Id;
+use crate::text::{RpcError, write_result};
 
 /// What a handler of a stream gives.
 pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Text, RpcError>> + Send>>;

@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use super::call::Call;
 use super::client::Client;
 use super::context::Context;
-use super::error::{CallError, Closed, RpcError};
+use super::error::{CallError, Closed};
 use super::server::{Server, Stopper};
 use super::transport::Transport;
+use crate::text::RpcError;
 
 /// Calls the other side, and serves it, over one transport.
 ///

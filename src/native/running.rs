@@ -18,13 +18,13 @@ use tokio::task::AbortHandle;
 use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
-use super::error::RpcError;
 use super::handlers::{Answer, HandlerFuture};
 use super::link::Link;
 use super::outflow::{self, Outflow};
 use super::streams::{self, Asked};
 use crate::connection::RequestKey;
 use crate::message::{ErrorCode, ErrorObject, Id};
+use crate::text::{RpcError, method_not_found};
 
 /// The requests that were begun and are not answered yet.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ impl Link {
         }
         let Some(handler) = self.handlers.method(&method) else {
             let error = match self.handlers.stream(&method) {
-                None => not_found(&method),
+                None => method_not_found(&method),
                 Some(_) => RpcError::internal(format!("\"{method}\" gives a stream: call it by stream()")),
             };
             return self.answer(key, &method, Err(error));
@@ -125,7 +125,7 @@ impl Link {
         };
         let Some(handler) = self.handlers.stream(method) else {
             let error = match self.handlers.method(method) {
-                None => not_found(method),
+                None => method_not_found(method),
                 Some(_) => RpcError::internal(format!("\"{method}\" gives no stream: call it by call()")),
             };
             return self.answer(key, method, Err(error));
@@ -250,10 +250,6 @@ impl Link {
     pub(super) fn request_id(&self, key: RequestKey) -> Option<Id> {
         self.input(|connection| connection.request_id(key).cloned())
     }
-}
-
-fn not_found(method: &str) -> RpcError {
-    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
 }
 
 /// Runs code of a user; a panic of it ends nothing else. What it has left behind is its own, and not looked at again.

@@ -14,13 +14,13 @@ use serde_json::value::RawValue;
 
 use super::Text;
 use super::context::Context;
-use super::convert::{invalid_params, read_params, write_result};
 use super::diagnostic::Diagnostic;
-use super::error::{Closed, RpcError};
+use super::error::Closed;
 use super::handlers::{Answer, Method};
 use super::link::Link;
 use super::outflow::Source;
 use super::transport::Transport;
+use crate::text::{RpcError, invalid_params, read_params, write_result};
 
 /// Serves the other side.
 ///

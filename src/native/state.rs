@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) being_written: usize,
     pub(super) text: String,
     pub(super) stage: Stage,
+    /// Whether the other side has said that it takes nothing more.
+    pub(super) is_mute: bool,
     /// Why no call has an answer any more.
     pub(super) lost: Option<CallError>,
     /// The task that drives the link, while it sleeps.
@@ -93,6 +95,7 @@ impl State {
             being_written: 0,
             text: String::new(),
             stage: Stage::Open,
+            is_mute: false,
             lost: None,
             driver: None,
             is_due: false,
@@ -111,6 +114,9 @@ impl State {
             self.text.clear();
             json::encode_into(&outgoing, &mut self.text);
             framing.encode(&self.text, &mut self.unwritten);
+        }
+        if self.is_mute {
+            self.unwritten = Vec::new();
         }
         if self.text.capacity() > KEPT_CAPACITY {
             self.text = String::new();
@@ -141,6 +147,12 @@ impl State {
 
     pub(super) fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
+    }
+
+    /// # Errors
+    /// If the other side has said that it takes nothing more.
+    pub(super) fn may_send(&self) -> Result<(), CallError> {
+        if self.is_mute { Err(self.end_of_calls()) } else { Ok(()) }
     }
 
     pub(super) fn refusal(&self, refused: Refused) -> CallError {

@@ -17,9 +17,11 @@ use tokio::time::{Instant, sleep};
 
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
+use super::frames::FrameListener;
 use super::link::{Link, Settings};
 use crate::Limits;
 use crate::codec::framing::Framing;
+use crate::codec::wipc;
 use crate::profile::Profile;
 
 /// How long the end of a link waits for handlers, for the other side to read, and for a process to end.
@@ -163,15 +165,21 @@ impl Transport {
     }
 
     fn made(streams: Streams, framing: Framing) -> io::Result<Self> {
+        let mut limits = Limits::DEFAULT;
+        if framing == Framing::Wipc {
+            // Nothing in the format says how fast a payload has to come.
+            limits.partial_frame_ms = u64::MAX;
+        }
         Ok(Self {
             streams,
             runtime: Handle::try_current().map_err(no_runtime)?,
             framing,
             settings: Settings {
                 profile: Profile::GENERIC,
-                limits: Limits::DEFAULT,
+                limits,
                 grace: GRACE,
                 listener: Listener::default(),
+                on_frame: FrameListener::default(),
             },
         })
     }
@@ -196,6 +204,16 @@ impl Transport {
     pub fn on_diagnostic(self, listener: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
         let listener = Listener::new(listener);
         Self { settings: Settings { listener, ..self.settings }, ..self }
+    }
+
+    /// Runs a function for each frame of [WIPC](wipc) that is no message: `OPEN`, `CLOSE` and `DATA`. See
+    /// [`Client::send_frame`](crate::Client::send_frame) for the other direction.
+    ///
+    /// Whether or not there is such a function, a `CLOSE` ends the link. A guest then finishes what it works on; its host sends
+    /// nothing more, and waits for the guest to exit, within the grace.
+    pub fn on_frame(self, listener: impl Fn(wipc::Frame<'_>) + Send + Sync + 'static) -> Self {
+        let on_frame = FrameListener::new(listener);
+        Self { settings: Settings { on_frame, ..self.settings }, ..self }
     }
 
     /// A link on it, to be started. `serves` tells whether what cannot be read is answered.

@@ -100,7 +100,9 @@ fn a_frame_is_found_behind_any_part_of_the_magic() {
 
 #[test]
 fn text_with_the_magic_in_it_is_text() {
-    for text in ["WIPC is a protocol\n", "see WIPC\n", "WIPC\x04....", "WIPC\x7f\0\0\0\0", "WIPC\x05".repeat(9).as_str()] {
+    for text in
+        ["WIPC is a protocol\n", "see WIPC\n", "WIPC\x04....", "WIPC\x7f\0\0\0\0", "WIPC\x05".repeat(9).as_str()]
+    {
         let stream = [text.as_bytes(), &call("{}"), text.as_bytes()].concat();
         assert_eq!(read(stream), one(text.as_bytes(), FrameType::Call, b"{}", text.as_bytes()), "{text}");
     }
@@ -176,7 +178,10 @@ fn a_header_that_is_given_up_is_text_and_what_it_has_hidden_is_found() {
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(decoder.give_up(), 0);
         let frames = vec![(13, FrameType::Call, b"1".to_vec()), (22, FrameType::Call, b"2".to_vec())];
-        assert_eq!(finds, Finds { frames, passthrough: [&hides[..], b"text", &hides, b"end"].concat(), truncated: None });
+        assert_eq!(
+            finds,
+            Finds { frames, passthrough: [&hides[..], b"text", &hides, b"end"].concat(), truncated: None }
+        );
     }
 }
 

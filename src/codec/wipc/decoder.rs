@@ -256,13 +256,7 @@ impl Machine {
         None
     }
 
-    fn in_payload(
-        &mut self,
-        frame_type: FrameType,
-        length: usize,
-        source: &[u8],
-        at: &mut usize,
-    ) -> Option<Found> {
+    fn in_payload(&mut self, frame_type: FrameType, length: usize, source: &[u8], at: &mut usize) -> Option<Found> {
         let rest = source.get(*at..)?;
         let part = rest.get(..length - self.held.len()).unwrap_or(rest);
         let place = Place::Source(*at..*at + part.len());

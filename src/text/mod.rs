@@ -1,0 +1,53 @@
+//! Typed values ↔ JSON text, for handlers: serde at the edge.
+
+mod error;
+
+use std::boxed::Box;
+use std::format;
+use std::string::{String, ToString};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+pub use self::error::RpcError;
+use crate::message::ErrorCode;
+
+/// JSON text.
+pub(crate) type Text = Box<RawValue>;
+
+/// Reads what a handler takes. Left out params read as null.
+pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
+    serde_json::from_str(params.map_or("null", RawValue::get)).map_err(|problem| told(&problem))
+}
+
+pub(crate) fn invalid_params(problem: &str) -> RpcError {
+    RpcError::invalid_params(format!("Invalid params: {problem}"))
+}
+
+pub(crate) fn method_not_found(method: &str) -> RpcError {
+    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+}
+
+/// Writes what a handler gives.
+pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<Text, RpcError> {
+    let result = outcome.map_err(Into::into)?;
+    to_raw_value(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
+}
+
+/// What `params` are written as: an object, an array, or nothing for `()` (JSON-RPC 2.0 §4.2).
+pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
+    let text = to_raw_value(params).map_err(|problem| problem.to_string())?;
+    match text.get().as_bytes() {
+        [b'{' | b'[', ..] => Ok(Some(text)),
+        b"null" => Ok(None),
+        _ => Err(String::from("they have to be an object or an array")),
+    }
+}
+
+/// What is wrong, without the place in a text that nobody has seen.
+pub(crate) fn told(problem: &serde_json::Error) -> String {
+    let text = problem.to_string();
+    let place = format!(" at line {} column {}", problem.line(), problem.column());
+    text.strip_suffix(&place).map_or_else(|| text.clone(), ToString::to_string)
+}

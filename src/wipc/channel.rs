@@ -1,0 +1,300 @@
+//! Frames on tokio, whatever is in them.
+
+use core::fmt;
+use core::time::Duration;
+use std::boxed::Box;
+use std::format;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::vec::Vec;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::OwnedFrame;
+use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// So many frames wait to be written before a sender does.
+const QUEUE: usize = 16;
+
+/// Either end of the pipes between a host and its guest, for frames of any content.
+///
+/// For JSON-RPC there is no need of it: a [`Transport`](crate::Transport) with
+/// [`Framing::Wipc`](crate::Framing::Wipc) carries that.
+///
+/// ```no_run
+/// use portway::wipc::{Channel, FrameType};
+///
+/// # async fn run() -> std::io::Result<()> {
+/// // A guest that gives back whatever comes.
+/// let (sender, mut receiver) = Channel::guest(tokio::io::stdin(), tokio::io::stdout())?.split();
+/// while let Some(frame) = receiver.receive().await? {
+///     sender.send(frame.frame_type, &frame.payload).await?;
+/// }
+/// sender.end().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Channel {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+impl Channel {
+    /// The guest's end: `CLOSE` is the last frame that it receives, and it may still send until it exits.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn guest(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> io::Result<Self> {
+        Self::new(reader, writer, true)
+    }
+
+    /// The host's end: after `CLOSE` it sends nothing more. What the guest still says is received.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn host(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> io::Result<Self> {
+        Self::new(reader, writer, false)
+    }
+
+    fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        is_guest: bool,
+    ) -> io::Result<Self> {
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
+        let (queue, frames) = mpsc::channel(QUEUE);
+        runtime.spawn(write(frames, writer));
+        let is_mute = Arc::new(AtomicBool::new(false));
+        let sender = Sender { queue, is_mute: Arc::clone(&is_mute) };
+        let receiver = Receiver {
+            reader: Box::new(reader),
+            decoder: Decoder::new(),
+            chunk: Vec::new(),
+            from: 0,
+            to: 0,
+            is_over: false,
+            is_guest,
+            is_mute,
+            on_passthrough: None,
+            patience: None,
+            unfinished: None,
+        };
+        Ok(Self { sender, receiver })
+    }
+
+    /// The two directions, to be used at the same time.
+    #[must_use]
+    pub fn split(self) -> (Sender, Receiver) {
+        (self.sender, self.receiver)
+    }
+}
+
+/// What is to be written.
+#[derive(Debug)]
+enum Job {
+    Frame(Vec<u8>),
+    End,
+}
+
+/// Writes frames one after the other, each to its end: a sender that is given up leaves no half of one.
+async fn write(mut jobs: mpsc::Receiver<Job>, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+    while let Some(Job::Frame(frame)) = jobs.recv().await {
+        writer.write_all(&frame).await?;
+        if jobs.is_empty() {
+            writer.flush().await?;
+        }
+    }
+    // That of standard output does not flush.
+    writer.flush().await?;
+    writer.shutdown().await
+}
+
+/// Sends frames. A clone sends on the same channel.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    queue: mpsc::Sender<Job>,
+    /// Whether the other side has said that it takes nothing more.
+    is_mute: Arc<AtomicBool>,
+}
+
+impl Sender {
+    /// Sends a frame; waits while many others wait to be written. It is sent whole or, if this is dropped before it ends, not
+    /// at all.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] once the other side has
+    /// gone, the channel has ended, or, on a host, the guest has sent `CLOSE`.
+    pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
+        if self.is_mute.load(Ordering::Acquire) {
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the guest has sent CLOSE"));
+        }
+        let mut frame = Vec::new();
+        encode(frame_type, payload, &mut frame)
+            .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
+        self.queue
+            .send(Job::Frame(frame))
+            .await
+            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the channel has ended"))
+    }
+
+    /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
+    /// cannot be.
+    pub async fn end(&self) {
+        // If nobody takes it, the channel has ended already.
+        let _ = self.queue.send(Job::End).await;
+        self.queue.closed().await;
+    }
+}
+
+/// Receives frames.
+pub struct Receiver {
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    decoder: Decoder,
+    chunk: Vec<u8>,
+    /// What was read into the chunk and not taken yet.
+    from: usize,
+    to: usize,
+    is_over: bool,
+    is_guest: bool,
+    is_mute: Arc<AtomicBool>,
+    on_passthrough: Option<Box<dyn FnMut(&[u8]) + Send>>,
+    /// How long a payload is waited for.
+    patience: Option<Duration>,
+    /// Which payload is waited for, and until when.
+    unfinished: Option<(u64, Instant)>,
+}
+
+impl Receiver {
+    /// Hands over every byte that belongs to no frame, in order: what a guest prints. Where one piece ends and the next
+    /// begins means nothing.
+    #[must_use]
+    pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
+        Self { on_passthrough: Some(Box::new(listener)), ..self }
+    }
+
+    /// To this receiver, a longer payload, in bytes, is no frame. Else there is no limit but that of the format.
+    #[must_use]
+    pub fn with_max_payload(self, max_payload: u32) -> Self {
+        Self { decoder: Decoder::with_max_payload(max_payload), ..self }
+    }
+
+    /// A payload that does not come within this time is none, nor is its header one; what has come of it is searched for
+    /// other frames. Else there is no such time, for nothing in the format says how fast a payload has to come.
+    #[must_use]
+    pub fn with_payload_timeout(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// Waits for the next frame; `None` is the end. It loses nothing if it is dropped before it ends.
+    ///
+    /// # Errors
+    /// As the reader fails; [`io::ErrorKind::UnexpectedEof`] if the stream ends inside of a frame, whose bytes were passed
+    /// through. Then, too, the channel is at its end.
+    pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
+        while !self.is_over {
+            if let Some(frame) = self.take() {
+                if frame.frame_type == FrameType::Close {
+                    self.is_over = self.is_guest;
+                    self.is_mute.store(!self.is_guest, Ordering::Release);
+                }
+                return Ok(Some(frame));
+            }
+            self.chunk.resize(CHUNK, 0);
+            let deadline = self.deadline();
+            let read = self.reader.read(&mut self.chunk);
+            let count = match deadline {
+                None => read.await,
+                Some(deadline) => match timeout_at(deadline, read).await {
+                    Ok(count) => count,
+                    Err(_) => {
+                        self.decoder.give_up();
+                        continue;
+                    }
+                },
+            };
+            (self.from, self.to) = (0, 0);
+            match count {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.is_over = true;
+                    return Err(error);
+                }
+                Ok(0) => {
+                    self.is_over = true;
+                    return self.finish();
+                }
+                Ok(count) => self.to = count,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next frame in what was read.
+    fn take(&mut self) -> Option<OwnedFrame> {
+        let mut input = self.chunk.get(self.from..self.to)?;
+        while let Some(event) = self.decoder.next(&mut input) {
+            match event {
+                Event::Frame(frame) => {
+                    self.from = self.to - input.len();
+                    return Some(OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() });
+                }
+                Event::Passthrough(bytes) => {
+                    if let Some(listener) = &mut self.on_passthrough {
+                        listener(bytes);
+                    }
+                }
+                Event::Truncated { .. } => {}
+            }
+        }
+        (self.from, self.to) = (0, 0);
+        None
+    }
+
+    /// Until when the payload is waited for that has begun.
+    fn deadline(&mut self) -> Option<Instant> {
+        let patience = self.patience?;
+        let payload = self.decoder.unfinished();
+        if payload != self.unfinished.map(|(payload, _)| payload) {
+            self.unfinished = payload.zip(Instant::now().checked_add(patience));
+        }
+        self.unfinished.map(|(_, deadline)| deadline)
+    }
+
+    fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {
+        while let Some(event) = self.decoder.finish() {
+            match event {
+                Event::Passthrough(bytes) => {
+                    if let Some(listener) = &mut self.on_passthrough {
+                        listener(bytes);
+                    }
+                }
+                Event::Truncated { held } => {
+                    let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+                }
+                Event::Frame(_) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}

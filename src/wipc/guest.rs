@@ -1,0 +1,145 @@
+//! A guest that waits for its host: no runtime, no threads.
+
+use core::fmt;
+use std::io::{self, Read, Stdin, Stdout, Write};
+use std::vec::Vec;
+use std::{format, vec};
+
+use super::OwnedFrame;
+use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// The guest's end of the pipes, on standard input and output or on any others.
+///
+/// Each frame is written as a whole, in one go, while standard output is locked, so that it is not torn by what the program
+/// prints. That reaches the host as passthrough; better, print to standard error.
+///
+/// What comes and is no frame is dropped: a guest has nobody to pass it to.
+///
+/// ```no_run
+/// use portway::wipc::{FrameType, Guest};
+///
+/// // Gives back whatever comes.
+/// let mut guest = Guest::new();
+/// guest.send(FrameType::Open, b"")?;
+/// while let Some(frame) = guest.receive()? {
+///     guest.send(frame.frame_type, &frame.payload)?;
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Guest<R = Stdin, W = Stdout> {
+    input: R,
+    output: W,
+    decoder: Decoder,
+    chunk: Vec<u8>,
+    /// What was read into the chunk and not taken yet.
+    from: usize,
+    to: usize,
+    /// Whether nothing more is read: `CLOSE` has come, or the end.
+    is_over: bool,
+    has_closed: bool,
+}
+
+impl Guest {
+    /// A guest on standard input and output.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(io::stdin(), io::stdout())
+    }
+}
+
+impl Default for Guest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: Read, W: Write> Guest<R, W> {
+    /// A guest on any two streams. Neither needs a buffer of its own.
+    pub const fn on(input: R, output: W) -> Self {
+        Self {
+            input,
+            output,
+            decoder: Decoder::new(),
+            chunk: Vec::new(),
+            from: 0,
+            to: 0,
+            is_over: false,
+            has_closed: false,
+        }
+    }
+
+    /// The same guest, to which a longer payload, in bytes, is no frame. Else there is no limit but that of the format.
+    #[must_use]
+    pub fn with_max_payload(self, max_payload: u32) -> Self {
+        Self { decoder: Decoder::with_max_payload(max_payload), ..self }
+    }
+
+    /// Writes a frame.
+    ///
+    /// # Errors
+    /// As the output fails; [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more, of which nothing is written;
+    /// [`io::ErrorKind::BrokenPipe`] after a `CLOSE` of ours, the last frame that there is.
+    pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
+        if self.has_closed {
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "CLOSE was sent: there are no frames behind it"));
+        }
+        let mut frame = Vec::new();
+        encode(frame_type, payload, &mut frame)
+            .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
+        self.output.write_all(&frame)?;
+        self.output.flush()?;
+        self.has_closed = frame_type == FrameType::Close;
+        Ok(())
+    }
+
+    /// Waits for the next frame. `CLOSE` is the last one; after it, and after the end of the input, there is `None`, and the
+    /// guest should finish its work and exit.
+    ///
+    /// # Errors
+    /// As the input fails; [`io::ErrorKind::UnexpectedEof`] if it ends inside of a frame.
+    pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
+        while !self.is_over {
+            let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
+            while let Some(event) = self.decoder.next(&mut input) {
+                let Event::Frame(frame) = event else { continue };
+                let frame = OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() };
+                self.from = self.to - input.len();
+                self.is_over = frame.frame_type == FrameType::Close;
+                return Ok(Some(frame));
+            }
+            if self.chunk.is_empty() {
+                self.chunk = vec![0; CHUNK];
+            }
+            self.from = 0;
+            self.to = match self.input.read(&mut self.chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(error) => return Err(error),
+                Ok(0) => {
+                    self.is_over = true;
+                    return self.finish();
+                }
+                Ok(count) => count,
+            };
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {
+        while let Some(event) = self.decoder.finish() {
+            if let Event::Truncated { held } = event {
+                let problem = format!("the input ended inside of a frame, of which {held} bytes had come");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<R, W> fmt::Debug for Guest<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}

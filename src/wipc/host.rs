@@ -1,0 +1,124 @@
+//! A guest that this process has started.
+
+use core::time::Duration;
+use std::io;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, timeout_at};
+
+use super::OwnedFrame;
+use super::channel::{Channel, Receiver, Sender};
+use crate::codec::wipc::FrameType;
+
+/// A guest in a process of its own, for frames of any content. It is killed if this is dropped.
+///
+/// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
+///
+/// ```no_run
+/// use portway::wipc::{FrameType, Host};
+/// use tokio::process::Command;
+///
+/// # async fn run() -> std::io::Result<()> {
+/// let mut guest = Host::spawn(&mut Command::new("./guest"))?;
+/// guest.send(FrameType::Data, b"hello").await?;
+/// let answer = guest.receive().await?;
+/// let status = guest.close(b"").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Host {
+    sender: Sender,
+    receiver: Receiver,
+    child: Child,
+    grace: Duration,
+}
+
+/// How long a guest has to exit.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Host {
+    /// Starts a guest, with its standard input and output piped. Its standard error is that of this process, unless `command`
+    /// says otherwise.
+    ///
+    /// # Errors
+    /// If it cannot be started, or there is no tokio runtime.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the guest has no standard input or output"));
+        };
+        let (sender, receiver) = Channel::host(reader, writer)?.split();
+        Ok(Self { sender, receiver, child, grace: GRACE })
+    }
+
+    /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.
+    #[must_use]
+    pub fn with_receiver(self, change: impl FnOnce(Receiver) -> Receiver) -> Self {
+        Self { receiver: change(self.receiver), ..self }
+    }
+
+    /// The same, which gives its guest another time to exit before it is killed. Two seconds else.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// Something to send with while this waits for frames.
+    #[must_use]
+    pub fn sender(&self) -> Sender {
+        self.sender.clone()
+    }
+
+    /// See [`Sender::send`].
+    ///
+    /// # Errors
+    /// If it cannot be sent.
+    pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
+        self.sender.send(frame_type, payload).await
+    }
+
+    /// See [`Receiver::receive`].
+    ///
+    /// # Errors
+    /// If nothing more can be received.
+    pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
+        self.receiver.receive().await
+    }
+
+    /// Asks the guest to exit: sends `CLOSE` and ends its input, and waits until it has. Frames that it still sends are
+    /// dropped, what it prints is passed through. It is killed if that takes longer than the grace.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub async fn close(mut self, payload: &[u8]) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + self.grace;
+        let sender = self.sender.clone();
+        let say = async {
+            // One that has said CLOSE itself, or is gone, does not need to hear it.
+            let _ = sender.send(FrameType::Close, payload).await;
+            sender.end().await;
+        };
+        let listen = async { while !matches!(self.receiver.receive().await, Ok(None) | Err(_)) {} };
+        let exit = async {
+            // While nobody reads what it prints, it may not come to its end.
+            tokio::join!(say, listen, self.child.wait()).2
+        };
+        match timeout_at(deadline, exit).await {
+            Ok(status) => status,
+            Err(_) => self.kill().await,
+        }
+    }
+
+    /// Ends the guest now.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub async fn kill(mut self) -> io::Result<ExitStatus> {
+        // One that has just ended cannot be killed, which is as good.
+        let _ = self.child.start_kill();
+        self.child.wait().await
+    }
+}

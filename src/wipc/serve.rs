@@ -1,0 +1,226 @@
+//! JSON-RPC calls of the host, answered one after the other by a guest that waits for them.
+
+use core::fmt;
+use std::boxed::Box;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::string::{String, ToString};
+use std::{format, vec::Vec};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::guest::Guest;
+use crate::Limits;
+use crate::codec::json;
+use crate::codec::wipc::{Frame, FrameType};
+use crate::connection::{Config, Connection, Event};
+use crate::message::{Fault, Id, Incoming, Message, Notification, Outgoing, Reason, Rejected, Unusable};
+use crate::profile::Profile;
+use crate::text::{RpcError, Text, invalid_params, method_not_found, read_params, write_params, write_result};
+
+/// What a guest offers to its host.
+///
+/// ```no_run
+/// use portway::wipc::{Guest, GuestServer, RpcError};
+///
+/// GuestServer::new()
+///     .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
+///     .serve(&mut Guest::new())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "a guest answers nothing until it serves"]
+#[derive(Default)]
+pub struct GuestServer<'h> {
+    methods: HashMap<String, Box<Method<'h>>>,
+    notifications: HashMap<String, Box<OnNotify<'h>>>,
+    on_frame: Option<Box<OnFrame<'h>>>,
+    limits: Option<Limits>,
+    /// A name that cannot be registered.
+    reserved: Option<String>,
+}
+
+type Method<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) -> Result<Text, RpcError> + 'h;
+type OnNotify<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) + 'h;
+type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
+
+/// The way to the host, for handlers.
+pub struct HostLink<'a>(&'a mut dyn Output);
+
+trait Output {
+    fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()>;
+}
+
+impl<R: Read, W: Write> Output for Guest<R, W> {
+    fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
+        Self::send(self, frame_type, payload)
+    }
+}
+
+impl HostLink<'_> {
+    /// Tells the host something, without an answer. `params` has to be an object or an array, or `()` for none.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, else as [`Guest::send`].
+    pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
+        let params = write_params(params).map_err(|problem| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"))
+        })?;
+        let notification = Message::Notification(Notification { method: method.into(), params });
+        self.0.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
+    }
+
+    /// Sends a frame that is no call, such as `DATA`.
+    ///
+    /// # Errors
+    /// As [`Guest::send`].
+    pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
+        self.0.send(frame_type, payload)
+    }
+}
+
+impl fmt::Debug for HostLink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostLink")
+    }
+}
+
+impl<'h> GuestServer<'h> {
+    /// A server without methods.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has a handler for a method: it takes the params and gives the result, or an error that is answered. One that panics is
+    /// answered -32603, where the target unwinds.
+    pub fn method<P, R, E>(
+        mut self,
+        name: &str,
+        mut handler: impl FnMut(P, &mut HostLink<'_>) -> Result<R, E> + 'h,
+    ) -> Self
+    where
+        P: DeserializeOwned,
+        R: Serialize,
+        E: Into<RpcError>,
+    {
+        let handler = move |params: Option<&RawValue>, host: &mut HostLink<'_>| {
+            let params = read_params(params).map_err(|problem| invalid_params(&problem))?;
+            write_result(handler(params, host))
+        };
+        if self.may_register(name) {
+            self.methods.insert(name.to_string(), Box::new(handler));
+        }
+        self
+    }
+
+    /// Has a handler for a notification. One whose params do not fit is passed over.
+    pub fn on_notify<P: DeserializeOwned>(
+        mut self,
+        name: &str,
+        mut handler: impl FnMut(P, &mut HostLink<'_>) + 'h,
+    ) -> Self {
+        let handler = move |params: Option<&RawValue>, host: &mut HostLink<'_>| {
+            if let Ok(params) = read_params(params) {
+                handler(params, host);
+            }
+        };
+        if self.may_register(name) {
+            self.notifications.insert(name.to_string(), Box::new(handler));
+        }
+        self
+    }
+
+    /// Has a function for each frame that is no call: `OPEN`, `CLOSE` and `DATA`.
+    pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
+        self.on_frame = Some(Box::new(handler));
+        self
+    }
+
+    /// The same, with other bounds on what the host may send.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits: Some(limits), ..self }
+    }
+
+    /// Names that begin with `rpc.` are the protocol's own (JSON-RPC 2.0 §4).
+    fn may_register(&mut self, name: &str) -> bool {
+        let may = !name.starts_with("rpc.");
+        if !may {
+            self.reserved.get_or_insert_with(|| name.to_string());
+        }
+        may
+    }
+
+    /// Sends `OPEN`, and answers until `CLOSE` comes or the input ends. A frame that cannot be read as JSON-RPC is answered
+    /// with an error, and the next one is read.
+    ///
+    /// # Errors
+    /// As [`Guest::send`] and [`Guest::receive`]; [`io::ErrorKind::InvalidInput`] for a method whose name is reserved.
+    pub fn serve<R: Read, W: Write>(mut self, guest: &mut Guest<R, W>) -> io::Result<()> {
+        if let Some(name) = &self.reserved {
+            let problem = format!("{name:?} cannot be registered: names that begin with rpc. are reserved");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        let limits = self.limits.unwrap_or(Limits::DEFAULT);
+        let mut connection = Connection::new(Config::new(Profile::GENERIC).with_limits(limits));
+        guest.send(FrameType::Open, &[])?;
+        while let Some(frame) = guest.receive()? {
+            if frame.frame_type != FrameType::Call {
+                if let Some(handler) = &mut self.on_frame {
+                    handler(Frame { frame_type: frame.frame_type, payload: &frame.payload }, &mut HostLink(guest));
+                }
+                continue;
+            }
+            connection.handle(read(&frame.payload, &limits));
+            drop(frame);
+            while let Some(event) = connection.poll_event() {
+                match event {
+                    Event::Request { key, method, params } => {
+                        let outcome = self.answer(&method, params.as_deref(), guest);
+                        connection.respond(key, outcome.map_err(Into::into));
+                    }
+                    Event::Notification(Notification { method, params }) => {
+                        if let Some(handler) = self.notifications.get_mut(&*method) {
+                            handler(params.as_deref(), &mut HostLink(guest));
+                        }
+                    }
+                    Event::Cancelled(_) | Event::Ignored(_) | Event::Ended { .. } => {}
+                }
+            }
+            while let Some(message) = connection.poll_transmit() {
+                guest.send(FrameType::Call, json::encode(&message).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer<R: Read, W: Write>(
+        &mut self,
+        method: &str,
+        params: Option<&RawValue>,
+        guest: &mut Guest<R, W>,
+    ) -> Result<Text, RpcError> {
+        let Some(handler) = self.methods.get_mut(method) else {
+            return Err(method_not_found(method));
+        };
+        // What a handler was in the middle of is its own business; the guest's state is whole.
+        let run = AssertUnwindSafe(|| handler(params, &mut HostLink(guest)));
+        catch_unwind(run).unwrap_or_else(|_| Err(RpcError::internal("Internal error")))
+    }
+}
+
+fn read(payload: &[u8], limits: &Limits) -> Incoming<Text> {
+    if payload.len() > limits.message_bytes {
+        let fault = Fault::Refused(Reason::Oversize);
+        return Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault })));
+    }
+    json::decode(payload, &Profile::GENERIC, limits)
+}
+
+impl fmt::Debug for GuestServer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.methods.keys().collect();
+        f.debug_struct("GuestServer").field("methods", &names).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! The guest that waits for its host, on streams in memory.
+
+use std::io::{self, Cursor, ErrorKind, Read};
+
+use portway::Limits;
+use portway::codec::wipc::encode;
+use portway::wipc::{FrameType, Guest, GuestServer, OwnedFrame, RpcError};
+use serde_json::{Value, json};
+
+use crate::guests::Test;
+
+fn stream(frames: &[(FrameType, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (frame_type, payload) in frames {
+        encode(*frame_type, payload.as_bytes(), &mut bytes).unwrap();
+    }
+    bytes
+}
+
+fn calls(texts: &[&str]) -> Vec<u8> {
+    stream(&texts.iter().map(|text| (FrameType::Call, *text)).collect::<Vec<_>>())
+}
+
+/// What a guest has written.
+fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
+    let mut guest = Guest::on(bytes, io::sink());
+    let mut frames = Vec::new();
+    while let Some(OwnedFrame { frame_type, payload }) = guest.receive().unwrap() {
+        frames.push((frame_type, String::from_utf8(payload).unwrap()));
+    }
+    frames
+}
+
+/// What a server answers, as JSON.
+fn answers(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
+    let mut out = Vec::new();
+    server.serve(&mut Guest::on(input, &mut out)).unwrap();
+    let mut frames = written(&out).into_iter();
+    assert_eq!(frames.next(), Some((FrameType::Open, String::new())), "it is ready first");
+    frames.map(|(_, text)| serde_json::from_str(&text).unwrap()).collect()
+}
+
+fn adder() -> GuestServer<'static> {
+    GuestServer::new()
+        .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
+}
+
+/// Gives its bytes one by one, and an interruption before each.
+struct Drops(Cursor<Vec<u8>>, bool);
+
+impl Read for Drops {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 { Err(ErrorKind::Interrupted.into()) } else { self.0.read(&mut buffer[..1]) }
+    }
+}
+
+#[test]
+fn frames_are_received_however_they_come_and_the_rest_is_dropped() -> Test {
+    let bytes = [b"noise WIPC ", &stream(&[(FrameType::Call, "{}"), (FrameType::Data, "")])[..], b"more"].concat();
+    let mut guest = Guest::on(Drops(Cursor::new(bytes), false), io::sink());
+    let call = OwnedFrame { frame_type: FrameType::Call, payload: b"{}".to_vec() };
+    let data = OwnedFrame { frame_type: FrameType::Data, payload: Vec::new() };
+    assert_eq!(
+        (guest.receive()?, guest.receive()?, guest.receive()?, guest.receive()?),
+        (Some(call), Some(data), None, None)
+    );
+    Ok(())
+}
+
+#[test]
+fn close_is_the_last_frame_that_is_received() -> Test {
+    let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "late")]);
+    let mut guest = Guest::on(&bytes[..], Vec::new());
+    assert_eq!(guest.receive()?.map(|frame| frame.payload), Some(b"bye".to_vec()));
+    assert_eq!(guest.receive()?, None);
+    guest.send(FrameType::Data, b"work that was begun")?;
+    Ok(())
+}
+
+#[test]
+fn nothing_is_sent_behind_a_close() -> Test {
+    let mut out = Vec::new();
+    let mut guest = Guest::on(io::empty(), &mut out);
+    guest.send(FrameType::Close, b"")?;
+    let refused = guest.send(FrameType::Data, b"late").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(refused.to_string(), "CLOSE was sent: there are no frames behind it");
+    assert_eq!(written(&out), [(FrameType::Close, String::new())]);
+    Ok(())
+}
+
+#[test]
+fn an_input_that_ends_inside_of_a_frame_is_told_once() -> Test {
+    let bytes = stream(&[(FrameType::Data, "0123456789")]);
+    let mut guest = Guest::on(&bytes[..15], io::sink());
+    let problem = guest.receive().unwrap_err();
+    assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(problem.to_string(), "the input ended inside of a frame, of which 15 bytes had come");
+    assert_eq!(guest.receive()?, None);
+    Ok(())
+}
+
+#[test]
+fn a_payload_over_the_limit_is_no_frame() -> Test {
+    let bytes = stream(&[(FrameType::Data, "0123456789"), (FrameType::Data, "012345678")]);
+    let mut guest = Guest::on(&bytes[..], io::sink()).with_max_payload(9);
+    assert_eq!(guest.receive()?.map(|frame| frame.payload.len()), Some(9));
+    Ok(())
+}
+
+#[test]
+fn calls_are_answered_with_results_and_errors() {
+    let input = calls(&[
+        r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#,
+        r#"{"jsonrpc":"2.0","id":"x","method":"add","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"add","params":[1,9223372036854775807]}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"subtract"}"#,
+        r#"{"jsonrpc":"2.0","method":"add","params":[1,2]}"#,
+        r#"[{"jsonrpc":"2.0","id":5,"method":"add","params":[2,2]},{"jsonrpc":"2.0","id":6,"method":"add","params":[3,3]}]"#,
+    ]);
+    let answers = answers(adder(), &input);
+    assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "id": 1, "result": 3 }));
+    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!("x"), &json!(-32602)));
+    assert_eq!(answers[2]["error"], json!({ "code": -32602, "message": "too large" }));
+    assert_eq!(answers[3]["error"], json!({ "code": -32601, "message": "Method not found: subtract" }));
+    let batch = [json!({ "jsonrpc": "2.0", "id": 5, "result": 4 }), json!({ "jsonrpc": "2.0", "id": 6, "result": 6 })];
+    assert_eq!(answers[4], json!(batch));
+    assert_eq!(answers.len(), 5, "a notification is not answered");
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_answered_and_the_next_one_is_read() {
+    let good = r#"{"jsonrpc":"2.0","id":9,"method":"add","params":[1,2]}"#;
+    for (bad, id, code) in [
+        ("", Value::Null, -32700),
+        ("{", Value::Null, -32700),
+        ("\u{feff}{}", Value::Null, -32700),
+        ("[]", Value::Null, -32600),
+        ("1", Value::Null, -32600),
+        (r#"{"id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
+    ] {
+        let answers = answers(adder(), &calls(&[bad, good]));
+        assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&id, &json!(code)), "{bad}");
+        assert_eq!(answers[1]["result"], json!(3), "{bad}");
+    }
+}
+
+#[test]
+fn a_call_over_the_limit_is_refused_before_it_is_read() {
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = 60;
+    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"add","params":[1,{}]}}"#, "1".repeat(60));
+    let good = r#"{"jsonrpc":"2.0","id":9,"method":"add","params":[1,2]}"#;
+    let answers = answers(adder().with_limits(limits), &calls(&[&long, good]));
+    assert_eq!(answers[0]["error"]["data"], json!({ "reason": "oversize" }));
+    assert_eq!(answers[1]["result"], json!(3));
+}
+
+#[test]
+fn a_handler_tells_its_host_things_before_it_answers() {
+    let server = GuestServer::new().method("work", |(): (), host| {
+        host.notify("progress", &[50]).unwrap();
+        host.send(FrameType::Data, b"{\"half\":true}").unwrap();
+        assert_eq!(host.notify("progress", &50).unwrap_err().kind(), ErrorKind::InvalidInput);
+        Ok::<_, RpcError>(())
+    });
+    let answers = answers(server, &calls(&[r#"{"jsonrpc":"2.0","id":1,"method":"work"}"#]));
+    assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "method": "progress", "params": [50] }));
+    assert_eq!(answers[1], json!({ "half": true }));
+    assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": null }));
+}
+
+#[test]
+fn reserved_names_are_refused_before_anything_is_sent() {
+    let mut out = Vec::new();
+    let server = GuestServer::new().method("rpc.hello", |(): (), _| Ok::<_, RpcError>(()));
+    let problem = server.serve(&mut Guest::on(io::empty(), &mut out)).unwrap_err();
+    assert_eq!(problem.to_string(), "\"rpc.hello\" cannot be registered: names that begin with rpc. are reserved");
+    assert!(out.is_empty());
+}

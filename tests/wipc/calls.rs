@@ -1,0 +1,260 @@
+//! JSON-RPC in `CALL` frames.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portway::codec::wipc::{Decoder, Event, encode};
+use portway::wipc::{FrameType, RpcError};
+use portway::{
+    CallError, Client, Closed, Context, Diagnostic, ErrorCode, Framing, Limits, Listener, Peer, Server, Transport,
+};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+use tokio::process::Command;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::guests::{PATIENCE, Test, guest};
+
+/// A client of a guest, and what the guest prints.
+fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&printed);
+    let transport = Transport::child(&mut guest(role), Framing::Wipc)?.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Noise(bytes) = diagnostic {
+            listener.lock().unwrap().extend(bytes);
+        }
+    });
+    Ok((Client::new(transport), printed))
+}
+
+/// A transport whose other end is a pair of hands.
+fn by_hand() -> std::io::Result<(Transport, DuplexStream)> {
+    let (near, far) = duplex(100_000);
+    let (reader, writer) = split(near);
+    Ok((Transport::new(reader, writer, Framing::Wipc)?, far))
+}
+
+fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(frame_type, payload.as_bytes(), &mut out).unwrap();
+    out
+}
+
+/// The next so many frames.
+async fn frames(stream: &mut DuplexStream, count: usize) -> std::io::Result<Vec<(FrameType, String)>> {
+    let mut decoder = Decoder::new();
+    let mut found = Vec::new();
+    while found.len() < count {
+        let byte = [stream.read_u8().await?];
+        if let Some(Event::Frame(frame)) = decoder.next(&mut &byte[..]) {
+            found.push((frame.frame_type, String::from_utf8_lossy(frame.payload).into_owned()));
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test]
+async fn a_guest_without_a_runtime_answers_calls() -> Test {
+    let (client, printed) = client("serve")?;
+    assert_eq!(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
+    let outcome = timeout(PATIENCE, client.call::<i64>("add", &(1, i64::MAX))).await?;
+    assert_eq!(outcome, Err(CallError::Remote(RpcError::invalid_params("too large"))));
+    let unknown = timeout(PATIENCE, client.call::<i64>("subtract", &(1, 2))).await?;
+    assert_eq!(unknown.unwrap_err().remote().map(|error| error.code), Some(ErrorCode::METHOD_NOT_FOUND));
+    let panics = timeout(PATIENCE, client.call::<()>("panic", &())).await?;
+    assert_eq!(panics.unwrap_err().remote().map(|error| error.code), Some(ErrorCode::INTERNAL_ERROR));
+    let big = json!(["WIPC\u{2}".repeat(100_000)]);
+    assert_eq!(timeout(PATIENCE, client.call::<Value>("echo", &big)).await?, Ok(big));
+    assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &(4,))).await?, Ok(4));
+    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "what it prints is passed through");
+    client.destroy();
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else {
+        // It was this side that has ended it.
+        return Ok(());
+    };
+    assert_eq!(status.code(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Test {
+    let (opened, mut told) = mpsc::unbounded_channel();
+    let transport = Transport::child(&mut guest("peer"), Framing::Wipc)?.on_frame(move |frame| {
+        let _ = opened.send((frame.frame_type, frame.payload.to_vec()));
+    });
+    let host = Peer::new(transport);
+    host.method(
+        "answer",
+        |(question,): (String,), _: Context| async move { Ok::<_, RpcError>(format!("{question}? 42")) },
+    );
+    assert_eq!(timeout(PATIENCE, host.call::<String>("ask", &("why",))).await?, Ok("why? 42".to_owned()));
+    assert_eq!(told.recv().await, Some((FrameType::Open, b"ready".to_vec())));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_runs_in_a_guest_is_finished_before_it_exits() -> Test {
+    let (near, mut far) = by_hand()?;
+    let server = Server::new(near);
+    server.method("slow", |(): (), _: Context| async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok::<_, RpcError>(1)
+    });
+    let run = tokio::spawn(server.run());
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#;
+    far.write_all(&[frame(FrameType::Call, call), frame(FrameType::Close, ""), frame(FrameType::Call, call)].concat())
+        .await?;
+    let answer = timeout(PATIENCE, frames(&mut far, 1)).await??;
+    assert_eq!(answer, [(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"result":1}"#.to_owned())]);
+    assert_eq!(timeout(PATIENCE, run).await??, Closed::End);
+    let mut rest = Vec::new();
+    timeout(PATIENCE, far.read_to_end(&mut rest)).await??;
+    assert_eq!(rest, b"", "nothing is read behind CLOSE, and none is sent back");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_end_of_ours_is_told_with_close_behind_everything_else() -> Test {
+    let (near, mut far) = by_hand()?;
+    let client = Client::new(near);
+    client.notify("hello", &())?;
+    client.send_frame(FrameType::Data, b"bytes")?;
+    client.destroy();
+    let found = timeout(PATIENCE, frames(&mut far, 3)).await??;
+    let hello = r#"{"jsonrpc":"2.0","method":"hello"}"#;
+    let data = (FrameType::Data, "bytes".to_owned());
+    assert_eq!(found, [(FrameType::Call, hello.to_owned()), data, (FrameType::Close, String::new())]);
+    assert_eq!(timeout(PATIENCE, far.read_u8()).await?.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
+    for role in ["serve", "peer", "echo"] {
+        let start = Instant::now();
+        let (client, _) = client(role)?;
+        client.notify("nothing", &())?;
+        client.destroy();
+        timeout(PATIENCE, client.closed()).await?;
+        assert!(start.elapsed() < Duration::from_millis(1_900), "{role} was killed after {:?}", start.elapsed());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_gets_nothing_more_and_what_it_still_says_is_heard() -> Test {
+    let (client, printed) = client("says close")?;
+    // The answer comes behind CLOSE.
+    assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &())).await?, Ok(5));
+    let late = timeout(PATIENCE, client.call::<i64>("count", &())).await?;
+    assert!(matches!(late, Err(CallError::PeerGone | CallError::Lost(_))), "{late:?}");
+    assert!(client.notify("late", &()).is_err());
+    assert!(client.send_frame(FrameType::Data, b"late").is_err());
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(4));
+    assert!(printed.lock().unwrap().ends_with(b"and good night\n"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
+    let script = "read -r line; printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
+    let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
+    let client = Client::new(transport.with_grace(Duration::from_millis(100)));
+    client.send_frame(FrameType::Data, b"\n")?;
+    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
+    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
+    let (client, printed) = client("torn")?;
+    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    assert!(outcome.is_err(), "{outcome:?}");
+    let closed = timeout(PATIENCE, client.closed()).await?;
+    assert!(matches!(closed, Closed::Truncated(13) | Closed::Io(..)), "{closed:?}");
+    assert!(printed.lock().unwrap().ends_with(b"text\nWIPC\x02\x0a\0\0\0half") || matches!(closed, Closed::Io(..)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_answered_and_the_stream_goes_on() -> Test {
+    let (near, mut far) = by_hand()?;
+    let server = Server::new(near);
+    server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#;
+    let stream = [
+        b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"one\"}\nContent-Length: 5\r\n\r\nWIPC is what I speak\n".to_vec(),
+        frame(FrameType::Call, "no json Content-Length: 2\r\n\r\n{}"),
+        frame(FrameType::Call, r#"{"id":2,"method":"one"}"#),
+        frame(FrameType::Data, call),
+        b"WIPC\x09\x02\0\0\0{}".to_vec(),
+        frame(FrameType::Call, call),
+    ]
+    .concat();
+    far.write_all(&stream).await?;
+    let found = timeout(PATIENCE, frames(&mut far, 3)).await??;
+    let answers: Vec<Value> = found.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&Value::Null, &json!(-32700)));
+    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(2), &json!(-32600)), "it says no version");
+    assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": 1 }), "only a CALL is a call");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_payload_that_stops_holds_up_others_for_as_long_as_the_limit_says() -> Test {
+    let (near, mut far) = by_hand()?;
+    let mut limits = Limits::DEFAULT;
+    limits.partial_frame_ms = 100;
+    let server = Server::new(near.with_limits(limits));
+    server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
+    let start = Instant::now();
+    far.write_all(&[b"WIPC\x03\x00\x00\x10\x00 ...", &call[..]].concat()).await?;
+    let found = timeout(PATIENCE, frames(&mut far, 1)).await??;
+    assert_eq!(found[0].1, r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
+    assert!(start.elapsed() >= Duration::from_millis(100));
+    Ok(())
+}
+
+#[tokio::test]
+async fn frames_are_refused_where_there_are_none() -> Test {
+    let (near, _far) = Transport::pair()?;
+    let client = Client::new(near);
+    let refused = client.send_frame(FrameType::Data, b"").unwrap_err();
+    assert_eq!(refused, CallError::NoFrames(Framing::ContentLength));
+    assert_eq!(refused.to_string(), "there are no frames but messages in Content-Length frames");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_carries_frames_as_well() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("socket");
+    let listener = Listener::unix(&path, Framing::Wipc).await?;
+    tokio::spawn(listener.serve(|peer| {
+        peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+    }));
+    let client = Client::new(Transport::unix(&path, Framing::Wipc).await?);
+    let calls = (0..1_000).map(|number| tokio::spawn(client.call::<i64>("add", &(number, 1))));
+    for (number, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
+        assert_eq!(timeout(PATIENCE, call).await??, Ok(number as i64 + 1));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_framing_is_recognised_on_either_side() -> Test {
+    let (near, mut far) = duplex(1_000);
+    let (reader, writer) = split(near);
+    let client = Client::new(Transport::new(reader, writer, Framing::Newline)?);
+    let call = client.call::<()>("wait", &()).timeout(None);
+    far.write_all(&[&frame(FrameType::Open, "")[..], b"\n"].concat()).await?;
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::OtherFraming(Framing::Wipc))));
+    Ok(())
+}

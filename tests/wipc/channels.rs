@@ -1,0 +1,90 @@
+//! Channels, against bytes written by hand.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portway::wipc::{Channel, FrameType};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+use tokio::time::timeout;
+
+use crate::guests::{PATIENCE, Test};
+
+#[tokio::test]
+async fn a_payload_that_does_not_come_is_none_after_its_time() -> Test {
+    let (near, mut far) = duplex(1_000);
+    let (reader, writer) = split(near);
+    let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
+    let listener = Arc::clone(&printed);
+    let (_sender, receiver) = Channel::host(reader, writer)?.split();
+    let mut receiver = receiver
+        .with_payload_timeout(Duration::from_millis(100))
+        .on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes));
+    far.write_all(b"WIPC\x03\xff\xff\xff\x7f text WIPC\x02\x02\0\0\0{}").await?;
+    let frame = timeout(PATIENCE, receiver.receive()).await??;
+    assert_eq!(frame.map(|frame| (frame.frame_type, frame.payload)), Some((FrameType::Call, b"{}".to_vec())));
+    assert_eq!(printed.lock().unwrap().as_slice(), b"WIPC\x03\xff\xff\xff\x7f text ");
+    // A slow one comes in its time.
+    far.write_all(b"WIPC\x03\x03\0\0\0a").await?;
+    let slow = tokio::spawn(async move { receiver.receive().await });
+    for byte in [b"b", b"c"] {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        far.write_all(byte).await?;
+    }
+    assert_eq!(timeout(PATIENCE, slow).await???.map(|frame| frame.payload), Some(b"abc".to_vec()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_given_up_loses_nothing() -> Test {
+    let (near, mut far) = duplex(1_000);
+    let (reader, writer) = split(near);
+    let (_sender, mut receiver) = Channel::guest(reader, writer)?.split();
+    for byte in b"WIPC\x03\x02\0\0\0hi" {
+        far.write_all(&[*byte]).await?;
+        if *byte != b'i' {
+            assert!(timeout(Duration::from_millis(2), receiver.receive()).await.is_err());
+        }
+    }
+    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.payload), Some(b"hi".to_vec()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sender_that_is_given_up_leaves_no_half_of_a_frame() -> Test {
+    let (near, mut far) = duplex(100);
+    let (reader, writer) = split(near);
+    let (sender, _receiver) = Channel::guest(reader, writer)?.split();
+    // Nobody reads: the queue is full at some time, and senders wait.
+    let mut sent = 0;
+    for number in 0..40_u8 {
+        match timeout(Duration::from_millis(5), sender.send(FrameType::Data, &[number; 90])).await {
+            Ok(outcome) => {
+                outcome?;
+                sent += 1;
+            }
+            Err(_) => continue,
+        }
+    }
+    assert!((1..40).contains(&sent), "{sent} were sent");
+    let ending = tokio::spawn(async move { sender.end().await });
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    timeout(PATIENCE, ending).await??;
+    assert_eq!(bytes.len(), sent * 99);
+    assert!(bytes.chunks(99).all(|frame| frame.starts_with(b"WIPC\x03\x5a\0\0\0") && frame[9..] == [frame[9]; 90]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_channel_that_has_ended_sends_nothing_more() -> Test {
+    let (near, far) = duplex(100);
+    let (reader, writer) = split(near);
+    let (sender, mut receiver) = Channel::host(reader, writer)?.split();
+    let other = sender.clone();
+    timeout(PATIENCE, sender.end()).await?;
+    assert_eq!(other.send(FrameType::Data, b"").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    drop(far);
+    assert_eq!(timeout(PATIENCE, receiver.receive()).await??, None);
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The guests: this program itself, started with the name of a role. What libtest prints before it is what a guest may print
+//! between its frames.
+
+use std::env;
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::process::{self, exit};
+use std::time::Duration;
+
+use portway::wipc::{Channel, FrameType, Guest, GuestServer, RpcError};
+use portway::{Context, Framing, Peer, Transport};
+use serde_json::Value;
+use tokio::process::Command;
+
+/// Nothing that is waited for here takes longer, on any machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) type Test = Result<(), Box<dyn Error>>;
+
+/// A guest that plays this role.
+pub(crate) fn guest(role: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "guests::this_program_is_a_guest_if_it_is_asked_to", "--nocapture"]);
+    command.env("ROLE_OF_GUEST", role);
+    command
+}
+
+#[test]
+fn this_program_is_a_guest_if_it_is_asked_to() {
+    let Ok(role) = env::var("ROLE_OF_GUEST") else { return };
+    let outcome = match role.as_str() {
+        "echo" => echo(),
+        "serve" => serve(),
+        "async echo" => block_on(async_echo()),
+        "peer" => block_on(peer()),
+        "stubborn" => stubborn(),
+        "torn" => torn(),
+        "says close" => says_close(),
+        "chatty" => chatty(),
+        other => panic!("there is no role {other}"),
+    };
+    if let Err(problem) = outcome {
+        eprintln!("the guest has failed: {problem}");
+        exit(9);
+    }
+    exit(0);
+}
+
+fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Gives back each frame, `CLOSE` too.
+fn echo() -> io::Result<()> {
+    let mut guest = Guest::new();
+    while let Some(frame) = guest.receive()? {
+        guest.send(frame.frame_type, &frame.payload)?;
+    }
+    Ok(())
+}
+
+/// A server that does not need a runtime.
+fn serve() -> io::Result<()> {
+    let mut total = 0;
+    GuestServer::new()
+        .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
+        .method("echo", |value: Value, _| Ok::<_, RpcError>(value))
+        .method("panic", |(): (), _| -> Result<(), RpcError> { panic!("as it was asked to") })
+        .method("count", move |(by,): (i64,), host| {
+            total += by;
+            println!("the total is {total}");
+            host.notify("total", &[total]).map_err(|problem| RpcError::internal(problem.to_string()))?;
+            Ok::<_, RpcError>(total)
+        })
+        .on_notify("exit", |(code,): (i32,), _| process::exit(code))
+        .on_frame(|frame, host| {
+            if frame.frame_type == FrameType::Data {
+                host.send(FrameType::Data, frame.payload).unwrap();
+            }
+        })
+        .serve(&mut Guest::new())
+}
+
+async fn async_echo() -> io::Result<()> {
+    let (sender, mut receiver) = Channel::guest(tokio::io::stdin(), tokio::io::stdout())?.split();
+    while let Some(frame) = receiver.receive().await? {
+        sender.send(frame.frame_type, &frame.payload).await?;
+    }
+    sender.end().await;
+    Ok(())
+}
+
+/// Calls back while it is called, and takes its time.
+async fn peer() -> io::Result<()> {
+    let peer = Peer::new(Transport::stdio(Framing::Wipc)?.on_frame(|frame| eprintln!("{}", frame.frame_type)));
+    let client = peer.client().clone();
+    client.send_frame(FrameType::Open, b"ready").map_err(io::Error::other)?;
+    peer.method("ask", move |(question,): (String,), _: Context| {
+        let client = client.clone();
+        async move { client.call::<Value>("answer", &[question]).await.map_err(RpcError::from) }
+    });
+    peer.method("slow", |(milliseconds,): (u64,), _: Context| async move {
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        Ok::<_, RpcError>("done")
+    });
+    peer.run().await;
+    Ok(())
+}
+
+/// Reads, and does nothing of what it is told.
+fn stubborn() -> io::Result<()> {
+    Guest::new().send(FrameType::Open, b"")?;
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes)?;
+    std::thread::sleep(Duration::from_secs(600));
+    Ok(())
+}
+
+/// Ends inside of a frame.
+fn torn() -> io::Result<()> {
+    let mut out = io::stdout();
+    out.write_all(b"text\nWIPC\x02\x0a\0\0\0half")?;
+    out.flush()?;
+    exit(3);
+}
+
+/// Says `CLOSE` in the middle of it, and then takes leave.
+fn says_close() -> io::Result<()> {
+    let mut guest = Guest::new();
+    guest.receive()?;
+    let mut out = io::stdout();
+    out.write_all(b"WIPC\x01\x03\0\0\0bye")?;
+    out.write_all(b"WIPC\x02\x23\0\0\0{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}")?;
+    out.write_all(b"and good night\n")?;
+    out.flush()?;
+    exit(4);
+}
+
+/// Prints from another thread all the while.
+fn chatty() -> io::Result<()> {
+    std::thread::spawn(|| {
+        for number in 0.. {
+            println!("line {number}");
+        }
+    });
+    echo()
+}

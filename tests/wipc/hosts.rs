@@ -1,0 +1,167 @@
+//! Hosts of real guests, for frames of any content.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portway::wipc::{FrameType, Host, OwnedFrame};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::guests::{PATIENCE, Test, guest};
+
+/// A host, and what its guest prints.
+fn host(role: &str) -> std::io::Result<(Host, Arc<Mutex<Vec<u8>>>)> {
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&printed);
+    let host = Host::spawn(&mut guest(role))?
+        .with_receiver(|receiver| receiver.on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes)));
+    Ok((host, printed))
+}
+
+fn frame(frame_type: FrameType, payload: impl AsRef<[u8]>) -> OwnedFrame {
+    OwnedFrame { frame_type, payload: payload.as_ref().to_vec() }
+}
+
+#[tokio::test]
+async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
+    for role in ["echo", "async echo"] {
+        let (mut host, printed) = host(role)?;
+        for frame_type in [FrameType::Open, FrameType::Call, FrameType::Data] {
+            for payload in [&b""[..], b"{}", &[0, 255, 10, 13], b"WIPC\x02\x01\0\0\0", &vec![7; 200_000]] {
+                host.send(frame_type, payload).await?;
+                assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(frame_type, payload)), "{role}");
+            }
+        }
+        let status = timeout(PATIENCE, host.close(b"bye")).await??;
+        assert_eq!(status.code(), Some(0), "{role}");
+        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "what it printed is passed through");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
+    for role in ["echo", "async echo"] {
+        let (mut host, _) = host(role)?;
+        host.send(FrameType::Close, b"bye").await?;
+        assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
+        let refused = host.send(FrameType::Data, b"").await.unwrap_err();
+        assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::BrokenPipe, "the guest has sent CLOSE"));
+        assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+        assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_guest_says_behind_its_close_still_arrives() -> Test {
+    let (mut host, printed) = host("says close")?;
+    host.send(FrameType::Data, b"").await?;
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
+    let call = timeout(PATIENCE, host.receive()).await??.map(|frame| frame.frame_type);
+    assert_eq!(call, Some(FrameType::Call));
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert!(printed.lock().unwrap().ends_with(b"and good night\n"));
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(4));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_ends_inside_of_a_frame_is_told_and_its_bytes_are_passed_through() -> Test {
+    let (mut host, printed) = host("torn")?;
+    let problem = timeout(PATIENCE, host.receive()).await?.unwrap_err();
+    assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(problem.to_string(), "the stream ended inside of a frame, of which 13 bytes had come");
+    assert!(printed.lock().unwrap().ends_with(b"text\nWIPC\x02\x0a\0\0\0half"));
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_does_not_exit_is_killed() -> Test {
+    let (mut host, _) = host("stubborn")?;
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Open, "")));
+    let start = Instant::now();
+    let status = timeout(PATIENCE, host.with_grace(Duration::from_millis(200)).close(b"")).await??;
+    assert_eq!(status.code(), None, "it had to be killed");
+    assert!((Duration::from_millis(200)..Duration::from_secs(5)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> Test {
+    let host = Host::spawn(Command::new("sleep").arg("600"))?.with_grace(Duration::from_millis(200));
+    let sender = host.sender();
+    let sending = tokio::spawn(async move { while sender.send(FrameType::Data, &[0; 100_000]).await.is_ok() {} });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let status = timeout(PATIENCE, host.close(b"")).await??;
+    assert_eq!(status.code(), None);
+    timeout(PATIENCE, sending).await??;
+    Ok(())
+}
+
+#[tokio::test]
+async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
+    let mut host = Host::spawn(&mut Command::new("true"))?;
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    let refused = timeout(PATIENCE, async {
+        loop {
+            if let Err(refused) = host.send(FrameType::Data, &[0; 1_000]).await {
+                break refused;
+            }
+        }
+    });
+    assert_eq!(refused.await?.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_is_not_there_is_told_at_once() {
+    let problem = Host::spawn(&mut Command::new("/no/such/guest")).unwrap_err();
+    assert_eq!(problem.kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn frames_are_whole_among_what_other_threads_print() -> Test {
+    let (mut host, printed) = host("chatty")?;
+    let payloads: Vec<Vec<u8>> = (0..200).map(|number: usize| vec![b'\n'; number * 53]).collect();
+    let sender = host.sender();
+    let sent = payloads.clone();
+    let sending = tokio::spawn(async move {
+        for payload in &sent {
+            sender.send(FrameType::Data, payload).await.unwrap();
+        }
+    });
+    for payload in &payloads {
+        assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Data, payload)));
+    }
+    sending.await?;
+    timeout(PATIENCE, host.close(b"")).await??;
+    let printed = String::from_utf8(printed.lock().unwrap().clone())?;
+    let numbers = printed.lines().filter_map(|line| line.strip_prefix("line "));
+    assert!(numbers.enumerate().all(|(index, number)| number == index.to_string()), "no line is torn by a frame");
+    Ok(())
+}
+
+#[tokio::test]
+async fn ten_megabytes_go_both_ways_at_once() -> Test {
+    let (mut host, _) = host("async echo")?;
+    let sender = host.sender();
+    let big = vec![0x57; 10_000_000];
+    let sent = big.clone();
+    let sending = tokio::spawn(async move {
+        for _ in 0..4 {
+            sender.send(FrameType::Data, &sent).await.unwrap();
+        }
+    });
+    for _ in 0..4 {
+        let received = timeout(PATIENCE, host.receive()).await??;
+        assert!(received.is_some_and(|frame| frame.payload == big));
+    }
+    sending.await?;
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    Ok(())
+}

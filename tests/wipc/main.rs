@@ -1,0 +1,9 @@
+//! Hosts and guests of WIPC: real processes, on real pipes.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
+
+mod blocking;
+mod calls;
+mod channels;
+mod guests;
+mod hosts;
