@@ -9,7 +9,8 @@
 //! - [`connection`]: the state machine of a link, without IO, clock or threads;
 //! - [`validate`]: all that is wrong with a message;
 //! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
-//! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back.
+//! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back;
+//! - `wipc` (in a browser, with the feature `json`): the hosts and guests of WIPC, WASI guests among them.
 //!
 //! # Example
 //!
@@ -59,7 +60,7 @@ pub mod js;
 mod leaf;
 #[cfg(all(feature = "native", unix))]
 pub mod native;
-#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+#[cfg(all(target_family = "wasm", target_os = "unknown", any(feature = "js", feature = "typed")))]
 pub mod web;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]
