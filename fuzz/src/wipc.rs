@@ -28,7 +28,8 @@ pub fn wipc(bytes: &[u8]) {
         }
         while decoder.finish().is_some() {}
     });
-    assert!(held.bytes_max <= 2 * stream.len() as u64 + 128, "{} bytes are held, of {}", held.bytes_max, stream.len());
+    // A buffer that grows is, for a moment, there twice, and twice as large as what is in it.
+    assert!(held.bytes_max <= 3 * stream.len() as u64 + 512, "{} bytes are held, of {}", held.bytes_max, stream.len());
 }
 
 /// The clock runs out behind one piece, and at the end, behind one more frame: nothing is lost, and that frame is found.
