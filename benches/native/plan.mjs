@@ -9,7 +9,7 @@ export const subjects = [
   { id: "lsp-server-loop", title: "lsp-server, no channels", peer: true, runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" } },
   // Buffers make it faster and larger.
   { id: "async-lsp", title: "async-lsp", peer: true, runs: { decode: "async-lsp", serve: "async-lsp-buffered", call: "async-lsp", hold: "async-lsp" } },
-  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, runs: { decode: "", serve: "", call: "", hold: "" } },
+  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, script: "vscode-jsonrpc.mjs", runs: { decode: "", serve: "", call: "", hold: "" } },
 ];
 
 /** What the ratios of a workload are to: one of its subjects. */

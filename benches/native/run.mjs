@@ -1,6 +1,6 @@
-// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--rounds N] [--quick] [--check]`. In each round
+// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick] [--check]`. In each round
 // each subject has its turn, in another order, and ratios are those of one round. What it finds is printed, and written to
-// target/bench/native.json with every round.
+// target/bench/native.json or wipc.json with every round.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ratio, spread, valuesOf } from "../statistics.mjs";
 import { figure } from "../table.mjs";
-import { held, promises, subjects, workloads } from "./plan.mjs";
+import { held } from "./plan.mjs";
 import { writeStreams } from "./streams.mjs";
 import { Server, Worker } from "./worker.mjs";
 
@@ -18,17 +18,20 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const { values: options } = parseArgs({
   options: {
     binary: { type: "string" },
+    plan: { type: "string", default: "native" },
     rounds: { type: "string" },
     quick: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
   },
 });
 const given = options.rounds === undefined ? undefined : Number(options.rounds);
-if (options.binary === undefined || (given !== undefined && !(given >= 1))) {
-  console.error("node benches/native/run.mjs --binary PATH [--rounds N] [--quick] [--check]");
+const plans = { native: "./plan.mjs", wipc: "./wipc-plan.mjs" };
+if (options.binary === undefined || !(options.plan in plans) || (given !== undefined && !(given >= 1))) {
+  console.error("node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick] [--check]");
   process.exit(2);
 }
 
+const { promises, subjects, workloads } = await import(plans[options.plan]);
 const folder = mkdtempSync(`${tmpdir()}/portway-bench-`);
 const running = new Set();
 let sockets = 0;
@@ -39,7 +42,7 @@ const end = () => {
 process.on("exit", end);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
-const streams = writeStreams(`${root}target/bench/streams`);
+const streams = options.plan === "native" ? writeStreams(`${root}target/bench/streams`) : {};
 const started = Date.now();
 const report = { date: new Date().toISOString(), machine: machine(), versions: versions(), load: [loadavg()[0]], cells: [] };
 console.log(`${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds to judge by" : ""}`);
@@ -52,9 +55,9 @@ report.load.push(loadavg()[0]);
 report.minutes = (Date.now() - started) / 60_000;
 report.checks = promises.map(judge);
 mkdirSync(`${root}target/bench`, { recursive: true });
-writeFileSync(`${root}target/bench/native.json`, JSON.stringify(report));
+writeFileSync(`${root}target/bench/${options.plan}.json`, JSON.stringify(report));
 if (options.check) printChecks(report.checks);
-console.log(`\n${report.minutes.toFixed(1)} minutes, load ${figure(loadavg()[0])} at the end; every round is in target/bench/native.json`);
+console.log(`\n${report.minutes.toFixed(1)} minutes, load ${figure(loadavg()[0])} at the end; every round is in target/bench/${options.plan}.json`);
 process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 
 /** All rounds of a workload. */
@@ -88,33 +91,41 @@ async function worker(subject, ...words) {
   return one;
 }
 
+/** The programs of ours that load a server. */
+const loaders = { id: "load" };
+const ours = { id: "portway" };
+
 /** What a subject does in a round. */
-async function begin({ part, stream, requests, depth }, { id, runs }) {
-  const name = runs[part];
+async function begin({ part, stream, words, requests, depth }, subject) {
+  const name = subject.runs[part];
+  if (part === "wipc") {
+    const one = await worker(subject, part, name);
+    return () => one.ask(...words);
+  }
   if (part === "decode") {
-    const one = await worker(id, "decode", name);
+    const one = await worker(subject, "decode", name);
     return () => one.ask(streams[stream].path, streams[stream].count);
   }
   if (part === "serve") {
-    const [{ socket }, client] = [await server(id, name), await worker("load", "load")];
+    const [{ socket }, client] = [await server(subject, name), await worker(loaders, "load")];
     return () => client.ask(socket, requests, depth);
   }
   if (part === "call") {
-    const [{ socket }, client] = [await server("portway", "portway"), await worker(id, "call", name)];
+    const [{ socket }, client] = [await server(ours, "portway"), await worker(subject, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
-  return () => hold(id, name);
+  return () => hold(subject, name);
 }
 
 /** A server that has had some connections, and what it grows by with many more. */
 async function hold(subject, name) {
   const one = await server(subject, name);
-  const clients = await worker("hold", "hold");
-  const few = held(subject) / 100;
+  const clients = await worker(loaders, "hold");
+  const few = held(subject.id) / 100;
   await clients.ask(one.socket, few);
   const before = one.memory();
-  await clients.ask(one.socket, held(subject));
-  const bytes = (one.memory() - before) / (held(subject) - few);
+  await clients.ask(one.socket, held(subject.id));
+  const bytes = (one.memory() - before) / (held(subject.id) - few);
   for (const ended of [one, clients]) {
     ended.stop();
     running.delete(ended);
@@ -143,15 +154,16 @@ function inRatio({ median, lower, upper }) {
 }
 
 /** Our ratio to the base, or to that of the other libraries which comes nearest. */
-function judge({ workload: id, base, least, most }) {
+function judge({ workload: id, subject = "portway", base, least, most }) {
   const { title, metric } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
-  const rivals = base === "peers" ? subjects.filter((subject) => subject.peer && subject.id in cell.results) : subjects.filter((subject) => subject.id === base);
-  const all = rivals.map((rival) => ({ rival, ...ratio(cell, "portway", rival.id, metric) }));
+  const rivals = subjects.filter((one) => (base === "peers" ? one.peer && one.id in cell.results : one.id === base));
+  const all = rivals.map((rival) => ({ rival, ...ratio(cell, subject, rival.id, metric) }));
   const nearest = all.reduce((a, b) => ((least === undefined ? a.median > b.median : a.median < b.median) ? a : b));
   const ok = least === undefined ? nearest.median < most : base === "peers" ? nearest.median > least : nearest.median >= least;
   const limit = least === undefined ? `< ${most}` : `${base === "peers" ? ">" : ">="} ${least}`;
-  return { text: title, seen: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
+  const text = subject === "portway" ? title : `${title}: ${subjects.find(({ id: other }) => other === subject).title}`;
+  return { text, seen: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
 }
 
 function printChecks(checks) {

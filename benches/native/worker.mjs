@@ -8,11 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const PATIENCE = 120_000;
-const node = fileURLToPath(new URL("vscode-jsonrpc.mjs", import.meta.url));
 
-/** `words` are the part and what belongs to it; the subject that is no Rust has a script. */
-function start(binary, subject, words) {
-  const [program, first] = subject === "vscode-jsonrpc" ? [process.execPath, [node]] : [binary, []];
+/** `words` are the part and what belongs to it; a subject that is no Rust has a script. */
+function start(binary, { script }, words) {
+  const inNode = script !== undefined && fileURLToPath(new URL(script, import.meta.url));
+  const [program, first] = inNode ? [process.execPath, [inNode]] : [binary, []];
   return spawn(program, [...first, ...words.filter((word) => word !== "")], { stdio: ["pipe", "pipe", "inherit"] });
 }
 
@@ -20,7 +20,7 @@ function start(binary, subject, words) {
 export class Worker {
   constructor(binary, subject, words) {
     this.process = start(binary, subject, words);
-    this.name = [subject, ...words].join(" ");
+    this.name = [subject.id, ...words].join(" ");
     // Writing to one that has ended is told by its end.
     this.process.stdin.on("error", () => {});
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();

@@ -228,7 +228,7 @@ fn nothing_is_lost_however_often_headers_are_given_up() {
                 decoder.give_up();
             }
         }
-        // Whatever is waited for: once it is given up, a frame is found.
+        // Whatever was waited for is given up.
         let good = call("good");
         take(&mut decoder, &good);
         while decoder.give_up() > 0 {

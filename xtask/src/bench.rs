@@ -1,17 +1,18 @@
 //! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries; and with
-//! `--only native`, byte streams beside other libraries.
+//! `--only native` or `wipc`, byte streams beside other libraries.
 
+use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
 use crate::environment::Environment;
 use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
-use crate::toolchain::cargo;
+use crate::toolchain::{WASM, cargo};
 
 /// The script that does it.
 const SCRIPT: &str = "benches/run.mjs";
@@ -21,12 +22,16 @@ const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
 const NATIVE: &str = "native";
 
+/// Frames of WIPC, which are decoded natively, as wasm, and in Node.
+const WIPC: &str = "wipc";
+const WIPC_PACKAGE: &str = "wipc-bench";
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Where
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Some of the workloads: A,B,E,loopback; or, by itself, what needs no browser: native
+    /// Some of the workloads: A,B,E,loopback; or, by itself, what needs no browser: native, wipc
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Some of the boundaries: worker,frame
@@ -62,17 +67,38 @@ fn build_rust(setup: &Setup) -> Result<()> {
 }
 
 /// Byte streams, sockets and memory: no package and no browser is needed.
-fn run_native(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
     clear(&log)?;
     let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
     cargo.args(["build", "--quiet", "--release", "--package", NATIVE_PACKAGE]);
     step("native: the benchmark", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
+    if plan == WIPC {
+        build::run(setup)?;
+        build_wipc(setup)?;
+    }
     let mut command = setup.node()?.command("node", &workspace.root)?;
-    command.arg(NATIVE_SCRIPT).arg("--binary").arg(workspace.path("target/release").join(NATIVE_PACKAGE));
+    command
+        .args([NATIVE_SCRIPT, "--plan", plan])
+        .arg("--binary")
+        .arg(workspace.path("target/release").join(NATIVE_PACKAGE));
     add_how(&mut command, arguments);
     take_over(command)
+}
+
+/// The decoder of WIPC as wasm.
+fn build_wipc(setup: &Setup) -> Result<()> {
+    let workspace = &setup.workspace;
+    let log = workspace.log("bench-wipc");
+    clear(&log)?;
+    let mut cargo = setup.wasm()?.command("cargo", &workspace.root)?;
+    cargo.args(["build", "--quiet", "--release", "--lib", "--target", WASM, "--package", WIPC_PACKAGE]);
+    step("wasm: the benchmark of WIPC", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
+    let built = workspace.wasm_target().join(WASM).join("release/wipc_bench.wasm");
+    fs::create_dir_all(workspace.path("target/bench"))?;
+    fs::copy(&built, workspace.path("target/bench/wipc_bench.wasm")).with_context(|| built.display().to_string())?;
+    Ok(())
 }
 
 /// How many rounds there are, and what is made of them.
@@ -88,11 +114,15 @@ fn add_how(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_native = |word: &str| word == NATIVE;
+    let is_native = |word: &&str| [NATIVE, WIPC].contains(word);
     match arguments.only.as_deref() {
-        Some(only) if is_native(only) => return run_native(setup, arguments),
-        Some(only) if only.split(',').any(is_native) => bail!("{NATIVE} is run by itself"),
-        _ => {}
+        Some(only) if is_native(&only) => return run_native(setup, only, arguments),
+        Some(only) => {
+            if let Some(word) = only.split(',').find(is_native) {
+                bail!("{word} is run by itself");
+            }
+        }
+        None => {}
     }
     build::run(setup)?;
     if arguments.subject.as_ref().is_none_or(|subjects| subjects.contains("rust")) {

@@ -6,6 +6,7 @@ mod decode;
 mod hold;
 mod load;
 mod subjects;
+mod wipc;
 mod worker;
 
 use std::convert::identity;
@@ -18,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::subjects::{async_lsp, lsp_server, portway, serde_alone};
 
-const USAGE: &str = "decode SUBJECT | serve SUBJECT SOCKET | call SUBJECT | load | hold";
+const USAGE: &str = "decode SUBJECT | wipc decode | wipc copy | serve SUBJECT SOCKET | call SUBJECT | load | hold";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -38,6 +39,11 @@ fn run(words: &[&str]) -> Result<()> {
         ["decode", "serde-alone"] => decode::measure(identity, serde_alone::decode),
         ["decode", "lsp-server"] => decode::measure(identity, lsp_server::decode),
         ["decode", "async-lsp"] => decode::measure(async_lsp::without_requests, async_lsp::decode),
+        ["wipc", "decode"] => wipc::measure(|stream| stream.decode()),
+        ["wipc", "copy"] => wipc::measure(|stream| {
+            stream.copy();
+            true
+        }),
         ["serve", "portway", socket] => portway::serve(Path::new(socket)),
         ["serve", "lsp-server", socket] => lsp_server::serve(Path::new(socket), lsp_server::with_channels),
         ["serve", "lsp-server-loop", socket] => lsp_server::serve(Path::new(socket), lsp_server::in_a_loop),

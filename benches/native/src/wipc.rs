@@ -1,0 +1,30 @@
+//! How fast frames of WIPC are found in a stream, from memory, and how fast the stream is copied.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use serde_json::json;
+use wipc_bench::Stream;
+
+use crate::worker;
+
+/// A measurement takes at least so long.
+const LEAST: Duration = Duration::from_millis(60);
+
+/// The command is the length of the payloads and how many bytes there are in all.
+pub(crate) fn measure(work: fn(&mut Stream) -> bool) -> Result<()> {
+    let mut streams = HashMap::new();
+    worker::run(|words| {
+        let [payload, total] = words else { bail!("wipc takes PAYLOAD TOTAL") };
+        let (payload, total) = (payload.parse()?, total.parse()?);
+        let stream = streams.entry((payload, total)).or_insert_with(|| Stream::new(payload, total));
+        let start = Instant::now();
+        let mut bytes = 0;
+        while start.elapsed() < LEAST {
+            ensure!(work(stream), "not all frames were found");
+            bytes += stream.len();
+        }
+        Ok(json!({ "mbs": bytes as f64 / 1e6 / start.elapsed().as_secs_f64() }))
+    })
+}

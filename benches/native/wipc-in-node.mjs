@@ -1,0 +1,124 @@
+// How fast frames of WIPC are found in Node: `node wipc-in-node.mjs wipc SUBJECT`, then one command a line,
+// `PAYLOAD TOTAL`, each answered with a line of JSON. Subjects: the Rust decoder as wasm and a copy inside of wasm; the npm
+// package's decoder, wipc-js, and a copy of bytes in JavaScript.
+
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const CHUNK = 64 * 1024;
+/** A measurement takes at least so many milliseconds. */
+const LEAST = 60;
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const subjects = { "wasm-portway": inWasm("decode"), "wasm-copy": inWasm("copy"), "js-portway": portway, "wipc-js": wipcJs, "js-copy": copy };
+
+const make = subjects[process.argv[3]];
+if (make === undefined) {
+  console.error("node benches/native/wipc-in-node.mjs wipc SUBJECT");
+  process.exit(2);
+}
+const prepared = new Map();
+const begin = await make();
+// The worker is ready.
+console.log("{}");
+for await (const line of createInterface({ input: process.stdin })) {
+  const [payload, total] = line.split(" ").map(Number);
+  if (!prepared.has(line)) prepared.set(line, begin(payload, total));
+  const { length, turn } = prepared.get(line);
+  const start = performance.now();
+  let bytes = 0;
+  while (performance.now() - start < LEAST) {
+    if (!turn()) throw new Error("not all frames were found");
+    bytes += length;
+  }
+  console.log(JSON.stringify({ mbs: bytes / 1e3 / (performance.now() - start) }));
+}
+
+function inWasm(name) {
+  return async () => {
+    const bytes = readFileSync(`${root}target/bench/wipc_bench.wasm`);
+    // One instance for each kind of payload, so that they do not share a stream.
+    const module = new WebAssembly.Module(bytes);
+    return (payload, total) => {
+      const { exports } = new WebAssembly.Instance(module);
+      const length = exports.prepare(payload, total);
+      return { length, turn: () => exports[name]() === 1 };
+    };
+  };
+}
+
+/** The stream in pieces as a pipe gives them, and how many frames are in it. */
+function streamOf(payload, total) {
+  const count = Math.floor(total / payload);
+  const frame = Buffer.alloc(9 + payload);
+  frame.write("WIPC", "latin1");
+  frame.writeUInt8(3, 4);
+  frame.writeUInt32LE(payload, 5);
+  for (let index = 0; index < payload; index++) frame[9 + index] = (index * 31) % 256;
+  const bytes = Buffer.concat(Array.from({ length: count }, () => frame));
+  const chunks = [];
+  for (let at = 0; at < bytes.length; at += CHUNK) chunks.push(bytes.subarray(at, at + CHUNK));
+  return { count, length: bytes.length, chunks };
+}
+
+async function portway() {
+  const { WipcDecoder } = await import(`${root}pkg/wipc.js`);
+  return (payload, total) => {
+    const { count, length, chunks } = streamOf(payload, total);
+    const turn = () => {
+      let found = 0;
+      const decoder = new WipcDecoder({
+        frame: (type, bytes) => {
+          if (type === 3 && bytes.length === payload) found += 1;
+        },
+      });
+      for (const chunk of chunks) decoder.push(chunk);
+      return found === count;
+    };
+    return { length, turn };
+  };
+}
+
+/** It comes as TypeScript. */
+async function wipcJs() {
+  const outfile = `${root}target/bench/wipc-js.mjs`;
+  buildSync({ stdin: { contents: 'export * from "wipc-js";', resolveDir: root }, bundle: true, platform: "node", format: "esm", outfile, logLevel: "error" });
+  const { Channel } = await import(outfile);
+  return (payload, total) => {
+    const { count, length, chunks } = streamOf(payload, total);
+    const turn = () => {
+      let found = 0;
+      class Counting extends Channel {
+        onDataMessage(bytes) {
+          if (bytes.length === payload) found += 1;
+        }
+      }
+      const input = new PassThrough();
+      new Counting(input, new PassThrough());
+      // As its stream would, without the cost of one.
+      for (const chunk of chunks) input.emit("data", chunk);
+      return found === count;
+    };
+    return { length, turn };
+  };
+}
+
+async function copy() {
+  return (payload, total) => {
+    const { length, chunks } = streamOf(payload, total);
+    const place = new Uint8Array(Math.max(payload, CHUNK));
+    const turn = () => {
+      let at = 0;
+      for (const chunk of chunks) {
+        if (at + chunk.length > place.length) at = 0;
+        place.set(chunk, at);
+        at += chunk.length;
+      }
+      return true;
+    };
+    return { length, turn };
+  };
+}
