@@ -93,23 +93,26 @@ impl Host {
     ///
     /// # Errors
     /// If it cannot be waited for.
-    pub async fn close(mut self, payload: &[u8]) -> io::Result<ExitStatus> {
-        let deadline = Instant::now() + self.grace;
-        let sender = self.sender.clone();
-        let say = async {
+    pub async fn close(self, payload: &[u8]) -> io::Result<ExitStatus> {
+        let Self { sender, mut receiver, mut child, grace } = self;
+        let deadline = Instant::now() + grace;
+        let payload = payload.to_vec();
+        let saying = tokio::spawn(async move {
             // One that has said CLOSE itself, or is gone, does not need to hear it.
-            let _ = sender.send(FrameType::Close, payload).await;
+            let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
-        };
-        let listen = async { while !matches!(self.receiver.receive().await, Ok(None) | Err(_)) {} };
-        let exit = async {
-            // While nobody reads what it prints, it may not come to its end.
-            tokio::join!(say, listen, self.child.wait()).2
-        };
-        match timeout_at(deadline, exit).await {
+        });
+        // While nobody reads what it prints, it may not come to its end.
+        let mut listening = tokio::spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
+        let status = match timeout_at(deadline, child.wait()).await {
             Ok(status) => status,
-            Err(_) => self.kill().await,
-        }
+            Err(_) => kill(&mut child).await,
+        };
+        // What it has printed is still to be passed through. A process of its own may keep its output open.
+        let _ = timeout_at(deadline, &mut listening).await;
+        listening.abort();
+        saying.abort();
+        status
     }
 
     /// Ends the guest now.
@@ -117,8 +120,12 @@ impl Host {
     /// # Errors
     /// If it cannot be waited for.
     pub async fn kill(mut self) -> io::Result<ExitStatus> {
-        // One that has just ended cannot be killed, which is as good.
-        let _ = self.child.start_kill();
-        self.child.wait().await
+        kill(&mut self.child).await
     }
+}
+
+async fn kill(child: &mut Child) -> io::Result<ExitStatus> {
+    // One that has just ended cannot be killed, which is as good.
+    let _ = child.start_kill();
+    child.wait().await
 }
