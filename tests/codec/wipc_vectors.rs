@@ -1,0 +1,46 @@
+//! `tests/data/wipc-vectors.json`, which the JavaScript codec is tested by as well.
+
+use portway::codec::wipc::{FrameType, MAX_PAYLOAD};
+use serde::Deserialize;
+
+use crate::wipc_any_input::find_in;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Vector {
+    name: String,
+    pieces: Vec<String>,
+    max_payload: Option<u32>,
+    frames: Vec<(u8, String)>,
+    passthrough: String,
+    truncated: Option<u64>,
+}
+
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hexadecimal.chars().map(|digit| digit.to_digit(16).unwrap() as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+#[test]
+fn each_stream_holds_what_its_vector_says_however_it_is_cut() {
+    let vectors: Vec<Vector> = serde_json::from_str(include_str!("../data/wipc-vectors.json")).unwrap();
+    assert!(vectors.len() >= 40, "{} vectors", vectors.len());
+    for vector in vectors {
+        let pieces: Vec<Vec<u8>> = vector.pieces.iter().map(|piece| bytes(piece)).collect();
+        let stream = pieces.concat();
+        let max_payload = vector.max_payload.unwrap_or(MAX_PAYLOAD);
+        let given = find_in(max_payload, pieces.iter().map(Vec::as_slice));
+        let frames: Vec<(u8, Vec<u8>)> =
+            given.frames.iter().map(|(_, frame_type, payload)| (frame_type.code(), payload.clone())).collect();
+        let expected: Vec<(u8, Vec<u8>)> = vector.frames.iter().map(|(code, payload)| (*code, bytes(payload))).collect();
+        assert_eq!(frames, expected, "{}", vector.name);
+        assert!(expected.iter().all(|(code, _)| FrameType::from_code(*code).is_some()));
+        assert_eq!(given.passthrough, bytes(&vector.passthrough), "{}", vector.name);
+        assert_eq!(given.truncated, vector.truncated, "{}", vector.name);
+        for cut in 0..=stream.len() {
+            let (before, after) = stream.split_at(cut);
+            assert_eq!(find_in(max_payload, [before, after]), given, "{}, cut at {cut}", vector.name);
+        }
+        assert_eq!(find_in(max_payload, stream.chunks(1)), given, "{}, byte by byte", vector.name);
+    }
+}
