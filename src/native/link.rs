@@ -287,10 +287,12 @@ impl Link {
         self.running.end_credit();
     }
 
-    /// The other side takes nothing more and answers nothing more, but may still have something to tell.
+    /// The other side takes nothing more, but may still have something to say.
     pub(super) fn end_output(&self, why: &Closed) {
-        self.end_input(why);
-        self.act(|state| state.is_mute = true);
+        self.act(|state| {
+            state.lost.get_or_insert_with(|| CallError::from_end(why));
+            state.is_mute = true;
+        });
     }
 
     pub(super) async fn closed(&self) -> Closed {

@@ -143,10 +143,10 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_gets_and_answers_nothing_more_and_what_it_prints_is_heard() -> Test {
+async fn a_guest_that_says_close_gets_nothing_more_and_what_it_still_says_is_heard() -> Test {
     let (client, printed) = client("says close")?;
-    let waiting = timeout(PATIENCE, client.call::<i64>("count", &()).timeout(None)).await?;
-    assert!(matches!(waiting, Err(CallError::PeerGone | CallError::Lost(_))), "{waiting:?}");
+    // The answer comes behind CLOSE.
+    assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &())).await?, Ok(5));
     let late = timeout(PATIENCE, client.call::<i64>("count", &())).await?;
     assert!(matches!(late, Err(CallError::PeerGone | CallError::Lost(_))), "{late:?}");
     assert!(client.notify("late", &()).is_err());
@@ -158,15 +158,13 @@ async fn a_guest_that_says_close_gets_and_answers_nothing_more_and_what_it_print
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_and_stays_is_killed_and_calls_do_not_wait_for_that() -> Test {
+async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
     let script = "read -r line; printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
-    let client = Client::new(transport.with_grace(Duration::from_millis(1_500)));
+    let client = Client::new(transport.with_grace(Duration::from_millis(100)));
     client.send_frame(FrameType::Data, b"\n")?;
-    let start = Instant::now();
     let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    assert!(start.elapsed() < Duration::from_millis(1_400), "{:?}", start.elapsed());
     assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
     Ok(())
 }
