@@ -23,6 +23,8 @@ pub enum Diagnostic<'a> {
     Rejected {
         /// The id that it came with, `null` included; `None` if it has none, or none that can be echoed.
         id: Option<&'a Id>,
+        /// The method that it names, if it names one.
+        method: Option<&'a str>,
         /// The error that it was answered with.
         error: &'a RpcError,
     },

@@ -19,7 +19,7 @@ use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
-use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Unusable};
+use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unusable};
 use crate::profile::BatchPolicy;
 use crate::text::RpcError;
 
@@ -70,7 +70,7 @@ impl Inbox {
     }
 
     fn take_frame(&self, frame: WipcFrame<'_>) -> Next {
-        self.link.on_frame.tell(frame);
+        self.link.wipc.on_frame.tell(frame);
         if frame.frame_type == FrameType::Close { Next::Closing } else { Next::Go }
     }
 
@@ -100,7 +100,7 @@ impl Inbox {
         if self.link.framing == Framing::Newline {
             return self.take_line(body, off);
         }
-        self.reject(Id::Null, Fault::ParseError);
+        self.reject_text();
         if self.link.framing != Framing::ContentLength {
             return Next::Go;
         }
@@ -125,7 +125,7 @@ impl Inbox {
             return Next::Go;
         }
         self.other_framing(line);
-        self.reject(Id::Null, Fault::ParseError);
+        self.reject_text();
         Next::Go
     }
 
@@ -140,7 +140,7 @@ impl Inbox {
         }
         self.other_framing(bytes);
         if starts && !self.is_off && self.serves {
-            self.reject(Id::Null, Fault::ParseError);
+            self.reject_text();
         }
         // One answer for all of it, and for what is cut off from it.
         self.is_off = self.is_off || starts;
@@ -158,20 +158,27 @@ impl Inbox {
         Some(other)
     }
 
-    /// What the header says it is no message; the id is echoed if the body has one all the same.
+    /// What the header says it is no message; the id is echoed if the body has one all the same. A response is not answered.
     fn refuse(&mut self, body: &[u8], reason: Reason) {
         self.is_off = false;
+        let fault = Fault::Refused(reason);
         let id = match json::decode(body, &self.link.profile, &self.link.limits) {
             Incoming::Single(Ok(Message::Request(request))) => request.id,
             Incoming::Single(Err(Unusable::Reject(rejected))) => rejected.id,
+            Incoming::Single(Err(Unusable::Empty(id))) => id,
+            Incoming::Single(Ok(Message::Response(_)) | Err(Unusable::Ignore)) => {
+                return self.tell_rejected(None, body, fault);
+            }
             _ => Id::Null,
         };
-        self.reject(id, Fault::Refused(reason));
+        self.tell_rejected(Some(&id), body, fault);
+        self.answer(id, fault);
     }
 
-    fn reject(&self, id: Id, fault: Fault) {
-        self.tell_rejected(Some(&id).filter(|id| **id != Id::Null), fault);
-        self.answer(id, fault);
+    /// Text that is no JSON.
+    fn reject_text(&self) {
+        self.tell_rejected(None, &[], Fault::ParseError);
+        self.answer(Id::Null, Fault::ParseError);
     }
 
     /// Answers what is no message, if this end serves.
@@ -198,21 +205,25 @@ impl Inbox {
     fn tell_of(&self, incoming: &Incoming<Text>, body: &[u8]) {
         let rejected = |entry: &Entry<Text>| match entry {
             Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
+            // It may be a broken answer to a call of ours.
+            Err(Unusable::Empty(id)) if !self.link.is_waiting_for(id) => {
+                let fault = Shape::unmatched_empty(&self.link.profile)?;
+                Some(Rejected { id: id.clone(), fault })
+            }
             _ => None,
         };
         match incoming {
             Incoming::Single(entry) => {
                 if let Some(Rejected { id, fault }) = rejected(entry) {
-                    let has_id = id != Id::Null || has_null_id(body);
-                    self.tell_rejected(has_id.then_some(&id), fault);
+                    self.tell_rejected(Some(&id), body, fault);
                 }
             }
             Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
-                self.tell_rejected(None, Fault::Refused(Reason::BatchNotSupported));
+                self.tell_rejected(None, &[], Fault::Refused(Reason::BatchNotSupported));
             }
             Incoming::Batch(entries) => {
                 for Rejected { id, fault } in entries.iter().filter_map(rejected) {
-                    self.tell_rejected(Some(&id).filter(|id| **id != Id::Null), fault);
+                    self.tell_rejected(Some(&id), &[], fault);
                 }
             }
         }
@@ -247,14 +258,27 @@ impl Inbox {
         }
     }
 
-    fn tell_rejected(&self, id: Option<&Id>, fault: Fault) {
+    /// `body` is that of the message, or empty if it cannot be told.
+    fn tell_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
-        self.link.listener.tell(Diagnostic::Rejected { id, error: &error });
+        let members = Members::read(body);
+        // Null stands for an id that cannot be echoed, too.
+        let id = id.filter(|id| **id != Id::Null || members.has_null_id);
+        self.link.listener.tell(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
     }
 }
 
-/// Whether what was answered with the id null has that id itself.
-fn has_null_id(body: &[u8]) -> bool {
-    serde_json::from_slice::<BTreeMap<String, &RawValue>>(body)
-        .is_ok_and(|members| members.get("id").is_some_and(|id| id.get() == "null"))
+/// What a log may tell of a message that is none.
+#[derive(Debug, Default)]
+struct Members {
+    method: Option<String>,
+    has_null_id: bool,
+}
+
+impl Members {
+    fn read(body: &[u8]) -> Self {
+        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body) else { return Self::default() };
+        let method = members.get("method").and_then(|method| serde_json::from_str(method.get()).ok());
+        Self { method, has_null_id: members.get("id").is_some_and(|id| id.get() == "null") }
+    }
 }

@@ -85,6 +85,23 @@ fn a_refused_body_is_not_acted_on() {
 }
 
 #[test]
+fn a_refused_body_that_has_only_an_id_is_answered_with_it() {
+    let mut daemon = Daemon::start(&[]);
+    let body = r#"{"jsonrpc":"2.0","id":7}"#;
+    daemon.answers_once(typed("text/plain", body, false)).is_refusal("7", "unsupported-content-type");
+    daemon.finish();
+}
+
+#[test]
+fn a_refused_response_is_not_answered() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.write(typed("text/plain", r#"{"jsonrpc":"2.0","id":7,"result":1}"#, false));
+    let id = daemon.probe();
+    assert_eq!(daemon.answer().id(), id, "the first answer is to the next request");
+    daemon.finish();
+}
+
+#[test]
 fn a_refused_body_without_an_id_to_echo_is_answered_with_null() {
     let mut daemon = Daemon::start(&[]);
     let bodies = ["hello", "[1]", r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#, r#"{"jsonrpc":"2.0","id":[1]}"#];

@@ -56,8 +56,14 @@ fn params_of_a_notification_that_do_not_fit_are_an_error() {
 #[test]
 fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
     let line = line_for(frame(r#"{"jsonrpc":"1.0","id":7,"method":"version"}"#));
-    assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("7")));
+    assert_eq!(fields(&line), ("warn", Some("\"version\""), Some("7")));
     assert!(line.message.contains("-32600"), "{line:?}");
+    let line = line_for(frame(r#"{"jsonrpc":"2.0","id":8,"method":"version","params":5}"#));
+    assert_eq!(fields(&line), ("warn", Some("\"version\""), Some("8")));
+    let line = line_for(frame(r#"{"jsonrpc":"2.0","id":7}"#));
+    assert_eq!(fields(&line), ("warn", None, Some("7")));
+    let line = line_for(frame(r#"{"jsonrpc":"1.0","id":7,"method":"/home/me\n"}"#));
+    assert_eq!(fields(&line), ("warn", None, Some("7")), "that is no name");
     let line = line_for(frame(r#"{"jsonrpc":"2.0","id":null,"method":5}"#));
     assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("null")));
     let line = line_for(frame(r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#));

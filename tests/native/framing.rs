@@ -253,7 +253,7 @@ async fn what_is_rejected_is_told_with_its_id_null_included() -> Test {
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {
-            Diagnostic::Rejected { id, error } => format!("{} {id:?}", error.code),
+            Diagnostic::Rejected { id, method, error } => format!("{} {id:?} {method:?}", error.code),
             Diagnostic::Frame(fault) => format!("{fault:?}"),
             Diagnostic::Answered { method, id, error } => format!("{method} {id} {}", error.is_some()),
             other => format!("{other:?}"),
@@ -261,11 +261,13 @@ async fn what_is_rejected_is_told_with_its_id_null_included() -> Test {
         let _ = told.send(line);
     }));
     let bodies = [
-        ("{", "-32700 None"),
-        (r#"{"jsonrpc":"2.0","method":5}"#, "-32600 None"),
-        (r#"{"jsonrpc":"2.0","id":null,"method":5}"#, "-32600 Some(null)"),
-        (r#"{"jsonrpc":"2.0","id":"a","method":5}"#, "-32600 Some(\"a\")"),
-        (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, "-32600 None"),
+        ("{", "-32700 None None"),
+        (r#"{"jsonrpc":"2.0","method":5}"#, "-32600 None None"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":5}"#, "-32600 Some(null) None"),
+        (r#"{"jsonrpc":"2.0","id":"a","method":5}"#, "-32600 Some(\"a\") None"),
+        (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, "-32600 None Some(\"ping\")"),
+        (r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, "-32600 Some(3) Some(\"ping\")"),
+        (r#"{"jsonrpc":"2.0","id":7}"#, "-32600 Some(7) None"),
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "ping null false"),
         (r#"{"jsonrpc":"2.0","id":1.0,"method":"pong"}"#, "pong 1.0 true"),
     ];

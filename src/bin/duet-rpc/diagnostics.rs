@@ -23,8 +23,9 @@ pub(crate) fn log(diagnostic: Diagnostic<'_>) {
     match diagnostic {
         Diagnostic::Answered { method, id, error } => answered(method, id, error),
         Diagnostic::Frame(fault) => warn!("{}", Frame(fault)),
-        Diagnostic::Rejected { id, error } => {
-            warn!(id = id.map(|id| tracing::field::display(Shown(id))), "{}", Failure(error))
+        Diagnostic::Rejected { id, method, error } => {
+            let id = id.map(|id| tracing::field::display(Shown(id)));
+            warn!(method = method.and_then(name), id, "{}", Failure(error));
         }
         Diagnostic::UnknownNotification { method } => warn!(method = name(method), "unknown notification"),
         Diagnostic::InvalidNotification { method, .. } => {
