@@ -75,11 +75,7 @@ pub struct FrameDecoder(Either);
 enum Either {
     ContentLength(content_length::Decoder),
     Newline(newline::Decoder),
-    Wipc {
-        decoder: wipc::Decoder,
-        /// Whether what is passed through next continues a run.
-        in_run: bool,
-    },
+    Wipc { decoder: wipc::Decoder, run: Run },
 }
 
 impl FrameDecoder {
@@ -90,11 +86,22 @@ impl FrameDecoder {
             Framing::ContentLength => Either::ContentLength(content_length::Decoder::new(limits)),
             Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
             Framing::Wipc => {
-                let most = limits.message_bytes;
-                let most = if most < wipc::MAX_PAYLOAD as usize { most as u32 } else { wipc::MAX_PAYLOAD };
-                Either::Wipc { decoder: wipc::Decoder::with_max_payload(most), in_run: false }
+                let run = Run { message_bytes: limits.message_bytes, has_begun: false };
+                Either::Wipc { decoder: wipc::Decoder::new(), run }
             }
         })
+    }
+
+    /// The same, to which a longer payload, in bytes, is no frame of WIPC; of a frame that is a message, the limit remains.
+    /// Before anything is read; with other framings it does nothing.
+    #[must_use]
+    pub fn with_max_payload(self, max_payload: u32) -> Self {
+        match self.0 {
+            Either::Wipc { run, .. } => {
+                Self(Either::Wipc { decoder: wipc::Decoder::with_max_payload(max_payload), run })
+            }
+            other => Self(other),
+        }
     }
 
     /// See [`content_length::Decoder::next`].
@@ -103,7 +110,7 @@ impl FrameDecoder {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.next(input),
             Either::Newline(decoder) => decoder.next(input),
-            Either::Wipc { decoder, in_run } => Some(event(decoder.next(input)?, in_run)),
+            Either::Wipc { decoder, run } => Some(run.event(decoder.next(input)?)),
         }
     }
 
@@ -113,7 +120,7 @@ impl FrameDecoder {
         match &mut self.0 {
             Either::ContentLength(decoder) => decoder.finish(),
             Either::Newline(decoder) => decoder.finish(),
-            Either::Wipc { decoder, in_run } => Some(event(decoder.finish()?, in_run)),
+            Either::Wipc { decoder, run } => Some(run.event(decoder.finish()?)),
         }
     }
 
@@ -147,15 +154,32 @@ impl FrameDecoder {
 }
 
 /// What WIPC finds, in the words of all framings.
-fn event<'a>(event: wipc::Event<'a>, in_run: &mut bool) -> Event<'a> {
-    match event {
-        wipc::Event::Frame(frame) => {
-            *in_run = false;
-            if frame.frame_type == FrameType::Call { Event::Body(frame.payload) } else { Event::Frame(frame) }
-        }
-        wipc::Event::Passthrough(bytes) => Event::Noise { bytes, starts: !core::mem::replace(in_run, true) },
-        wipc::Event::Truncated { held } => {
-            Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
+#[derive(Debug)]
+struct Run {
+    message_bytes: usize,
+    /// Whether what is passed through next continues a run.
+    has_begun: bool,
+}
+
+impl Run {
+    fn event<'a>(&mut self, event: wipc::Event<'a>) -> Event<'a> {
+        match event {
+            wipc::Event::Frame(frame) => {
+                self.has_begun = false;
+                match frame.frame_type {
+                    FrameType::Call if frame.payload.len() > self.message_bytes => {
+                        Event::Fault(FrameFault::Oversize { length: Some(frame.payload.len() as u64) })
+                    }
+                    FrameType::Call => Event::Body(frame.payload),
+                    _ => Event::Frame(frame),
+                }
+            }
+            wipc::Event::Passthrough(bytes) => {
+                Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }
+            }
+            wipc::Event::Truncated { held } => {
+                Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
+use core::time::Duration;
 use std::boxed::Box;
 use std::cell::Cell;
 use std::future::Future;
@@ -63,6 +64,8 @@ pub(super) struct Driver {
     is_behind: bool,
     /// Which message has begun and is not complete, and since when.
     unfinished: Option<(u64, Instant)>,
+    /// Whether the other side has said that it ends: nothing more is read than what was.
+    is_last_read: bool,
     /// How long a guest that has said `CLOSE` may take to exit.
     closing: Option<Instant>,
     /// Why the link ends, and when it ends whatever is still to do.
@@ -76,7 +79,7 @@ impl Driver {
         let grace = link.grace;
         Self {
             inbox: Inbox::new(Arc::clone(&link), serves),
-            decoder: FrameDecoder::new(link.framing, &link.limits),
+            decoder: FrameDecoder::new(link.framing, &link.limits).with_max_payload(link.wipc.max_payload),
             link,
             reader: Some(streams.reader),
             writer: Some(streams.writer),
@@ -90,6 +93,7 @@ impl Driver {
             held_from: 0,
             is_behind: false,
             unfinished: None,
+            is_last_read: false,
             closing: None,
             end: None,
             says_goodbye: false,
@@ -177,7 +181,7 @@ impl Driver {
         let reader = self.reader.take();
         self.drained = reader.filter(|_| self.child.is_some());
         self.closing = None;
-        self.says_goodbye = why == Closed::Local && self.link.framing == Framing::Wipc;
+        self.says_goodbye = why == Closed::Local && self.link.owes_goodbye();
         self.unfinished = None;
         self.link.end_input(&why);
         self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
@@ -186,7 +190,8 @@ impl Driver {
     /// Whether there is nothing left to do, or no time.
     fn is_over(&self, is_writing: bool) -> bool {
         self.end.as_ref().is_some_and(|(_, deadline)| {
-            let is_done = !is_writing && self.link.running.is_empty() && self.link.backlog() == 0;
+            let is_done =
+                !is_writing && self.link.running.is_empty() && self.link.is_idle() && self.link.backlog() == 0;
             is_done || Instant::now() >= *deadline
         })
     }
@@ -324,8 +329,8 @@ impl Driver {
                 Next::Go => {}
                 Next::Unread(bytes) => self.decoder.unread(&bytes),
                 Next::End(why) => return (bytes.len(), Some(why)),
-                Next::Closing if self.child.is_none() => return (bytes.len(), Some(Closed::End)),
-                Next::Closing => self.begin_closing(),
+                Next::Closing if self.child.is_some() => self.begin_closing(),
+                Next::Closing => self.is_last_read = true,
             }
             self.run_events(context);
             if self.end.is_some() {
@@ -341,7 +346,7 @@ impl Driver {
             Some((same, since)) if same == message => (message, since),
             _ => (message, Instant::now()),
         });
-        (bytes.len(), None)
+        (bytes.len(), self.is_last_read.then_some(Closed::End))
     }
 
     /// The input has ended: what was held of it is the last that comes.
@@ -360,8 +365,11 @@ impl Driver {
     /// Ends when something was due.
     fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
         let call = timeout.map(|timeout| self.link.instant(timeout));
-        let limit = core::time::Duration::from_millis(self.link.limits.partial_frame_ms);
-        let frame = self.unfinished.and_then(|(_, since)| since.checked_add(limit));
+        let limit = match self.link.framing {
+            Framing::Wipc => self.link.wipc.payload_timeout,
+            _ => Some(Duration::from_millis(self.link.limits.partial_frame_ms)),
+        };
+        let frame = self.unfinished.zip(limit).and_then(|((_, since), limit)| since.checked_add(limit));
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let Some(next) = [call, frame, end, self.closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));

@@ -21,14 +21,15 @@ use super::Text;
 use super::diagnostic::Listener;
 use super::driver::Driver;
 use super::error::{CallError, Closed};
-use super::frames::FrameListener;
+use super::frames::WipcSettings;
 use super::handlers::Handlers;
 use super::running::{Lifetime, RunningRequests};
-use super::state::{CallListener, KEPT_CAPACITY, Outcome, Stage, State, WaitingCall};
+use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall};
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
+use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
 
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub(super) struct Link {
     /// Of the link itself, which is that of notifications, too.
     pub(super) lifetime: Arc<Lifetime>,
     pub(super) listener: Listener,
-    pub(super) on_frame: FrameListener,
+    pub(super) wipc: WipcSettings,
     pub(super) framing: Framing,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
@@ -60,7 +61,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) grace: Duration,
     pub(super) listener: Listener,
-    pub(super) on_frame: FrameListener,
+    pub(super) wipc: WipcSettings,
 }
 
 /// What the driver finds when it looks at what others have left for it.
@@ -73,7 +74,7 @@ pub(super) struct Work {
 
 impl Link {
     pub(super) fn new(runtime: Handle, framing: Framing, settings: Settings) -> Self {
-        let Settings { profile, limits, grace, listener, on_frame } = settings;
+        let Settings { profile, limits, grace, listener, wipc } = settings;
         let connection = Connection::new(Config::new(profile).with_limits(limits));
         Self {
             state: Mutex::new(State::new(connection)),
@@ -83,7 +84,7 @@ impl Link {
             running: RunningRequests::default(),
             lifetime: Arc::default(),
             listener,
-            on_frame,
+            wipc,
             framing,
             profile,
             limits,
@@ -194,7 +195,11 @@ impl Link {
                 return Err(CallError::Congested);
             }
             let sent = wipc::encode(frame_type, payload, &mut state.unwritten);
-            sent.map_err(|problem| CallError::Params(problem.to_string()))
+            sent.map_err(|problem| CallError::Params(problem.to_string()))?;
+            if frame_type == FrameType::Close {
+                state.output = Output::Ended;
+            }
+            Ok(())
         })
     }
 
@@ -224,6 +229,11 @@ impl Link {
         let key = state.connection.call_with_id(id)?;
         let call = state.calls.get(key.slot() as usize)?.as_ref()?;
         Some((key, call.listener.clone()?))
+    }
+
+    /// Whether a call of ours has this id.
+    pub(super) fn is_waiting_for(&self, id: &Id) -> bool {
+        id.to_call().is_some_and(|id| self.lock().connection.call_with_id(id).is_some())
     }
 
     /// Has a call wait anew for so many milliseconds; `None` for as long as it takes.
@@ -291,7 +301,7 @@ impl Link {
     pub(super) fn end_output(&self, why: &Closed) {
         self.act(|state| {
             state.lost.get_or_insert_with(|| CallError::from_end(why));
-            state.is_mute = true;
+            state.output = Output::Dropped;
         });
     }
 
@@ -363,6 +373,18 @@ impl Link {
             mem::take(&mut state.observers)
         };
         observers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether the other side is still to be told that this is the end.
+    pub(super) fn owes_goodbye(&self) -> bool {
+        self.framing == Framing::Wipc && self.lock().output == Output::Open
+    }
+
+    /// Whether a request that was taken waits for its answer, or for its turn.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        let may_begin = state.stage == Stage::Open;
+        !may_begin || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
     }
 
     /// How many bytes wait to be written.

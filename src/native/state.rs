@@ -38,8 +38,7 @@ pub(super) struct State {
     pub(super) being_written: usize,
     pub(super) text: String,
     pub(super) stage: Stage,
-    /// Whether the other side has said that it takes nothing more.
-    pub(super) is_mute: bool,
+    pub(super) output: Output,
     /// Why no call has an answer any more.
     pub(super) lost: Option<CallError>,
     /// The task that drives the link, while it sleeps.
@@ -76,6 +75,16 @@ pub(super) enum Stage {
     Closed(Closed),
 }
 
+/// Whether messages still leave. Only WIPC says when they do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    Open,
+    /// This side has said `CLOSE`: what was before it leaves.
+    Ended,
+    /// The other side has: it takes nothing more.
+    Dropped,
+}
+
 impl fmt::Debug for CallListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -95,7 +104,7 @@ impl State {
             being_written: 0,
             text: String::new(),
             stage: Stage::Open,
-            is_mute: false,
+            output: Output::Open,
             lost: None,
             driver: None,
             is_due: false,
@@ -110,12 +119,12 @@ impl State {
                 Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
                 other => Some(other),
             };
-            let Some(outgoing) = outgoing else { continue };
+            let Some(outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
             self.text.clear();
             json::encode_into(&outgoing, &mut self.text);
             framing.encode(&self.text, &mut self.unwritten);
         }
-        if self.is_mute {
+        if self.output == Output::Dropped {
             self.unwritten = Vec::new();
         }
         if self.text.capacity() > KEPT_CAPACITY {
@@ -150,9 +159,9 @@ impl State {
     }
 
     /// # Errors
-    /// If the other side has said that it takes nothing more.
+    /// If one of the two sides has said that there is nothing more.
     pub(super) fn may_send(&self) -> Result<(), CallError> {
-        if self.is_mute { Err(self.end_of_calls()) } else { Ok(()) }
+        if self.output == Output::Open { Ok(()) } else { Err(self.end_of_calls()) }
     }
 
     pub(super) fn refusal(&self, refused: Refused) -> CallError {

@@ -17,11 +17,11 @@ use tokio::time::{Instant, sleep};
 
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
-use super::frames::FrameListener;
+use super::frames::WipcSettings;
 use super::link::{Link, Settings};
+use super::stdout::WholeStdout;
 use crate::Limits;
 use crate::codec::framing::Framing;
-use crate::codec::wipc;
 use crate::profile::Profile;
 
 /// How long the end of a link waits for handlers, for the other side to read, and for a process to end.
@@ -76,7 +76,7 @@ impl Transport {
     }
 
     /// Standard input and output of this process, whose output then belongs to the protocol alone: logs go to standard
-    /// error.
+    /// error. Only with WIPC may something else be printed: it comes between frames, never inside of one.
     ///
     /// Tokio reads standard input on a thread of its own, which nothing can interrupt: a program that ends before its
     /// input does should end by [`std::process::exit`], or by `Runtime::shutdown_background`.
@@ -86,7 +86,7 @@ impl Transport {
     pub fn stdio(framing: Framing) -> io::Result<Self> {
         // Also tokio's handles panic without a runtime.
         Handle::try_current().map_err(no_runtime)?;
-        Self::new(tokio::io::stdin(), tokio::io::stdout(), framing)
+        Self::new(tokio::io::stdin(), WholeStdout::default(), framing)
     }
 
     /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says
@@ -165,21 +165,16 @@ impl Transport {
     }
 
     fn made(streams: Streams, framing: Framing) -> io::Result<Self> {
-        let mut limits = Limits::DEFAULT;
-        if framing == Framing::Wipc {
-            // Nothing in the format says how fast a payload has to come.
-            limits.partial_frame_ms = u64::MAX;
-        }
         Ok(Self {
             streams,
             runtime: Handle::try_current().map_err(no_runtime)?,
             framing,
             settings: Settings {
                 profile: Profile::GENERIC,
-                limits,
+                limits: Limits::DEFAULT,
                 grace: GRACE,
                 listener: Listener::default(),
-                on_frame: FrameListener::default(),
+                wipc: WipcSettings::default(),
             },
         })
     }
@@ -206,14 +201,9 @@ impl Transport {
         Self { settings: Settings { listener, ..self.settings }, ..self }
     }
 
-    /// Runs a function for each frame of [WIPC](wipc) that is no message: `OPEN`, `CLOSE` and `DATA`. See
-    /// [`Client::send_frame`](crate::Client::send_frame) for the other direction.
-    ///
-    /// Whether or not there is such a function, a `CLOSE` ends the link. A guest then finishes what it works on; its host sends
-    /// nothing more, and waits for the guest to exit, within the grace.
-    pub fn on_frame(self, listener: impl Fn(wipc::Frame<'_>) + Send + Sync + 'static) -> Self {
-        let on_frame = FrameListener::new(listener);
-        Self { settings: Settings { on_frame, ..self.settings }, ..self }
+    pub(super) fn with_wipc(mut self, change: impl FnOnce(&mut WipcSettings)) -> Self {
+        change(&mut self.settings.wipc);
+        self
     }
 
     /// A link on it, to be started. `serves` tells whether what cannot be read is answered.

@@ -5,8 +5,7 @@ use core::time::Duration;
 use std::boxed::Box;
 use std::format;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -16,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+use crate::native::stdout::WholeStdout;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -33,7 +33,7 @@ const QUEUE: usize = 16;
 ///
 /// # async fn run() -> std::io::Result<()> {
 /// // A guest that gives back whatever comes.
-/// let (sender, mut receiver) = Channel::guest(tokio::io::stdin(), tokio::io::stdout())?.split();
+/// let (sender, mut receiver) = Channel::stdio()?.split();
 /// while let Some(frame) = receiver.receive().await? {
 ///     sender.send(frame.frame_type, &frame.payload).await?;
 /// }
@@ -48,7 +48,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The guest's end: `CLOSE` is the last frame that it receives, and it may still send until it exits.
+    /// The guest's end: after `CLOSE` it reads nothing more, and receives what has come with it. It may still send until it
+    /// exits.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -57,6 +58,19 @@ impl Channel {
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> io::Result<Self> {
         Self::new(reader, writer, true)
+    }
+
+    /// The guest's end on standard input and output. What the program prints comes between frames, never inside of one.
+    ///
+    /// Tokio reads standard input on a thread of its own, which nothing can interrupt: a program that ends before its input
+    /// does should end by [`std::process::exit`], or by `Runtime::shutdown_background`.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    pub fn stdio() -> io::Result<Self> {
+        // Also tokio's handles panic without a runtime.
+        Handle::try_current().map_err(io::Error::other)?;
+        Self::guest(tokio::io::stdin(), WholeStdout::default())
     }
 
     /// The host's end: after `CLOSE` it sends nothing more. What the guest still says is received.
@@ -77,9 +91,9 @@ impl Channel {
     ) -> io::Result<Self> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let (queue, frames) = mpsc::channel(QUEUE);
-        runtime.spawn(write(frames, writer));
-        let is_mute = Arc::new(AtomicBool::new(false));
-        let sender = Sender { queue, is_mute: Arc::clone(&is_mute) };
+        let output = Arc::new(Output::default());
+        runtime.spawn(write(frames, writer, Arc::clone(&output)));
+        let sender = Sender { queue, output: Arc::clone(&output) };
         let receiver = Receiver {
             reader: Box::new(reader),
             decoder: Decoder::new(),
@@ -88,7 +102,7 @@ impl Channel {
             to: 0,
             is_over: false,
             is_guest,
-            is_mute,
+            output,
             on_passthrough: None,
             patience: None,
             unfinished: None,
@@ -110,9 +124,58 @@ enum Job {
     End,
 }
 
+/// Whether frames still leave.
+#[derive(Debug, Default)]
+struct Output(Mutex<Stage>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Open,
+    /// `CLOSE` was sent: what was before it leaves.
+    Ended,
+    /// It has come, to a host: nothing leaves any more.
+    Dropped,
+}
+
+impl Output {
+    fn stage(&self) -> Stage {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn drop_all(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Stage::Dropped;
+    }
+
+    /// Does `put` if frames still leave. Nobody else's frame comes in between, so that `CLOSE` is the last.
+    fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
+        let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let problem = match *stage {
+            Stage::Open => None,
+            Stage::Ended => Some("CLOSE was sent: there are no frames behind it"),
+            Stage::Dropped => Some("the guest has sent CLOSE"),
+        };
+        if let Some(problem) = problem {
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, problem));
+        }
+        if frame_type == FrameType::Close {
+            *stage = Stage::Ended;
+        }
+        put();
+        Ok(())
+    }
+}
+
 /// Writes frames one after the other, each to its end: a sender that is given up leaves no half of one.
-async fn write(mut jobs: mpsc::Receiver<Job>, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+async fn write(
+    mut jobs: mpsc::Receiver<Job>,
+    mut writer: impl AsyncWrite + Unpin,
+    output: Arc<Output>,
+) -> io::Result<()> {
     while let Some(Job::Frame(frame)) = jobs.recv().await {
+        if output.stage() == Stage::Dropped {
+            continue;
+        }
         writer.write_all(&frame).await?;
         if jobs.is_empty() {
             writer.flush().await?;
@@ -127,8 +190,7 @@ async fn write(mut jobs: mpsc::Receiver<Job>, mut writer: impl AsyncWrite + Unpi
 #[derive(Clone, Debug)]
 pub struct Sender {
     queue: mpsc::Sender<Job>,
-    /// Whether the other side has said that it takes nothing more.
-    is_mute: Arc<AtomicBool>,
+    output: Arc<Output>,
 }
 
 impl Sender {
@@ -136,19 +198,15 @@ impl Sender {
     /// at all.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] once the other side has
-    /// gone, the channel has ended, or, on a host, the guest has sent `CLOSE`.
+    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] after a `CLOSE`, and once
+    /// the other side has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
-        if self.is_mute.load(Ordering::Acquire) {
-            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the guest has sent CLOSE"));
-        }
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        self.queue
-            .send(Job::Frame(frame))
-            .await
-            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the channel has ended"))
+        let ended = |_| io::Error::new(io::ErrorKind::BrokenPipe, "the channel has ended");
+        let place = self.queue.reserve().await.map_err(ended)?;
+        self.output.put(frame_type, || place.send(Job::Frame(frame)))
     }
 
     /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
@@ -170,7 +228,7 @@ pub struct Receiver {
     to: usize,
     is_over: bool,
     is_guest: bool,
-    is_mute: Arc<AtomicBool>,
+    output: Arc<Output>,
     on_passthrough: Option<Box<dyn FnMut(&[u8]) + Send>>,
     /// How long a payload is waited for.
     patience: Option<Duration>,
@@ -205,13 +263,17 @@ impl Receiver {
     /// As the reader fails; [`io::ErrorKind::UnexpectedEof`] if the stream ends inside of a frame, whose bytes were passed
     /// through. Then, too, the channel is at its end.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        while !self.is_over {
+        loop {
             if let Some(frame) = self.take() {
-                if frame.frame_type == FrameType::Close {
-                    self.is_over = self.is_guest;
-                    self.is_mute.store(!self.is_guest, Ordering::Release);
+                if frame.frame_type == FrameType::Close && self.is_guest {
+                    self.is_over = true;
+                } else if frame.frame_type == FrameType::Close {
+                    self.output.drop_all();
                 }
                 return Ok(Some(frame));
+            }
+            if self.is_over {
+                return Ok(None);
             }
             self.chunk.resize(CHUNK, 0);
             let deadline = self.deadline();
@@ -240,7 +302,6 @@ impl Receiver {
                 Ok(count) => self.to = count,
             }
         }
-        Ok(None)
     }
 
     /// The next frame in what was read.

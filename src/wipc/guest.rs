@@ -39,6 +39,7 @@ pub struct Guest<R = Stdin, W = Stdout> {
     to: usize,
     /// Whether nothing more is read: `CLOSE` has come, or the end.
     is_over: bool,
+    /// Whether `CLOSE` was sent.
     has_closed: bool,
 }
 
@@ -95,25 +96,28 @@ impl<R: Read, W: Write> Guest<R, W> {
         Ok(())
     }
 
-    /// Waits for the next frame. `CLOSE` is the last one; after it, and after the end of the input, there is `None`, and the
-    /// guest should finish its work and exit.
+    /// Waits for the next frame. After `CLOSE` nothing more is read; once the frames that have come with it are received, and
+    /// at the end of the input, there is `None`, and the guest should finish its work and exit.
     ///
     /// # Errors
     /// As the input fails; [`io::ErrorKind::UnexpectedEof`] if it ends inside of a frame.
     pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        while !self.is_over {
+        loop {
             let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
             while let Some(event) = self.decoder.next(&mut input) {
                 let Event::Frame(frame) = event else { continue };
                 let frame = OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() };
                 self.from = self.to - input.len();
-                self.is_over = frame.frame_type == FrameType::Close;
+                self.is_over |= frame.frame_type == FrameType::Close;
                 return Ok(Some(frame));
+            }
+            (self.from, self.to) = (0, 0);
+            if self.is_over {
+                return Ok(None);
             }
             if self.chunk.is_empty() {
                 self.chunk = vec![0; CHUNK];
             }
-            self.from = 0;
             self.to = match self.input.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) => return Err(error),
@@ -124,7 +128,11 @@ impl<R: Read, W: Write> Guest<R, W> {
                 Ok(count) => count,
             };
         }
-        Ok(None)
+    }
+
+    /// Whether `CLOSE` was sent: then nothing more can be.
+    pub(super) const fn has_closed(&self) -> bool {
+        self.has_closed
     }
 
     fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {

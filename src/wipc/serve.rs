@@ -152,7 +152,7 @@ impl<'h> GuestServer<'h> {
         may
     }
 
-    /// Sends `OPEN`, and answers until `CLOSE` comes or the input ends. A frame that cannot be read as JSON-RPC is answered
+    /// Sends `OPEN`, and answers until `CLOSE` has come or was sent by a handler, or the input ends. A frame that cannot be read as JSON-RPC is answered
     /// with an error, and the next one is read.
     ///
     /// # Errors
@@ -165,7 +165,9 @@ impl<'h> GuestServer<'h> {
         let limits = self.limits.unwrap_or(Limits::DEFAULT);
         let mut connection = Connection::new(Config::new(Profile::GENERIC).with_limits(limits));
         guest.send(FrameType::Open, &[])?;
-        while let Some(frame) = guest.receive()? {
+        while !guest.has_closed()
+            && let Some(frame) = guest.receive()?
+        {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
                     handler(Frame { frame_type: frame.frame_type, payload: &frame.payload }, &mut HostLink(guest));
@@ -189,6 +191,9 @@ impl<'h> GuestServer<'h> {
                 }
             }
             while let Some(message) = connection.poll_transmit() {
+                if guest.has_closed() {
+                    return Ok(());
+                }
                 guest.send(FrameType::Call, json::encode(&message).as_bytes())?;
             }
         }

@@ -32,7 +32,8 @@ fn each_stream_holds_what_its_vector_says_however_it_is_cut() {
         let given = find_in(max_payload, pieces.iter().map(Vec::as_slice));
         let frames: Vec<(u8, Vec<u8>)> =
             given.frames.iter().map(|(_, frame_type, payload)| (frame_type.code(), payload.clone())).collect();
-        let expected: Vec<(u8, Vec<u8>)> = vector.frames.iter().map(|(code, payload)| (*code, bytes(payload))).collect();
+        let expected: Vec<(u8, Vec<u8>)> =
+            vector.frames.iter().map(|(code, payload)| (*code, bytes(payload))).collect();
         assert_eq!(frames, expected, "{}", vector.name);
         assert!(expected.iter().all(|(code, _)| FrameType::from_code(*code).is_some()));
         assert_eq!(given.passthrough, bytes(&vector.passthrough), "{}", vector.name);

@@ -69,13 +69,40 @@ fn frames_are_received_however_they_come_and_the_rest_is_dropped() -> Test {
 }
 
 #[test]
-fn close_is_the_last_frame_that_is_received() -> Test {
-    let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "late")]);
-    let mut guest = Guest::on(&bytes[..], Vec::new());
+fn nothing_is_read_after_close_and_what_came_with_it_is_received() -> Test {
+    let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "with it")]);
+    let late = stream(&[(FrameType::Data, "late")]);
+    let mut guest = Guest::on(bytes.chain(&late[..]), Vec::new());
     assert_eq!(guest.receive()?.map(|frame| frame.payload), Some(b"bye".to_vec()));
+    assert_eq!(guest.receive()?.map(|frame| frame.payload), Some(b"with it".to_vec()));
     assert_eq!(guest.receive()?, None);
     guest.send(FrameType::Data, b"work that was begun")?;
     Ok(())
+}
+
+#[test]
+fn frames_that_are_no_calls_go_to_their_own_handler_with_their_payload() {
+    let input = stream(&[
+        (FrameType::Open, "hello"),
+        (FrameType::Data, "bytes"),
+        (FrameType::Close, "bye"),
+        (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#),
+    ]);
+    let mut told = Vec::new();
+    let answers = answers(adder().on_frame(|frame, _| told.push((frame.frame_type, frame.payload.to_vec()))), &input);
+    assert_eq!(answers, [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })], "what came with CLOSE is answered");
+    let expected = [(FrameType::Open, "hello"), (FrameType::Data, "bytes"), (FrameType::Close, "bye")];
+    assert_eq!(told, expected.map(|(frame_type, payload)| (frame_type, payload.as_bytes().to_vec())));
+}
+
+#[test]
+fn a_server_whose_handler_says_close_ends_with_that() {
+    let server = GuestServer::new().method("leave", |(): (), host| {
+        host.send(FrameType::Close, b"\"bye\"").unwrap();
+        Ok::<_, RpcError>(())
+    });
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"leave"}"#;
+    assert_eq!(answers(server, &calls(&[call, call])), [json!("bye")], "nothing is behind CLOSE");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portway::codec::wipc::{Decoder, Event, encode};
+use portway::codec::wipc::{Decoder, Event, encode, header};
 use portway::wipc::{FrameType, RpcError};
 use portway::{
     CallError, Client, Closed, Context, Diagnostic, ErrorCode, Framing, Limits, Listener, Peer, Server, Transport,
@@ -105,12 +105,13 @@ async fn what_runs_in_a_guest_is_finished_before_it_exits() -> Test {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#;
     far.write_all(&[frame(FrameType::Call, call), frame(FrameType::Close, ""), frame(FrameType::Call, call)].concat())
         .await?;
-    let answer = timeout(PATIENCE, frames(&mut far, 1)).await??;
-    assert_eq!(answer, [(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"result":1}"#.to_owned())]);
+    let answers = timeout(PATIENCE, frames(&mut far, 2)).await??;
+    let answer = (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"result":1}"#.to_owned());
+    assert_eq!(answers, [answer.clone(), answer], "what came with CLOSE is answered, too");
     assert_eq!(timeout(PATIENCE, run).await??, Closed::End);
     let mut rest = Vec::new();
     timeout(PATIENCE, far.read_to_end(&mut rest)).await??;
-    assert_eq!(rest, b"", "nothing is read behind CLOSE, and none is sent back");
+    assert_eq!(rest, b"", "no CLOSE is sent back");
     Ok(())
 }
 
@@ -206,11 +207,9 @@ async fn what_is_no_call_is_answered_and_the_stream_goes_on() -> Test {
 }
 
 #[tokio::test]
-async fn a_payload_that_stops_holds_up_others_for_as_long_as_the_limit_says() -> Test {
+async fn a_payload_that_stops_holds_up_others_for_as_long_as_it_is_told_to() -> Test {
     let (near, mut far) = by_hand()?;
-    let mut limits = Limits::DEFAULT;
-    limits.partial_frame_ms = 100;
-    let server = Server::new(near.with_limits(limits));
+    let server = Server::new(near.with_payload_timeout(Duration::from_millis(100)));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
     server.forget();
     let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
@@ -256,5 +255,104 @@ async fn another_framing_is_recognised_on_either_side() -> Test {
     let call = client.call::<()>("wait", &()).timeout(None);
     far.write_all(&[&frame(FrameType::Open, "")[..], b"\n"].concat()).await?;
     assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::OtherFraming(Framing::Wipc))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn frames_that_are_no_calls_are_handed_over_with_their_payloads_and_not_answered() -> Test {
+    let (near, mut far) = by_hand()?;
+    let (hear, mut heard) = mpsc::unbounded_channel();
+    let server = Server::new(near.on_frame(move |frame| {
+        let _ = hear.send((frame.frame_type, frame.payload.to_vec()));
+    }));
+    server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
+    let run = tokio::spawn(server.run());
+    let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
+    far.write_all(&[frame(FrameType::Open, "hello"), call.clone()].concat()).await?;
+    assert_eq!(timeout(PATIENCE, frames(&mut far, 1)).await??[0].0, FrameType::Call, "OPEN is not answered");
+    far.write_all(&[frame(FrameType::Close, "bye"), frame(FrameType::Data, "late"), call].concat()).await?;
+    assert_eq!(timeout(PATIENCE, frames(&mut far, 1)).await??[0].0, FrameType::Call);
+    assert_eq!(timeout(PATIENCE, run).await??, Closed::End);
+    for expected in [(FrameType::Open, "hello"), (FrameType::Close, "bye"), (FrameType::Data, "late")] {
+        assert_eq!(heard.recv().await, Some((expected.0, expected.1.as_bytes().to_vec())));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn frames_are_as_long_as_the_format_allows_unless_there_is_a_limit() -> Test {
+    let long = vec![b'x'; Limits::DEFAULT.message_bytes + 1];
+    for limit in [None, Some(10_000_000)] {
+        let (near, mut far) = by_hand()?;
+        let (hear, mut heard) = mpsc::unbounded_channel();
+        let near = near.on_frame(move |frame| {
+            let _ = hear.send(frame.payload.len());
+        });
+        let server = Server::new(if let Some(limit) = limit { near.with_max_payload(limit) } else { near });
+        server.forget();
+        far.write_all(&header(FrameType::Data, long.len())?).await?;
+        far.write_all(&long).await?;
+        far.write_all(&frame(FrameType::Open, "")).await?;
+        let first = timeout(PATIENCE, heard.recv()).await?;
+        assert_eq!(first, Some(if limit.is_none() { long.len() } else { 0 }), "{limit:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_over_the_limit_of_messages_is_answered_and_the_next_one_is_served() -> Test {
+    let (near, mut far) = by_hand()?;
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = 60;
+    let server = Server::new(near.with_limits(limits));
+    server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    far.write_all(&frame(FrameType::Call, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(60))))
+        .await?;
+    far.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#)).await?;
+    let found = timeout(PATIENCE, frames(&mut far, 2)).await??;
+    let refused: Value = serde_json::from_str(&found[0].1)?;
+    assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
+    assert_eq!(found[1].1, r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_payload_may_take_as_long_as_it_likes_unless_there_is_a_limit() -> Test {
+    let (near, mut far) = by_hand()?;
+    let server = Server::new(near.with_limits(Limits::DEFAULT));
+    server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
+    far.write_all(&call[..30]).await?;
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    far.write_all(&call[30..]).await?;
+    assert_eq!(frames(&mut far, 1).await?[0].1, r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
+    let (near, mut far) = by_hand()?;
+    let peer = Peer::new(near);
+    peer.method("slow", |(): (), _: Context| async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok::<_, RpcError>(())
+    });
+    let client = peer.client().clone();
+    peer.forget();
+    client.notify("before", &())?;
+    far.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#)).await?;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    client.send_frame(FrameType::Close, b"bye")?;
+    assert!(client.notify("behind", &()).is_err());
+    assert!(client.send_frame(FrameType::Data, b"behind").is_err());
+    assert!(client.call::<()>("behind", &()).await.is_err());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    client.destroy();
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
+    assert_eq!(bytes, [before, frame(FrameType::Close, "bye")].concat());
     Ok(())
 }

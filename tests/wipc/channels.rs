@@ -88,3 +88,50 @@ async fn a_channel_that_has_ended_sends_nothing_more() -> Test {
     assert_eq!(timeout(PATIENCE, receiver.receive()).await??, None);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
+    let (near, mut far) = duplex(1_000);
+    let (reader, writer) = split(near);
+    let (sender, _receiver) = Channel::guest(reader, writer)?.split();
+    sender.send(FrameType::Data, b"").await?;
+    sender.send(FrameType::Close, b"").await?;
+    let refused = sender.clone().send(FrameType::Data, b"late").await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(refused.to_string(), "CLOSE was sent: there are no frames behind it");
+    sender.end().await;
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    assert_eq!(bytes, b"WIPC\x03\0\0\0\0WIPC\x01\0\0\0\0");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test {
+    let (near, mut far) = duplex(200);
+    let (reader, writer) = split(near);
+    let (sender, mut receiver) = Channel::host(reader, writer)?.split();
+    // Two are on their way, and the others wait in the queue.
+    let sending = tokio::spawn(async move {
+        let mut sent = 0;
+        while sender.send(FrameType::Data, &[0; 191]).await.is_ok() {
+            sent += 1;
+        }
+        sent
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    far.write_all(b"WIPC\x01\0\0\0\0").await?;
+    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
+    let reading = tokio::spawn(async move {
+        let mut bytes = Vec::new();
+        let mut piece = [0; 200];
+        while let Ok(Ok(count @ 1..)) = timeout(Duration::from_millis(200), far.read(&mut piece)).await {
+            bytes.extend_from_slice(&piece[..count]);
+        }
+        bytes.len()
+    });
+    let read = timeout(PATIENCE, reading).await??;
+    assert!(read <= 2 * 200 && read % 200 == 0, "{read} bytes were sent");
+    assert!(timeout(PATIENCE, sending).await?? > 2, "some waited");
+    Ok(())
+}

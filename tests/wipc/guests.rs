@@ -36,7 +36,9 @@ fn this_program_is_a_guest_if_it_is_asked_to() {
         "stubborn" => stubborn(),
         "torn" => torn(),
         "says close" => says_close(),
-        "chatty" => chatty(),
+        "chatty" => chatty(echo),
+        "chatty async" => chatty(|| block_on(async_echo())),
+        "chatty peer" => chatty(|| block_on(peer())),
         other => panic!("there is no role {other}"),
     };
     if let Err(problem) = outcome {
@@ -85,7 +87,7 @@ fn serve() -> io::Result<()> {
 }
 
 async fn async_echo() -> io::Result<()> {
-    let (sender, mut receiver) = Channel::guest(tokio::io::stdin(), tokio::io::stdout())?.split();
+    let (sender, mut receiver) = Channel::stdio()?.split();
     while let Some(frame) = receiver.receive().await? {
         sender.send(frame.frame_type, &frame.payload).await?;
     }
@@ -102,6 +104,7 @@ async fn peer() -> io::Result<()> {
         let client = client.clone();
         async move { client.call::<Value>("answer", &[question]).await.map_err(RpcError::from) }
     });
+    peer.method("repeat", |(count,): (usize,), _: Context| async move { Ok::<_, RpcError>("\n".repeat(count)) });
     peer.method("slow", |(milliseconds,): (u64,), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         Ok::<_, RpcError>("done")
@@ -140,11 +143,11 @@ fn says_close() -> io::Result<()> {
 }
 
 /// Prints from another thread all the while.
-fn chatty() -> io::Result<()> {
+fn chatty(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     std::thread::spawn(|| {
         for number in 0.. {
             println!("line {number}");
         }
     });
-    echo()
+    work()
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portway::wipc::{FrameType, Host, OwnedFrame};
+use portway::{Client, Diagnostic, Framing, Transport};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -124,27 +125,57 @@ async fn a_guest_that_is_not_there_is_told_at_once() {
     assert_eq!(problem.kind(), ErrorKind::NotFound);
 }
 
-#[tokio::test]
-async fn frames_are_whole_among_what_other_threads_print() -> Test {
-    let (mut host, printed) = host("chatty")?;
-    let payloads: Vec<Vec<u8>> = (0..200).map(|number: usize| vec![b'\n'; number * 53]).collect();
-    let sender = host.sender();
-    let sent = payloads.clone();
-    let sending = tokio::spawn(async move {
-        for payload in &sent {
-            sender.send(FrameType::Data, payload).await.unwrap();
-        }
-    });
-    for payload in &payloads {
-        assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Data, payload)));
-    }
-    sending.await?;
-    timeout(PATIENCE, host.close(b"")).await??;
-    let printed = String::from_utf8(printed.lock().unwrap().clone())?;
+/// Whether each line that another thread has printed is whole.
+fn assert_lines_are_whole(printed: &[u8]) {
+    let printed = String::from_utf8_lossy(printed);
     // The last one may be cut off by the exit.
     let lines = printed.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let numbers = lines.filter_map(|line| line.strip_prefix("line "));
-    assert!(numbers.enumerate().all(|(index, number)| number == index.to_string()), "no line is torn by a frame");
+    let numbers: Vec<&str> = lines.filter_map(|line| line.strip_prefix("line ")).collect();
+    assert!(numbers.len() > 10, "{} lines", numbers.len());
+    assert!(numbers.iter().enumerate().all(|(index, number)| *number == index.to_string()), "a frame tears a line");
+}
+
+#[tokio::test]
+async fn frames_are_whole_among_what_other_threads_print() -> Test {
+    for role in ["chatty", "chatty async"] {
+        let (mut host, printed) = host(role)?;
+        let lengths = (0..200).map(|number| number * 53).chain([3_000_000, 5_000_000]);
+        let payloads: Vec<Vec<u8>> = lengths.map(|length| vec![b'\n'; length]).collect();
+        let sender = host.sender();
+        let sent = payloads.clone();
+        let sending = tokio::spawn(async move {
+            for payload in &sent {
+                sender.send(FrameType::Data, payload).await.unwrap();
+            }
+        });
+        for payload in &payloads {
+            let received = timeout(PATIENCE, host.receive()).await??;
+            assert!(received == Some(frame(FrameType::Data, payload)), "{role}, {} bytes", payload.len());
+        }
+        sending.await?;
+        timeout(PATIENCE, host.close(b"")).await??;
+        assert_lines_are_whole(&printed.lock().unwrap());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_are_whole_among_what_other_threads_print() -> Test {
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&printed);
+    let transport = Transport::child(&mut guest("chatty peer"), Framing::Wipc)?.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Noise(bytes) = diagnostic {
+            listener.lock().unwrap().extend(bytes);
+        }
+    });
+    let client = Client::new(transport);
+    for count in [1, 1_000, 2_000_000] {
+        assert_eq!(
+            timeout(PATIENCE, client.call::<String>("repeat", &(count,))).await?.map(|text| text.len()),
+            Ok(count)
+        );
+    }
+    assert_lines_are_whole(&printed.lock().unwrap());
     Ok(())
 }
 

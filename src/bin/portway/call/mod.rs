@@ -19,7 +19,7 @@ use self::negotiate::Negotiation;
 use self::notices::Notices;
 use self::signals::Signals;
 use self::streams::{Program, Streams};
-use crate::arguments::{CallArguments, CallFraming, Timeout};
+use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
 use crate::output::{Problem, UNUSABLE, ended, harmless, raw_stdout, say, say_more};
 
@@ -137,10 +137,6 @@ impl Link {
         let Streams { reader, writer, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        if arguments.framing == CallFraming::Wipc {
-            // A guest may take its time.
-            limits.partial_frame_ms = u64::MAX;
-        }
         let notices = Arc::new(Notices::default());
         let (transport, negotiation) = match arguments.framing.fixed() {
             Some(framing) => (Transport::new(reader, writer, framing)?, None),
