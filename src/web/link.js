@@ -90,9 +90,9 @@ export class Link {
     transport.onMessage((message) => {
       if (isReady) this.#receive(message);
       else Promise.resolve().then(() => this.#receive(message));
-    });
+    }, () => this.#service.servers.length > 0);
     const isWaiting = () => this.#calls.waiting().size > 0;
-    transport.onClose?.((error, reopens) => this.#lose(error, reopens), isWaiting, () => this.#calls.waiting());
+    transport.onClose?.((...end) => this.#lose(...end), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
     isReady = true;
   }
@@ -272,14 +272,17 @@ export class Link {
     this.#service.stop();
   }
 
-  /** The other side has gone. If it may be back (`reopens`), calls are sent as ever; else they are refused until then. */
-  #lose(error, reopens) {
+  /**
+   * The other side has gone. If it may be back (`reopens`), calls are sent as ever; else they are refused until then. One
+   * that `listens` still takes answers.
+   */
+  #lose(error, reopens, listens) {
     if (this.closed) return;
     const end = error instanceof CallError ? error : gone(undefined, error);
     if (!reopens) this.#gone = end;
     this.#calls.dropAll(end);
     // Who merely does not answer may still wait for answers.
-    if (end.reason === "unresponsive") return;
+    if (listens || end.reason === "unresponsive") return;
     this.#outbox.clear();
     this.#outputs.isMuted = true;
     this.#service.drop();

@@ -56,12 +56,22 @@ const fromSources = {
   },
 };
 
+// One module uses another of the package, so that both have the same classes.
+const besideOthers = {
+  name: "beside-others",
+  setup({ onResolve }) {
+    onResolve({ filter: /[\\/]entry[\\/]wipc\.js$/ }, ({ kind }) =>
+      kind === "entry-point" ? undefined : { path: "./wipc.js", external: true },
+    );
+  },
+};
+
 async function bundle({ name, output, platform }) {
   const { outputFiles } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
-    plugins: [fromSources, withShortNames],
+    plugins: [fromSources, withShortNames, besideOthers],
     loader: { ".wasm": "binary" },
     bundle: true,
     format: "esm",
@@ -103,6 +113,8 @@ function manifest() {
       ".": { types: "./portway.d.ts", node: "./node.js", default: "./portway.js" },
       "./inline": module("inline"),
       "./early": module("early"),
+      "./wipc": module("wipc"),
+      "./wipc/node": module("wipc-node"),
       [`./${wasm}`]: `./${wasm}`,
       "./package.json": "./package.json",
     },

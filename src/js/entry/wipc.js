@@ -1,0 +1,6 @@
+// `portway/wipc`: frames over byte streams, between a host and a guest. It needs no wasm and no `init()`.
+
+export { WipcChannel, WipcClosedError } from "../wipc/channel.js";
+export { WipcDecoder } from "../wipc/decoder.js";
+export { WipcType, encodeWipc, parseWipcJSON } from "../wipc/frame.js";
+export { WipcDecoderStream, WipcEncoderStream } from "../wipc/streams.js";

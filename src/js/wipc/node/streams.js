@@ -1,0 +1,56 @@
+// Streams of Node as those of the web. Node's own converters end a stream with an error of theirs where a pipe merely ends.
+
+/** What is read from a stream; a pipe that breaks has ended. */
+export function readableOf(source) {
+  return new ReadableStream({
+    start(controller) {
+      let isOpen = true;
+      const end = () => {
+        if (isOpen) controller.close();
+        isOpen = false;
+      };
+      source.on("data", (chunk) => {
+        if (!isOpen) return;
+        controller.enqueue(chunk);
+        if (controller.desiredSize <= 0) source.pause();
+      });
+      source.on("end", end);
+      source.on("close", end);
+      source.on("error", end);
+    },
+    pull() {
+      source.resume();
+    },
+    cancel() {
+      source.destroy();
+    },
+  });
+}
+
+/** What writes to a stream; it waits where the stream is full. `onEnd` is called once all is written, or nothing more can be. */
+export function writableOf(target, onEnd = () => target.end()) {
+  let wake = () => {};
+  return new WritableStream({
+    start(controller) {
+      const fail = (error) => {
+        controller.error(error);
+        wake();
+      };
+      target.on("error", fail);
+      target.on("close", () => fail(new Error("the pipe is closed")));
+      target.on("drain", () => wake());
+      // A write that waits is not to keep it from being given up.
+      controller.signal.addEventListener("abort", () => wake());
+    },
+    write(chunk) {
+      if (target.write(chunk)) return;
+      return new Promise((resolve) => (wake = resolve));
+    },
+    close() {
+      onEnd();
+    },
+    abort() {
+      onEnd();
+    },
+  });
+}
