@@ -1,0 +1,244 @@
+// One end of WIPC: frames, text between them, and how it ends.
+
+import { assert } from "chai";
+import { CALL, CLOSE, DATA, OPEN, WipcChannel, assertClosed, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { printed } from "./rig/console.js";
+
+/** Hooks that note what they get. */
+function noting(told = []) {
+  const note = (name) => (argument) => void told.push([name, typeof argument === "number" ? argument : text(argument)]);
+  const hooks = Object.fromEntries(["onOpen", "onClose", "onCall", "onData", "onPassthrough", "onTruncated"].map((name) => [name, note(name)]));
+  return { told, hooks };
+}
+
+describe("a WIPC channel", () => {
+  for (const [from, to] of [["host", "guest"], ["guest", "host"]]) {
+    it(`takes frames of every type from ${from} to ${to}, in order`, async () => {
+      const { told, hooks } = noting();
+      const ends = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
+      await ends[from].send(OPEN, "1");
+      ends[from].send(CALL, utf8("2"));
+      ends[from].send(DATA, utf8("3").buffer);
+      ends[from].sendJSON(CALL, { n: 4 });
+      ends[from].send(DATA);
+      ends[from].close("5");
+      await until(() => told.length === 6);
+      assert.deepEqual(told, [["onOpen", "1"], ["onCall", "2"], ["onData", "3"], ["onCall", '{"n":4}'], ["onData", ""], ["onClose", "5"]]);
+    });
+  }
+
+  it("hands over what is no frame, and what a frame at the end has lacked", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe(hooks);
+    const cut = encodeWipc(DATA, "never").subarray(0, 11);
+    raw.postBytes(concat([utf8("one"), encodeWipc(DATA, "2"), utf8("three"), encodeWipc(DATA, "4"), cut]));
+    raw.end();
+    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
+    assert.deepEqual(told, [
+      ["onPassthrough", "one"], ["onData", "2"], ["onPassthrough", "three"], ["onData", "4"],
+      ["onPassthrough", text(cut.subarray(0, 9))], ["onPassthrough", "ne"], ["onTruncated", 11],
+    ]);
+  });
+
+  it("writes each frame in one piece, and waits where the other side does not read", async () => {
+    const [near, far] = pipes();
+    const channel = new WipcChannel(near);
+    const written = [channel.send(DATA, "1"), channel.send(DATA, "2")];
+    assert.isTrue(await isOpen(written[1]));
+    const reader = far.readable.getReader();
+    assert.deepEqual((await reader.read()).value, encodeWipc(DATA, "1"));
+    assert.deepEqual((await reader.read()).value, encodeWipc(DATA, "2"));
+    await Promise.all(written);
+    channel.destroy();
+  });
+
+  it("refuses wrong frames before anything is written, and lives on", async () => {
+    const raw = rawPipe();
+    const { channel } = raw;
+    assert.throws(() => channel.send(4), RangeError);
+    assert.throws(() => channel.send(DATA, {}), TypeError);
+    assert.throws(() => channel.sendJSON(CALL, undefined), TypeError);
+    assert.throws(() => channel.sendJSON(CALL, 1n), TypeError);
+    assert.throws(() => channel.close({}), TypeError);
+    await channel.send(DATA, "right");
+    channel.close();
+    await until(() => raw.told.isEnded);
+    assert.deepEqual(raw.said, [[DATA, "right"], [CLOSE, ""]]);
+  });
+
+  it("has options that are checked", () => {
+    const [near] = pipes();
+    for (const streams of [undefined, {}, { readable: near.readable }, { readable: 1, writable: 2 }]) {
+      assert.throws(() => new WipcChannel(streams), TypeError, "readable");
+    }
+    assert.throws(() => new WipcChannel(near, { role: "server" }), TypeError, "server");
+    assert.throws(() => new WipcChannel(near, { headerTimeout: -1 }), RangeError, "headerTimeout");
+    assert.throws(() => new WipcChannel(near, { closeTimeout: "long" }), RangeError, "closeTimeout");
+    assert.throws(() => new WipcChannel(near, { maxPayload: 2 ** 32 }), RangeError, "maxPayload");
+    assert.isFalse(near.readable.locked);
+  });
+
+  it("tells of what its hooks throw, and goes on", async () => {
+    const errors = [];
+    const seen = [];
+    const raw = rawPipe({
+      onError: (error) => errors.push(error.name),
+      onCall: (payload) => seen.push(parseWipcJSON(payload)),
+      async onData() {
+        throw new TypeError("late");
+      },
+    });
+    await raw.postBytes(concat([encodeWipc(CALL, "{"), encodeWipc(DATA, ""), encodeWipc(CALL, '"right"')]));
+    await until(() => errors.length === 2);
+    assert.deepEqual([errors, seen], [["SyntaxError", "TypeError"], ["right"]]);
+  });
+
+  it("prints them where there is no onError, and what onError throws", async () => {
+    const lines = await printed(async (lines) => {
+      const onData = () => {
+        throw new Error("oh no");
+      };
+      const onError = () => {
+        throw new Error("oh no, too");
+      };
+      await rawPipe({ onData }).post(DATA);
+      await until(() => lines.length === 1);
+      await rawPipe({ onData, onError }).post(DATA);
+      await until(() => lines.length === 3);
+    });
+    assert.include(lines[0], "oh no");
+    assert.include(lines[1], "oh no, too");
+  });
+
+  it("gives a header up whose payload does not come in time", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe({ ...hooks, headerTimeout: 50 });
+    const falseMagic = concat([encodeWipc(DATA).subarray(0, 5), utf8(" is\n")]);
+    await raw.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
+    await raw.post(DATA, "2");
+    await until(() => told.filter(([name]) => name === "onData").length === 2);
+    assert.deepEqual(told.filter(([name]) => name === "onData"), [["onData", "1"], ["onData", "2"]]);
+    assert.equal(told.filter(([name]) => name === "onPassthrough").map(([, bytes]) => bytes).join(""), text(falseMagic));
+  });
+
+  it("waits for a payload otherwise", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe(hooks);
+    const frame = encodeWipc(DATA, "abc");
+    await raw.postBytes(frame.subarray(0, 10));
+    await pause(100);
+    await raw.postBytes(frame.subarray(10));
+    await until(() => told.length === 1);
+    assert.deepEqual(told, [["onData", "abc"]]);
+  });
+});
+
+describe("CLOSE", () => {
+  it("that a host has got ends what it sends, and closes its stream; what comes after it is still handed over", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe(hooks);
+    await raw.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
+    await raw.post(DATA, "2");
+    await until(() => told.length === 3);
+    assert.deepEqual(told, [["onClose", "bye"], ["onData", "1"], ["onData", "2"]]);
+    assertClosed(() => raw.channel.send(DATA), "closed-by-peer");
+    await until(() => raw.told.isEnded);
+    assert.deepEqual(raw.said, []);
+    raw.end();
+    assert.deepEqual(await raw.channel.ended, { closed: true, error: undefined });
+  });
+
+  it("that a guest has got leaves it time for its last words", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe({ ...hooks, role: "guest" });
+    await raw.post(CLOSE);
+    raw.end();
+    await raw.channel.ended;
+    await raw.channel.send(DATA, "still here");
+    raw.channel.close();
+    await until(() => raw.told.isEnded);
+    assert.deepEqual(raw.said, [[DATA, "still here"], [CLOSE, ""]]);
+    assertClosed(() => raw.channel.send(DATA), "closed");
+    assert.deepEqual(told, [["onClose", ""]]);
+  });
+
+  it("that was sent is the last frame, once, and the channel ends with the other side", async () => {
+    const raw = rawPipe({ closeTimeout: 0 });
+    raw.channel.send(DATA, "1");
+    const ended = raw.channel.close("bye");
+    assert.equal(raw.channel.close("again"), ended);
+    assertClosed(() => raw.channel.send(DATA), "closed");
+    await until(() => raw.told.isEnded);
+    assert.deepEqual(raw.said, [[DATA, "1"], [CLOSE, "bye"]]);
+    assert.isTrue(await isOpen(ended));
+    raw.end();
+    assert.deepEqual(await ended, { closed: false, error: undefined });
+  });
+
+  it("may be sent by send, too", async () => {
+    const raw = rawPipe();
+    raw.channel.send(CLOSE, "bye");
+    await until(() => raw.told.isEnded);
+    assert.deepEqual(raw.said, [[CLOSE, "bye"]]);
+  });
+
+  it("that is not heeded ends the channel after a while", async () => {
+    const start = performance.now();
+    await rawPipe({ closeTimeout: 60 }).channel.close();
+    assert.isAtLeast(performance.now() - start, 50);
+    await rawPipe().channel.close("", { timeout: 60 });
+    assert.isBelow(performance.now() - start, 1_500);
+    assert.throws(() => rawPipe().channel.close("", { timeout: -1 }), RangeError);
+  });
+});
+
+describe("a channel whose stream", () => {
+  it("ends refuses what is sent", async () => {
+    const raw = rawPipe();
+    raw.end();
+    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => raw.channel.send(DATA), "ended");
+  });
+
+  it("fails says so, and refuses what is sent", async () => {
+    const raw = rawPipe();
+    const error = new Error("the wire is cut");
+    raw.fail(error);
+    assert.deepEqual(await raw.channel.ended, { closed: false, error });
+    assertClosed(() => raw.channel.send(DATA), "ended");
+  });
+
+  it("cannot be written to any more refuses what is sent, and still reads", async () => {
+    const seen = [];
+    const [near, far] = pipes();
+    const channel = new WipcChannel(near, { onData: (payload) => seen.push(text(payload)) });
+    await far.readable.cancel(new Error("not interested"));
+    await rejection(channel.send(DATA).then(() => pause(0)).then(() => channel.send(DATA)));
+    assertClosed(() => channel.send(DATA), "ended");
+    const writer = far.writable.getWriter();
+    await writer.write(encodeWipc(DATA, "still here"));
+    await until(() => seen.length === 1);
+    channel.destroy();
+  });
+
+  it("brings something that is no bytes tells of it, and reads on", async () => {
+    const errors = [];
+    const seen = [];
+    const raw = rawPipe({ onError: (error) => errors.push(error.message), onData: (payload) => seen.push(text(payload)) });
+    await raw.postBytes("text");
+    await raw.post(DATA, "1");
+    await until(() => seen.length === 1);
+    assert.lengthOf(errors, 1);
+    assert.include(errors[0], "Uint8Array");
+  });
+
+  it("is destroyed ends at once", async () => {
+    const raw = rawPipe();
+    raw.channel.destroy();
+    raw.channel.destroy();
+    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => raw.channel.send(DATA), "destroyed");
+    assert.isTrue(raw.streams.readable.locked);
+  });
+});

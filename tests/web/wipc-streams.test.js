@@ -1,0 +1,81 @@
+// The codec of WIPC as transform streams.
+
+import { assert } from "chai";
+import { CALL, DATA, OPEN, WipcDecoderStream, WipcEncoderStream, concat, encodeWipc, hex, text, utf8 } from "./rig/wipc.js";
+import { pause, rejection } from "./rig/outcomes.js";
+
+function streamOf(parts) {
+  return new ReadableStream({
+    pull(controller) {
+      if (parts.length === 0) controller.close();
+      else controller.enqueue(parts.shift());
+    },
+  });
+}
+
+async function all(readable) {
+  const items = [];
+  const reader = readable.getReader();
+  for (let next; !(next = await reader.read()).done; ) items.push(next.value);
+  return items;
+}
+
+describe("WipcDecoderStream", () => {
+  it("gives frames, and the rest to its hooks", async () => {
+    const told = [];
+    const bytes = concat([utf8("hi"), encodeWipc(OPEN), encodeWipc(DATA, "abc"), encodeWipc(CALL, "never").subarray(0, 11)]);
+    const hooks = { passthrough: (bytes) => told.push(text(bytes)), truncated: (size) => told.push(size) };
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    const frames = await all(streamOf(pieces).pipeThrough(new WipcDecoderStream(hooks)));
+    assert.deepEqual(frames.map(({ type, payload }) => [type, text(payload)]), [[OPEN, ""], [DATA, "abc"]]);
+    assert.equal(told.at(-1), 11);
+    assert.equal(told.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
+  });
+
+  it("has the limit that it is given", async () => {
+    const stream = new WipcDecoderStream({ maxPayload: 2 });
+    const frames = await all(streamOf([encodeWipc(DATA, "abc"), encodeWipc(DATA, "ab")]).pipeThrough(stream));
+    assert.deepEqual(frames.map(({ payload }) => text(payload)), ["ab"]);
+    assert.throws(() => new WipcDecoderStream({ maxPayload: -1 }), RangeError);
+  });
+
+  it("takes no more than is taken from it", async () => {
+    let pulled = 0;
+    const source = new ReadableStream({ pull: (controller) => controller.enqueue(encodeWipc(DATA, String(pulled++))) });
+    const reader = source.pipeThrough(new WipcDecoderStream()).getReader();
+    await reader.read();
+    await pause(30);
+    assert.isBelow(pulled, 10);
+    await reader.cancel();
+  });
+
+  it("fails with what a hook throws", async () => {
+    const passthrough = () => {
+      throw new Error("oh no");
+    };
+    const error = await rejection(all(streamOf([utf8("text")]).pipeThrough(new WipcDecoderStream({ passthrough }))));
+    assert.equal(error.message, "oh no");
+  });
+});
+
+describe("WipcEncoderStream", () => {
+  it("gives one chunk for each frame", async () => {
+    const chunks = await all(streamOf([{ type: OPEN }, { type: DATA, payload: "abc" }]).pipeThrough(new WipcEncoderStream()));
+    assert.deepEqual(chunks.map(hex), [hex(encodeWipc(OPEN)), hex(encodeWipc(DATA, "abc"))]);
+  });
+
+  it("fails for what is no frame", async () => {
+    const error = await rejection(all(streamOf([{ type: 9 }]).pipeThrough(new WipcEncoderStream())));
+    assert.instanceOf(error, RangeError);
+  });
+
+  it("makes the reader of its frames see what was written, through both", async () => {
+    const encoder = new WipcEncoderStream();
+    const frames = all(encoder.readable.pipeThrough(new WipcDecoderStream()));
+    const writer = encoder.writable.getWriter();
+    const sent = Array.from({ length: 100 }, (_, n) => ({ type: n % 4, payload: new Uint8Array(n * n).fill(n) }));
+    for (const frame of sent) writer.write(frame).catch(() => {});
+    writer.close();
+    assert.deepEqual(await frames, sent);
+  });
+});
