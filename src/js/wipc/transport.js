@@ -60,6 +60,9 @@ export class WipcTransport {
   lose(error, listens) {
     this.#end = [error, false, listens];
     this.#lose?.(...this.#end);
+    if (listens) return;
+    this.#open.clear();
+    this.#rest();
   }
 
   /** @internal Once all requests that came are answered. */
@@ -93,6 +96,10 @@ export class WipcTransport {
     if (count === undefined) return;
     if (count > 1) return void this.#open.set(keyOf(id), count - 1);
     this.#open.delete(keyOf(id));
+    this.#rest();
+  }
+
+  #rest() {
     if (this.#open.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

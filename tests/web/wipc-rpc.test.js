@@ -1,0 +1,308 @@
+// JSON-RPC 2.0 in CALL frames.
+
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { CALL, CLOSE, DATA, OPEN, WipcChannel, channels, pipes, rawPipe, text } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
+import { printed } from "./rig/console.js";
+
+/** A server at the channel, and what the test says as the other side. */
+function served(options, rpc) {
+  const raw = rawPipe(options);
+  const server = new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc });
+  server.method("echo", (params) => params).method("fail", () => {
+    throw new RPCError(-32001, "no");
+  });
+  return { ...raw, raw, server };
+}
+
+const error = (code, message, id) => ({ jsonrpc: "2.0", error: { code, message }, id });
+
+describe("JSON-RPC over WIPC", () => {
+  it("goes both ways at once, beside DATA and OPEN", async () => {
+    const seen = [];
+    const { host, guest } = channels(
+      { onData: (payload) => seen.push(text(payload)) },
+      { onOpen: () => seen.push("open"), onCall: () => seen.push("never: it is for the transport") },
+    );
+    const near = new JSONRPCPeer(host.transport()).method("name", () => "host");
+    const far = new JSONRPCPeer(guest.transport()).method("name", () => "guest").method("ask", async () => [await far.remote.name()]);
+    host.send(OPEN);
+    guest.send(DATA, "data");
+    assert.deepEqual(await Promise.all([near.remote.name(), far.remote.name(), near.remote.ask()]), ["guest", "host", ["host"]]);
+    assert.equal(near.pending, 0);
+    await until(() => seen.length === 2);
+    assert.sameMembers(seen, ["open", "data"]);
+  });
+
+  it("has errors, notifications, progress, cancelling, streams and batches", async () => {
+    const { host, guest } = channels();
+    const noted = [];
+    new JSONRPCServer(guest.transport())
+      .method("add", ([a, b]) => a + b)
+      .method("fail", () => {
+        throw new RPCError(-32001, "no", { why: "because" });
+      })
+      .method("steps", (_, { progress }) => [1, 2, 3].forEach((step) => progress(step)))
+      .method("hang", (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))))
+      .method("count", async function* ([to]) {
+        for (let n = 1; n <= to; n++) yield n;
+      })
+      .onNotify("note", ([n]) => void noted.push(n));
+    const client = new JSONRPCClient(host.transport());
+    client.notify("note", [1]);
+    const { code, data } = await rejection(client.request("fail"));
+    assert.deepEqual([code, data], [-32001, { why: "because" }]);
+    const steps = [];
+    assert.isNull(await client.request("steps", [], { onProgress: (value) => steps.push(value) }));
+    assert.deepEqual(steps, [1, 2, 3]);
+    const controller = new AbortController();
+    const hanging = rejection(client.request("hang", [], { signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    assert.equal((await hanging).message, "enough");
+    const items = [];
+    for await (const item of client.stream("count", [40])) items.push(item);
+    assert.lengthOf(items, 40);
+    const [three, none, seven] = await client.batch([{ method: "add", params: [1, 2] }, { method: "note", params: [2], notify: true }, { method: "add", params: [3, 4] }]);
+    assert.deepEqual([three.value, none.value, seven.value], [3, undefined, 7]);
+    assert.deepEqual(noted, [1, 2]);
+  });
+
+  it("is one link, whoever asks for the transport", () => {
+    const { host } = channels();
+    assert.equal(host.transport(), host.transport());
+  });
+
+  it("coalesces where that is asked for, calls and replies together", async () => {
+    const { host, guest } = channels();
+    const near = new JSONRPCPeer(host.transport(), { coalesce: true }).method("double", ([n]) => 2 * n);
+    const far = new JSONRPCPeer(guest.transport(), { coalesce: true }).method("double", async ([n]) => (await far.request("double", [n])) + 1);
+    const results = await Promise.all(Array.from({ length: 50 }, (_, n) => near.request("double", [n])));
+    assert.deepEqual(results, Array.from({ length: 50 }, (_, n) => 2 * n + 1));
+  });
+
+  it("keeps the calls that come before anybody serves", async () => {
+    const raw = rawPipe();
+    await raw.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
+    await raw.post(DATA);
+    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+    await until(() => raw.messages.length === 1);
+    assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
+  });
+
+  it("transfers nothing, and says so", async () => {
+    const { host } = channels();
+    const { buffer } = new Uint8Array(1);
+    const failure = await rejection(new JSONRPCClient(host.transport()).request("a", { buffer }, { transfer: [buffer] }));
+    assert.instanceOf(failure, TypeError);
+    assert.equal(buffer.byteLength, 1);
+  });
+
+  it("fails only the call whose params JSON has no words for", async () => {
+    const { host, guest } = channels();
+    new JSONRPCServer(guest.transport()).method("echo", (params) => params);
+    const client = new JSONRPCClient(host.transport());
+    assert.instanceOf(await rejection(client.request("echo", [1n])), TypeError);
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+  });
+});
+
+describe("a CALL frame", () => {
+  for (const [what, payload] of [["no text", new Uint8Array([0xff])], ["no JSON", "hello"], ["nothing", ""], ["half a message", '{"jsonrpc":"2.0",']]) {
+    it(`with ${what} in it is answered -32700 by the side that serves, which lives on`, async () => {
+      const { raw } = served();
+      await raw.post(CALL, payload);
+      await raw.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => raw.messages.length === 2);
+      assert.deepEqual(raw.messages, [error(-32700, "Parse error", null), { jsonrpc: "2.0", result: [1], id: 1 }]);
+    });
+  }
+
+  it("without JSON is told of, and not answered, by a side that only calls", async () => {
+    const raw = rawPipe();
+    const errors = [];
+    const client = new JSONRPCClient(raw.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const call = client.request("a");
+    await raw.post(CALL, "hello");
+    await raw.post(CALL, '{"jsonrpc":"2.0","result":5,"id":1}');
+    assert.equal(await call, 5);
+    assert.lengthOf(errors, 1);
+    assert.include(errors[0], "CALL frame");
+    assert.lengthOf(raw.messages, 1);
+  });
+
+  for (const [what, sent, id] of [
+    ["a request without a version", { method: "echo", id: 7 }, 7],
+    ["a request of another version", { jsonrpc: "1.0", method: "echo", id: "x" }, "x"],
+    ["a notification without a version", { method: "echo" }, null],
+    ["a number", 5, null],
+    ["null", null, null],
+    ["an empty object", {}, null],
+    ["an empty array", [], null],
+  ]) {
+    it(`with ${what} is answered -32600`, async () => {
+      const { raw } = served();
+      await raw.post(CALL, JSON.stringify(sent));
+      await raw.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => raw.messages.length === 2);
+      const [{ error: { code, message }, id: answered }, right] = raw.messages;
+      assert.deepEqual([code, message, answered, right.result], [-32600, "Invalid Request", id, [1]]);
+    });
+  }
+
+  it("with a batch has each of its elements answered", async () => {
+    const { raw } = served();
+    await raw.post(CALL, JSON.stringify([1, { method: "echo", id: 7 }, { jsonrpc: "2.0", method: "echo", params: [1], id: 8 }, { id: 9, result: 1 }, []]));
+    await until(() => raw.messages.length === 1);
+    const answers = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
+    assert.sameDeepMembers(answers, [[null, -32600], [7, -32600], [8, [1]], [null, -32600]]);
+  });
+
+  it("with a response without a version is passed over", async () => {
+    const raw = rawPipe();
+    const peer = new JSONRPCPeer(raw.channel.transport()).method("echo", (params) => params);
+    const call = peer.request("a");
+    await raw.post(CALL, '{"result":1,"id":1}');
+    await raw.post(CALL, '[{"result":1,"id":1}]');
+    await raw.post(CALL, '{"jsonrpc":"2.0","result":2,"id":1}');
+    assert.equal(await call, 2);
+    assert.lengthOf(raw.messages, 1);
+  });
+});
+
+describe("the calls that wait", () => {
+  for (const [how, end, says] of [
+    ["the stream ends", (raw) => raw.end(), "the stream has ended"],
+    ["the stream fails", (raw) => raw.fail(new Error("cut")), "cut"],
+    ["the other side closes", (raw) => raw.post(CLOSE), "the other side has closed the channel"],
+  ]) {
+    for (const role of ["host", "guest"]) {
+      it(`end at once when ${how}, for a ${role}, and later ones are refused`, async () => {
+        const raw = rawPipe({ role });
+        const client = new JSONRPCClient(raw.channel.transport());
+        const waiting = rejection(client.request("a", [], { timeout: 0 }));
+        await until(() => raw.messages.length === 1);
+        const start = performance.now();
+        end(raw);
+        const { reason, cause } = await waiting;
+        assert.deepEqual([reason, cause.message], ["peer-gone", says]);
+        assert.isBelow(performance.now() - start, 500);
+        assert.instanceOf(await rejection(client.request("b")), CallError);
+      });
+    }
+  }
+
+  it("end when the other side has stopped to read, after the answers that are on their way", async () => {
+    const [near, far] = pipes();
+    const channel = new WipcChannel(near);
+    afterThisTest(() => channel.destroy());
+    const client = new JSONRPCClient(channel.transport());
+    const waiting = rejection(client.request("a", [], { timeout: 0 }));
+    await far.readable.cancel();
+    const start = performance.now();
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.isBelow(performance.now() - start, 2_000);
+  });
+
+  it("are refused at once on a channel that has ended before", async () => {
+    const raw = rawPipe();
+    raw.end();
+    await raw.channel.ended;
+    const client = new JSONRPCClient(raw.channel.transport());
+    const { name, reason } = await rejection(client.request("a", [], { timeout: 0 }));
+    assert.include(["ended", "peer-gone"], reason, name);
+  });
+
+  it("are answered, too, after our own CLOSE", async () => {
+    const raw = rawPipe();
+    const client = new JSONRPCClient(raw.channel.transport());
+    const call = client.request("a");
+    raw.channel.close();
+    await until(() => raw.said.length === 2);
+    await raw.post(CALL, '{"jsonrpc":"2.0","result":"last","id":1}');
+    assert.equal(await call, "last");
+    assert.equal((await rejection(client.request("b"))).name, "WipcClosedError");
+  });
+});
+
+describe("the requests that are at work", () => {
+  it("are still answered by a guest that has got CLOSE, and not by a host", async () => {
+    for (const role of ["guest", "host"]) {
+      const { raw, server } = served({ role });
+      const gate = deferred();
+      let signal;
+      server.method("slow", (_, context) => {
+        ({ signal } = context);
+        return gate.promise;
+      });
+      await raw.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+      await raw.post(CLOSE);
+      await until(() => signal !== undefined);
+      let isIdle = false;
+      if (role === "guest") {
+        raw.channel.idle().then(() => (isIdle = true));
+        assert.isFalse(signal.aborted);
+        assert.isTrue(await isOpen(raw.channel.idle()));
+      } else {
+        await until(() => signal.aborted);
+      }
+      gate.resolve("done");
+      if (role === "host") {
+        await raw.channel.idle();
+        await until(() => raw.told.isEnded);
+        assert.deepEqual(raw.said, []);
+        continue;
+      }
+      await until(() => isIdle);
+      await until(() => raw.messages.length === 1);
+      assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: "done", id: 1 }]);
+    }
+  });
+
+  it("of one id, or of a batch, all count", async () => {
+    const { raw, server } = served({ role: "guest" });
+    const gates = [deferred(), deferred(), deferred()];
+    let next = 0;
+    server.method("slow", () => gates[next++].promise);
+    const one = { jsonrpc: "2.0", method: "slow", id: 1 };
+    await raw.post(CALL, JSON.stringify(one));
+    await raw.post(CALL, JSON.stringify([{ ...one, id: "1" }, { ...one, id: 2 }]));
+    await until(() => next === 3);
+    const idle = raw.channel.idle();
+    for (const gate of gates) {
+      assert.isTrue(await isOpen(idle));
+      gate.resolve();
+    }
+    await idle;
+  });
+
+  it("do not reach a channel that is closed, and nobody is troubled", async () => {
+    const { raw, server } = served();
+    const gate = deferred();
+    let isRunning = false;
+    server.method("slow", () => {
+      isRunning = true;
+      return gate.promise;
+    });
+    await raw.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+    await until(() => isRunning);
+    const lines = await printed(async () => {
+      raw.channel.close();
+      gate.resolve();
+      await until(() => raw.told.isEnded);
+    });
+    assert.deepEqual(lines, []);
+    assert.deepEqual(raw.said, [[CLOSE, ""]]);
+  });
+});
+
+it("destroy() of the last user of the transport closes the channel", async () => {
+  const raw = rawPipe();
+  const peer = new JSONRPCPeer(raw.channel.transport());
+  const waiting = rejection(peer.request("a"));
+  peer.destroy();
+  assert.equal((await waiting).reason, "destroyed");
+  await until(() => raw.told.isEnded);
+  assert.deepEqual(raw.said.at(-1), [CLOSE, ""]);
+});
