@@ -14,15 +14,18 @@ export interface RPCTransport {
    * Sends one `JSONRPCMessage`, or a batch as an array of them. What is thrown here fails the call that was being sent.
    */
   send(message: any, transfer?: TransferItem[]): void;
-  /** Sets the one receiver of incoming messages, which may be anything; a later call replaces the earlier receiver. */
-  onMessage(handler: (message: any) => void): void;
+  /**
+   * Sets the one receiver of incoming messages, which may be anything; a later call replaces the earlier receiver.
+   * `isServing` says whether a server uses the transport, which answers what cannot be read.
+   */
+  onMessage(handler: (message: any) => void, isServing?: () => boolean): void;
   /**
    * Sets the function to call when the other side is gone: every call that waits rejects, and the handlers that work for
    * it are stopped. A `CallError` is what the calls reject with; anything else becomes the `cause` of one whose `reason` is
    * `peer-gone`. With `reopens` later calls are sent as ever; otherwise they are refused at once until a message comes in.
-   * `isWaiting` says whether any call waits.
+   * With `listens` the other side still takes answers, and handlers go on. `isWaiting` says whether any call waits.
    */
-  onClose?(handler: (error?: unknown, reopens?: boolean) => void, isWaiting: () => boolean): void;
+  onClose?(handler: (error?: unknown, reopens?: boolean, listens?: boolean) => void, isWaiting: () => boolean): void;
   /** Sets the function to call with faults that are no call's own, such as a message that cannot be read. */
   onError?(handler: (error: Error) => void): void;
   /** Gets the notifications of the other side whose names begin with `rpc.`; no handler does. */

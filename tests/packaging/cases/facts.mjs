@@ -7,7 +7,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, run } from "../tool.mjs";
 
-const modules = ["portway.js", "node.js", "inline.js", "early.js"];
+const modules = ["portway.js", "node.js", "inline.js", "early.js", "wipc.js", "wipc-node.js"];
 
 export default async function facts(suite, { installation }) {
   const app = await installation.app("node", "facts");
@@ -18,7 +18,7 @@ export default async function facts(suite, { installation }) {
   await suite.test("the tarball has its modules, wasm, declarations, README and licences, and nothing else", () => {
     const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"];
     const missing = fixed.filter((file) => !files.includes(file));
-    const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z]+\.d\.ts$/.test(file));
+    const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z-]+\.d\.ts$/.test(file));
     assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
   });
 
@@ -38,7 +38,7 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("exports are the documented ones, and lead to files that are there", () => {
-    const documented = [".", "./inline", "./early", "./portway_bg.wasm", "./package.json"];
+    const documented = [".", "./inline", "./early", "./wipc", "./wipc/node", "./portway_bg.wasm", "./package.json"];
     assert.deepEqual(Object.keys(manifest.exports), documented);
     const targets = Object.values(manifest.exports).flatMap((to) => (typeof to === "string" ? to : Object.values(to)));
     assert.deepEqual(targets.filter((target) => !files.includes(target.slice(2))), []);
