@@ -68,10 +68,11 @@ export class WipcChannel {
   }
 
   send(type, payload) {
-    if (type === WipcType.CLOSE) return void this.close(payload);
     const frame = encodeWipc(type, payload);
     if (this.#refusal !== undefined) throw this.#refusal;
-    return this.#write(frame);
+    if (type !== WipcType.CLOSE) return this.#write(frame);
+    this.close(payload);
+    return this.#written;
   }
 
   sendJSON(type, value) {

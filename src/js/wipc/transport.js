@@ -8,6 +8,8 @@ const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse err
 export class WipcTransport {
   #channel;
   #inbox = new Inbox();
+  /** How many frames wait for a handler. */
+  #unread = 0;
   #isServing;
   #report = () => {};
   #lose = undefined;
@@ -53,6 +55,7 @@ export class WipcTransport {
 
   /** @internal A CALL frame has come. */
   receive(payload) {
+    this.#unread += 1;
     this.#inbox.receive(payload);
   }
 
@@ -62,15 +65,28 @@ export class WipcTransport {
     this.#lose?.(...this.#end);
     if (listens) return;
     this.#open.clear();
+    this.#unread = 0;
     this.#rest();
   }
 
   /** @internal Once all requests that came are answered. */
   idle() {
-    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
+    return new Promise((resolve) => {
+      this.#whenIdle.push(resolve);
+      this.#rest();
+    });
   }
 
   #deliver(payload, handler) {
+    if (this.#unread > 0) this.#unread -= 1;
+    try {
+      this.#read(payload, handler);
+    } finally {
+      this.#rest();
+    }
+  }
+
+  #read(payload, handler) {
     let value;
     try {
       value = parseWipcJSON(payload);
@@ -100,7 +116,7 @@ export class WipcTransport {
   }
 
   #rest() {
-    if (this.#open.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    if (this.#open.size + this.#unread === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }
 

@@ -17,19 +17,21 @@ export function guestChannel(options = {}) {
   const { stdin, stdout } = process;
   let closing;
   let isLeaving = false;
+  const exit = () => process.exit();
+  // What is printed has to leave first.
+  const exitWhenWritten = () => stdout.write("", exit);
   /** Ends the process, once its work is done. */
   const leave = async (work) => {
     if (isLeaving) return;
     isLeaving = true;
     timer(exit, exitTimeout);
     await Promise.allSettled([work, channel.idle()]);
-    // What is printed has to leave first; if it cannot, there is nobody to read it.
-    stdout.write("", exit);
+    exitWhenWritten();
   };
-  const exit = () => process.exit();
-  // Standard output cannot be closed: that the host sees its end is left to the end of the process.
-  const streams = { readable: readableOf(stdin), writable: writableOf(stdout, () => void leave()) };
-  stdout.on("error", () => process.exit());
+  // Standard output cannot be closed; the end of the process is its end, too.
+  const streams = { readable: readableOf(stdin), writable: writableOf(stdout, exitWhenWritten) };
+  // There is nobody to read it any more.
+  stdout.on("error", exit);
   const channel = new WipcChannel(streams, {
     ...channelOptions,
     role: "guest",

@@ -2,9 +2,9 @@
 
 /** What is read from a stream; a pipe that breaks has ended. */
 export function readableOf(source) {
+  let isOpen = true;
   return new ReadableStream({
     start(controller) {
-      let isOpen = true;
       const end = () => {
         if (isOpen) controller.close();
         isOpen = false;
@@ -14,14 +14,13 @@ export function readableOf(source) {
         controller.enqueue(chunk);
         if (controller.desiredSize <= 0) source.pause();
       });
-      source.on("end", end);
-      source.on("close", end);
-      source.on("error", end);
+      for (const event of ["end", "close", "error"]) source.on(event, end);
     },
     pull() {
       source.resume();
     },
     cancel() {
+      isOpen = false;
       source.destroy();
     },
   });

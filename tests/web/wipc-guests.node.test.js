@@ -1,0 +1,321 @@
+// Guests that are child processes.
+
+import { assert } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { JSONRPCClient, JSONRPCPeer, packaged } from "./rig/portway.js";
+import { DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+
+const { spawnGuest } = await import(packaged("wipc-node.js"));
+
+function fixture(file) {
+  return fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
+}
+
+async function guestOf(args, options) {
+  const guest = await spawnGuest(process.execPath, [fixture("wipc-guest.mjs"), ...[args].flat()], options);
+  afterThisTest(() => guest.kill());
+  return guest;
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("a guest that is a child process", () => {
+  it("answers calls, makes calls of its own, and sends data back", async () => {
+    const seen = [];
+    const guest = await guestOf("echo", {
+      onOpen: (payload) => seen.push(text(payload)),
+      onData: (payload) => seen.push(payload.length),
+    });
+    const peer = new JSONRPCPeer(guest.transport()).method("answer", ([n]) => n + 1);
+    assert.deepEqual(await peer.request("echo", [1, "zwei"]), [1, "zwei"]);
+    assert.equal(await peer.request("ask", [41]), 42);
+    assert.equal(await peer.request("pid"), guest.pid);
+    await guest.channel.send(DATA, new Uint8Array(5));
+    await until(() => seen.length === 2);
+    assert.deepEqual(seen, ["ready", 5]);
+    assert.deepEqual(await guest.close(), { code: 0, signal: null });
+    assert.deepEqual(await guest.channel.ended, { closed: false, error: undefined });
+  });
+
+  it("prints between its frames, and nothing is lost or mixed up", async () => {
+    let printed = "";
+    const frames = [];
+    const guest = await guestOf("print", {
+      onData: (payload) => frames.push(text(payload)),
+      onPassthrough: (bytes) => (printed += text(bytes)),
+    });
+    assert.deepEqual(await guest.channel.ended, { closed: true, error: undefined });
+    const numbers = Array.from({ length: 100 }, (_, n) => n);
+    assert.deepEqual(frames, numbers.map(String));
+    assert.equal(printed, numbers.map((n) => `line ${n} about WIPC\nWIP`).join(""));
+    assert.deepEqual(await guest.exited, { code: 0, signal: null });
+  });
+
+  it("sends 10 MB in each direction at once, and none waits for the other for ever", async () => {
+    let received = 0;
+    const guest = await guestOf("echo", { onData: (payload) => (received += payload.every((byte) => byte === payload[0]) ? payload.length : NaN) });
+    for (let n = 0; n < 20; n++) guest.channel.send(DATA, new Uint8Array(1 << 19).fill(n));
+    await until(() => received === 20 << 19);
+    const one = new Uint8Array(10 << 20).fill(7);
+    guest.channel.send(DATA, one);
+    await until(() => received === (20 << 19) + one.length);
+    assert.deepEqual(await guest.close(), { code: 0, signal: null });
+  });
+
+  it("takes large params and gives large results", async () => {
+    const guest = await guestOf("echo");
+    const client = new JSONRPCClient(guest.transport());
+    const [large] = await client.request("echo", ["ä".repeat(2 << 20)]);
+    assert.equal(large.length, 2 << 20);
+    await guest.close();
+  });
+
+  it("takes thousands of small frames, in order", async () => {
+    const seen = [];
+    const guest = await guestOf("echo", { onData: (payload) => seen.push(Number(text(payload))) });
+    for (let n = 0; n < 20_000; n++) guest.channel.send(DATA, String(n));
+    await until(() => seen.length === 20_000);
+    assert.isTrue(seen.every((n, at) => n === at));
+    await guest.close();
+  });
+
+  it("exits within a frame: the rest is passed through, and told of", async () => {
+    const told = [];
+    const guest = await guestOf("cut", {
+      onData: (payload) => told.push(text(payload)),
+      onPassthrough: (bytes) => told.push(bytes.length),
+      onTruncated: (size) => told.push({ size }),
+    });
+    await guest.channel.ended;
+    assert.deepEqual(told, ["whole", 9, 3, { size: 12 }]);
+    assert.deepEqual(await guest.exited, { code: 3, signal: null });
+  });
+
+  it("has the folder and the environment that it is given", async () => {
+    const script = `process.stdout.write(JSON.stringify([process.cwd(), process.env.GREETING]))`;
+    let printed = "";
+    const options = { cwd: "/", env: { GREETING: "hello" }, onPassthrough: (bytes) => (printed += text(bytes)) };
+    const guest = await spawnGuest(process.execPath, ["-e", script], options);
+    await guest.channel.ended;
+    assert.deepEqual(JSON.parse(printed), ["/", "hello"]);
+  });
+
+  it("may be a program that knows nothing of frames", async () => {
+    let printed = "";
+    const guest = await spawnGuest("cat", [], { onPassthrough: (bytes) => (printed += text(bytes)), onData: () => {} });
+    guest.channel.send(DATA, "abc");
+    assert.deepEqual(await guest.close(), { code: 0, signal: null });
+    await guest.channel.ended;
+    assert.equal(printed, "");
+  });
+});
+
+describe("a guest that cannot be started", () => {
+  it("rejects, and says which", async () => {
+    const { message, cause } = await rejection(spawnGuest("no-such-command", ["x"]));
+    assert.include(message, "no-such-command cannot be started");
+    assert.equal(cause.code, "ENOENT");
+    assert.include((await rejection(spawnGuest(process.execPath, [], { cwd: "/no/such/folder" }))).message, "cannot be started");
+    assert.equal((await rejection(spawnGuest("/etc"))).cause.code, "EACCES");
+  });
+
+  it("is not started at all if its signal is aborted", async () => {
+    const reason = new Error("changed my mind");
+    assert.equal(await rejection(spawnGuest(process.execPath, [], { signal: AbortSignal.abort(reason) })), reason);
+  });
+});
+
+describe("a guest that dies", () => {
+  for (const [how, die, exit] of [
+    ["is killed", (guest) => guest.kill(), { code: null, signal: "SIGKILL" }],
+    ["exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],
+    ["is killed by its signal", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
+  ]) {
+    it(`since it ${how} ends the calls that wait at once, and later ones and writes do no harm`, async () => {
+      const controller = new AbortController();
+      const guest = await guestOf("echo", { signal: controller.signal });
+      const client = new JSONRPCClient(guest.transport());
+      const hanging = rejection(client.request("hang", [], { timeout: 0 }));
+      await client.request("echo");
+      const start = performance.now();
+      die(guest, client, controller);
+      assert.equal((await hanging).reason, "peer-gone");
+      assert.isBelow(performance.now() - start, 1_000);
+      assert.deepEqual(await guest.exited, exit);
+      assert.equal((await rejection(client.request("echo"))).reason, "peer-gone");
+      assertClosed(() => guest.channel.send(DATA, "too late"), "ended");
+      assert.deepEqual(await guest.close(), exit);
+      assert.isFalse(isAlive(guest.pid));
+    });
+  }
+
+  it("while much is being written to it does not hurt the host", async () => {
+    const guest = await guestOf("stubborn");
+    const writes = Array.from({ length: 40 }, () => guest.channel.send(DATA, new Uint8Array(1 << 20)));
+    await pause(50);
+    guest.kill();
+    await guest.channel.ended;
+    const outcomes = await Promise.allSettled(writes);
+    assert.equal(outcomes.at(-1).status, "rejected");
+  });
+
+  it("and leaves a process behind that holds its output open is over all the same", async () => {
+    const seen = [];
+    const guest = await guestOf("heir", { onData: (payload) => seen.push(text(payload)) });
+    const client = new JSONRPCClient(guest.transport());
+    const hanging = rejection(client.request("hang", [], { timeout: 0 }));
+    const start = performance.now();
+    await guest.exited;
+    assert.equal((await hanging).reason, "peer-gone");
+    assert.isBelow(performance.now() - start, 2_000);
+    assert.deepEqual(seen, ["last words"]);
+  });
+});
+
+describe("a guest that is asked to close", () => {
+  it("finishes its work, and says its last words", async () => {
+    const seen = [];
+    const guest = await guestOf("echo", { onData: (payload) => seen.push(text(payload)) });
+    const client = new JSONRPCClient(guest.transport());
+    await client.request("echo");
+    const slow = client.request("slow", [150]);
+    assert.deepEqual(await guest.close({ payload: "bye" }), { code: 0, signal: null });
+    assert.equal(await slow, "done");
+    await guest.channel.ended;
+    assert.deepEqual(seen, ["bye"]);
+  });
+
+  it("and does not care is killed in time, whichever way it is closed", async () => {
+    for (const close of [
+      (guest) => guest.close({ timeout: 100 }),
+      (guest) => void new JSONRPCClient(guest.transport()).destroy(),
+      (guest) => void guest.channel.close(),
+      (guest) => guest.channel.destroy(),
+    ]) {
+      let pid;
+      const guest = await guestOf("stubborn", { closeTimeout: 100, onOpen: (payload) => (pid = Number(text(payload))) });
+      await until(() => pid !== undefined);
+      assert.equal(pid, guest.pid);
+      const start = performance.now();
+      close(guest);
+      assert.deepEqual(await guest.exited, { code: null, signal: "SIGKILL" });
+      assert.isBelow(performance.now() - start, 1_500);
+      assert.isFalse(isAlive(pid));
+    }
+  });
+
+  it("and does not read is killed in time, however much waits to be written", async () => {
+    for (const close of [(guest) => guest.close({ timeout: 100 }), (guest) => guest.channel.close()]) {
+      let isThere = false;
+      const guest = await guestOf("stubborn", { closeTimeout: 100, onOpen: () => (isThere = true) });
+      guest.channel.send(DATA, new Uint8Array(8 << 20));
+      await until(() => isThere);
+      close(guest);
+      assert.deepEqual(await guest.exited, { code: null, signal: "SIGKILL" });
+    }
+  });
+
+  it("has at most its exitTimeout for its work", async () => {
+    const guest = await guestOf(["silent", "100"]);
+    const client = new JSONRPCClient(guest.transport());
+    const hanging = rejection(client.request("hang", [], { timeout: 0 }));
+    assert.deepEqual(await guest.close({ timeout: 5_000 }), { code: 0, signal: null });
+    assert.equal((await hanging).reason, "peer-gone");
+  });
+
+  it("has to be given a time that is one", async () => {
+    const guest = await guestOf("echo");
+    assert.instanceOf(await rejection(guest.close({ timeout: -1 })), RangeError);
+    assert.isTrue(isAlive(guest.pid));
+  });
+});
+
+describe("a guest that closes by itself", () => {
+  it("exits with its exit code, and the host sends no more", async () => {
+    const closed = [];
+    const guest = await guestOf("echo", { onClose: (payload) => closed.push(text(payload)) });
+    const client = new JSONRPCClient(guest.transport(), { onError() {} });
+    await client.request("echo");
+    client.notify("close", [5]);
+    const waiting = rejection(client.request("hang", [], { timeout: 0 }));
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.deepEqual(await guest.exited, { code: 5, signal: null });
+    assert.deepEqual(closed, ["bye"]);
+    assertClosed(() => guest.channel.send(DATA), "closed-by-peer");
+  });
+
+  it("may do so only once in a process", async () => {
+    const guest = await guestOf("echo");
+    const client = new JSONRPCClient(guest.transport());
+    assert.include((await rejection(client.request("again"))).message, "a guest already");
+    await guest.close();
+  });
+
+  it("reads no more, and later dies: calls end in between", async () => {
+    let isOpen = false;
+    const guest = await guestOf("deaf", { onOpen: () => (isOpen = true) });
+    await until(() => isOpen);
+    const client = new JSONRPCClient(guest.transport());
+    const start = performance.now();
+    for (let error; error === undefined; await pause(10)) {
+      error = await Promise.race([rejection(client.request("a", [], { timeout: 0 })), pause(20)]);
+    }
+    assert.isBelow(performance.now() - start, 2_500);
+    guest.kill();
+  });
+});
+
+describe("a host that ends", () => {
+  for (const how of ["exits", "throws"]) {
+    for (const mode of ["echo", "stubborn"]) {
+      it(`since it ${how} leaves no guest behind: ${mode}`, async () => {
+        const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], { stdio: ["ignore", "pipe", "ignore"] });
+        const [line] = await once(host.stdout, "data");
+        const pid = Number(String(line));
+        assert.isAbove(pid, 0);
+        await once(host, "exit");
+        await until(() => !isAlive(pid), "the guest lives on");
+      });
+    }
+  }
+
+  it("since it is killed leaves no guest behind that heeds the end of its input", async () => {
+    const host = spawn(process.execPath, [fixture("wipc-host.mjs"), "stays", "echo"], { stdio: ["ignore", "pipe", "ignore"] });
+    const [line] = await once(host.stdout, "data");
+    const pid = Number(String(line));
+    host.kill("SIGKILL");
+    await until(() => !isAlive(pid), "the guest lives on");
+  });
+});
+
+it("a guest answers what a shell pipes into it, and exits", async () => {
+  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
+  afterThisTest(() => guest.kill("SIGKILL"));
+  const readable = new ReadableStream({
+    async start(controller) {
+      for await (const chunk of guest.stdout) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const seen = [];
+  const writable = new WritableStream({ write: (chunk) => void guest.stdin.write(chunk) });
+  const channel = new WipcChannel({ readable, writable }, { onData: (payload) => seen.push(text(payload)), onCall: (payload) => seen.push(JSON.parse(text(payload)).result) });
+  guest.stdin.end(Buffer.concat([encodeWipc(DATA, "1"), encodeWipc(2, '{"jsonrpc":"2.0","method":"slow","params":[100],"id":1}')]));
+  await channel.ended;
+  assert.deepEqual(seen, ["1", "done"]);
+});
+
+it("a payload above 2^32 - 1 bytes is refused before any byte is written", () => {
+  const huge = new Uint8Array(2 ** 32);
+  assert.throws(() => encodeWipc(DATA, huge), RangeError, "4294967295");
+});
