@@ -97,7 +97,7 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("an import of the package that uses nothing leaves nothing in a bundle", async () => {
-    assert.equal((await bundle('import "portway"; import "portway/inline";')).trim(), "");
+    assert.equal((await bundle('import "portway"; import "portway/inline"; import "portway/wipc";')).trim(), "");
   });
 
   await suite.test("an import of portway/early for its effect stays in a bundle", async () => {

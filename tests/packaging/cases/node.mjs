@@ -21,6 +21,9 @@ export default async function node(suite, { installation }) {
 
   await suite.test("the inline entry and initSync work in Node", () => prints("inline.js", [true, true]));
 
+  await suite.test("a host starts a guest, which is a child process, and both end by themselves", () =>
+    prints("wipc.js", { sum: 42, isChannel: true, exit: { code: 0, signal: null } }));
+
   await suite.test("CommonJS gets the package by import()", () => prints("imported.cjs", true));
 
   await suite.test("require() gives the module where Node can, and ERR_REQUIRE_ESM elsewhere", async () => {
