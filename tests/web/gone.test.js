@@ -94,6 +94,35 @@ describe("a transport that says that the other side is gone", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: 1, id: 3 }]);
   });
 
+  it("lets handlers go on where it says that the other side still takes answers", async () => {
+    const transport = mortal();
+    const peer = new JSONRPCPeer(transport);
+    let end;
+    let signal;
+    peer.method("work", (_, context) => ((signal = context.signal), new Promise((resolve) => (end = resolve))));
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    const waiting = rejection(peer.request("a"));
+    transport.lose(new Error("it asks no more"), false, true);
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal((await rejection(peer.request("b"))).reason, "peer-gone");
+    assert.isFalse(signal.aborted);
+    end("done");
+    await Promise.resolve();
+    assert.deepEqual(transport.sent.slice(1), [{ jsonrpc: "2.0", result: "done", id: 1 }]);
+  });
+
+  it("can ask whether anybody serves, who would answer what cannot be read", () => {
+    let isServing;
+    const transport = { ...recorder(), onMessage: (_, ask) => (isServing = ask) };
+    const client = new JSONRPCClient(transport);
+    assert.isFalse(isServing());
+    const server = new JSONRPCServer(transport);
+    assert.isTrue(isServing());
+    server.destroy();
+    assert.isFalse(isServing());
+    client.destroy();
+  });
+
   it("can ask whether anybody waits", async () => {
     const transport = mortal();
     const client = new JSONRPCClient(transport);

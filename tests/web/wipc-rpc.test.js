@@ -260,6 +260,20 @@ describe("the requests that are at work", () => {
     }
   });
 
+  it("are none where nobody serves, and those that nobody serves yet count", async () => {
+    const raw = rawPipe({ role: "guest" });
+    const request = '{"jsonrpc":"2.0","method":"echo","id":1}';
+    await raw.post(CALL, request);
+    await raw.post(CLOSE);
+    raw.end();
+    await raw.channel.ended;
+    const idle = raw.channel.idle();
+    assert.isTrue(await isOpen(idle));
+    new JSONRPCClient(raw.channel.transport());
+    await idle;
+    assert.deepEqual(raw.messages, []);
+  });
+
   it("of one id, or of a batch, all count", async () => {
     const { raw, server } = served({ role: "guest" });
     const gates = [deferred(), deferred(), deferred()];

@@ -100,8 +100,10 @@ export class WipcChannel {
   }
 
   transport() {
-    this.#transport ??= new WipcTransport(this);
-    if (this.#hasEnded || this.#isClosedByPeer) this.#loseCalls();
+    if (this.#transport === undefined) {
+      this.#transport = new WipcTransport(this);
+      if (this.#hasEnded || this.#isClosedByPeer) this.#loseCalls();
+    }
     return this.#transport;
   }
 

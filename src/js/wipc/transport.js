@@ -101,7 +101,8 @@ export class WipcTransport {
 
   #pass(message, handler) {
     if (message === undefined) return;
-    for (const { id, method } of list(message)) {
+    // What nobody serves is answered by nobody.
+    for (const { id, method } of this.#isServing() ? list(message) : []) {
       if (method !== undefined && id !== undefined) this.#open.set(keyOf(id), (this.#open.get(keyOf(id)) ?? 0) + 1);
     }
     handler(message);

@@ -18,8 +18,11 @@ export function guestChannel(options = {}) {
   let closing;
   let isLeaving = false;
   const exit = () => process.exit();
-  // What is printed has to leave first.
-  const exitWhenWritten = () => stdout.write("", exit);
+  // What is printed has to leave first, if somebody reads it.
+  const exitWhenWritten = () => {
+    timer(exit, exitTimeout);
+    stdout.write("", exit);
+  };
   /** Ends the process, once its work is done. */
   const leave = async (work) => {
     if (isLeaving) return;

@@ -47,6 +47,8 @@ class WipcGuest {
     child.on("error", () => {});
     const onAbort = () => this.kill();
     signal?.addEventListener("abort", onAbort);
+    // That may have been while it was started.
+    if (signal?.aborted) onAbort();
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signalName) => {
         running.delete(child);
