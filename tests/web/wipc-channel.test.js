@@ -53,6 +53,19 @@ describe("a WIPC channel", () => {
     channel.destroy();
   });
 
+  it("takes a hundred thousand frames in one turn, and keeps their order", async () => {
+    let next = 0;
+    let isInOrder = true;
+    const { host } = channels({}, { onData: (payload) => (isInOrder &&= new DataView(payload.buffer, payload.byteOffset).getUint32(0) === next++) });
+    for (let n = 0; n < 100_000; n++) {
+      const payload = new DataView(new ArrayBuffer(4));
+      payload.setUint32(0, n);
+      host.send(DATA, payload);
+    }
+    await until(() => next === 100_000 || !isInOrder);
+    assert.isTrue(isInOrder);
+  });
+
   it("refuses wrong frames before anything is written, and lives on", async () => {
     const raw = rawPipe();
     const { channel } = raw;

@@ -3,6 +3,7 @@
 import { complain } from "../../web/complain.js";
 import { WipcDecoder } from "./decoder.js";
 import { WipcType, encodeWipc } from "./frame.js";
+import { Outgoing } from "./outgoing.js";
 import { checkTime, timer } from "./time.js";
 import { WipcTransport } from "./transport.js";
 
@@ -29,6 +30,7 @@ export class WipcChannel {
   #isGuest;
   #reader;
   #writer;
+  #outgoing;
   #decoder;
   #transport = undefined;
   /** Once the last frame is taken. What is written is taken in order. */
@@ -63,6 +65,7 @@ export class WipcChannel {
     );
     this.#reader = streams.readable.getReader();
     this.#writer = streams.writable.getWriter();
+    this.#outgoing = new Outgoing(this.#writer);
     this.#writer.closed.catch((error) => this.#cannotWrite(error));
     this.ended = this.#read();
   }
@@ -87,7 +90,7 @@ export class WipcChannel {
     if (this.#refusal === undefined) {
       this.#refuse("closed", "the channel is closed");
       this.#write(frame);
-      this.#endOutput();
+      this.#outgoing.end();
       this.#closeTimer = timer(() => this.destroy(), timeout);
     }
     return this.ended;
@@ -132,7 +135,7 @@ export class WipcChannel {
     // A guest may be at work on its last answers.
     if (!this.#isGuest) {
       this.#refuse("ended", "the other side has ended", error);
-      this.#endOutput();
+      this.#outgoing.end();
     }
     this.#loseCalls(error);
     return { closed: this.#isClosedByPeer, error };
@@ -152,7 +155,7 @@ export class WipcChannel {
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {
           this.#refuse("closed-by-peer", "the other side has closed the channel");
-          this.#endOutput();
+          this.#outgoing.end();
         }
         this.#loseCalls();
         return this.#call("onClose", payload);
@@ -166,14 +169,10 @@ export class WipcChannel {
   }
 
   #write(frame) {
-    const written = this.#writer.write(frame);
+    const written = this.#outgoing.write(frame);
     // The application need not wait for it; `ended` tells.
     this.#written = written.catch(() => {});
     return written;
-  }
-
-  #endOutput() {
-    this.#writer.close().catch(() => {});
   }
 
   #cannotWrite(error) {

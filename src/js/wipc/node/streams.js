@@ -29,6 +29,7 @@ export function readableOf(source) {
 /** What writes to a stream; it waits where the stream is full. `onEnd` is called once all is written, or nothing more can be. */
 export function writableOf(target, onEnd = () => target.end()) {
   let wake = () => {};
+  let isCorked = false;
   return new WritableStream({
     start(controller) {
       const fail = (error) => {
@@ -42,6 +43,15 @@ export function writableOf(target, onEnd = () => target.end()) {
       controller.signal.addEventListener("abort", () => wake());
     },
     write(chunk) {
+      if (!isCorked) {
+        // What is written in one turn of the event loop leaves by one system call.
+        isCorked = true;
+        target.cork();
+        process.nextTick(() => {
+          isCorked = false;
+          target.uncork();
+        });
+      }
       if (target.write(chunk)) return;
       return new Promise((resolve) => (wake = resolve));
     },
