@@ -142,7 +142,8 @@ export class WipcChannel {
   );
   /**
    * Sends a frame, in one write. The promise resolves once the stream has taken it, so that a slow reader can be waited for;
-   * it need not be awaited. Throws `WipcClosedError` once nothing can be sent any more, and what `encodeWipc` throws.
+   * it need not be awaited, and rejects with what the stream fails with. Throws `WipcClosedError` once nothing can be sent any
+   * more, and what `encodeWipc` throws.
    */
   send(type: WipcType, payload?: WipcPayload | null): Promise<void>;
   /** Sends a frame with the JSON text of a value. A `TypeError` for what JSON has no word for. */

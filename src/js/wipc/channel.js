@@ -91,7 +91,7 @@ export class WipcChannel {
       this.#refuse("closed", "the channel is closed");
       this.#write(frame);
       this.#outgoing.end();
-      this.#closeTimer = timer(() => this.destroy(), timeout);
+      if (!this.#hasEnded) this.#closeTimer = timer(() => this.destroy(), timeout);
     }
     return this.ended;
   }
