@@ -1,0 +1,60 @@
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification), the side that answers, without batches.
+
+import { elementsOf, membersOf } from "./json";
+
+/** The answer to a message; null if it gets none. */
+export function answer(message: string): string | null {
+  const members = membersOf(message);
+  if (members === null) {
+    const isBatch = elementsOf(message) !== null;
+    return isBatch ? failure("null", -32600, "no batches here") : failure("null", -32700, "Parse error");
+  }
+  if (!members.has("method")) {
+    // Nothing was asked, so this is no answer.
+    if (members.has("result") || members.has("error")) return null;
+    return failure(idOf(members), -32600, "Invalid Request");
+  }
+  const method = members.get("method");
+  const isValid = members.has("jsonrpc") && members.get("jsonrpc") == '"2.0"' && method.startsWith('"');
+  if (!isValid) return failure(idOf(members), -32600, "Invalid Request");
+  if (!members.has("id")) return null;
+  const params = members.has("params") ? members.get("params") : "null";
+  return call(members.get("id"), method, params);
+}
+
+function call(id: string, method: string, params: string): string {
+  if (method == '"echo"') return success(id, params);
+  if (method == '"add"') {
+    const numbers = elementsOf(params);
+    if (numbers === null || numbers.length != 2 || !isNumber(numbers[0]) || !isNumber(numbers[1])) {
+      return failure(id, -32602, "add takes two numbers");
+    }
+    return success(id, asJson(F64.parseFloat(numbers[0]) + F64.parseFloat(numbers[1])));
+  }
+  return failure(id, -32601, "Method not found");
+}
+
+function isNumber(text: string): bool {
+  const first = text.charCodeAt(0);
+  return (first == 0x2d || (first >= 0x30 && first <= 0x39)) && isFinite(F64.parseFloat(text));
+}
+
+/** JSON writes whole numbers without a fraction. */
+function asJson(number: f64): string {
+  const isWhole = Math.trunc(number) == number && Math.abs(number) <= <f64>F64.MAX_SAFE_INTEGER;
+  return isWhole ? (<i64>number).toString() : isFinite(number) ? number.toString() : "null";
+}
+
+function idOf(members: Map<string, string>): string {
+  const id = members.has("id") ? members.get("id") : "null";
+  // Anything else would be no id in the answer either.
+  return id.startsWith('"') || isNumber(id) ? id : "null";
+}
+
+function success(id: string, result: string): string {
+  return '{"jsonrpc":"2.0","id":' + id + ',"result":' + result + "}";
+}
+
+function failure(id: string, code: i32, message: string): string {
+  return '{"jsonrpc":"2.0","id":' + id + ',"error":{"code":' + code.toString() + ',"message":"' + message + '"}}';
+}

@@ -1,0 +1,31 @@
+// A guest: it says that it is there, answers calls, gives data back, and ends when it is told to or nothing more comes.
+
+import { answer } from "./calls";
+import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";
+import { STDERR, STDOUT, writeLine } from "./stdio";
+
+/** So many calls are a line on stdout, between the frames. */
+const REPORTED: u32 = 100;
+
+function main(): void {
+  writeLine(STDOUT, "guest: here I am");
+  writeFrame(OPEN, 0, 0);
+  const reader = new FrameReader();
+  let calls: u32 = 0;
+  for (;;) {
+    const frame = reader.next();
+    if (frame === null) return writeLine(STDERR, "guest: end of input");
+    if (frame.type == CLOSE) return writeLine(STDERR, "guest: told to close");
+    if (frame.type == DATA) writeFrame(DATA, frame.payload, frame.length);
+    if (frame.type != CALL) continue;
+    const reply = answer(String.UTF8.decodeUnsafe(frame.payload, frame.length));
+    if (reply !== null) {
+      const bytes = String.UTF8.encode(reply);
+      writeFrame(CALL, changetype<usize>(bytes), bytes.byteLength);
+    }
+    calls += 1;
+    if (calls % REPORTED == 0) writeLine(STDOUT, "guest: " + calls.toString() + " calls so far");
+  }
+}
+
+main();

@@ -1,0 +1,93 @@
+// As much of JSON as a guest needs that does not look into what it is sent: the members of an object and the elements of an
+// array, each as the text it was.
+
+/** The end of the value that begins at `from`, or -1. Brackets are matched; what is between them is the sender's affair. */
+function endOfValue(text: string, from: i32): i32 {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code == 0x22) {
+      at = endOfString(text, at) - 1;
+      if (at < 0) return -1;
+      if (depth == 0) return at + 1;
+    } else if (code == 0x7b || code == 0x5b) {
+      depth += 1;
+    } else if (code == 0x7d || code == 0x5d) {
+      // A number or a word ends where the object or array around it does.
+      if (depth == 0) return at == from ? -1 : at;
+      depth -= 1;
+      if (depth == 0) return at + 1;
+    } else if (depth == 0 && (code == 0x2c || isBlank(code))) {
+      return at == from ? -1 : at;
+    }
+  }
+  return depth == 0 && text.length > from ? text.length : -1;
+}
+
+function endOfString(text: string, from: i32): i32 {
+  for (let at = from + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code == 0x5c) at += 1;
+    else if (code == 0x22) return at + 1;
+  }
+  return -1;
+}
+
+function isBlank(code: i32): bool {
+  return code == 0x20 || code == 0x0a || code == 0x0d || code == 0x09;
+}
+
+function skipBlanks(text: string, from: i32): i32 {
+  while (from < text.length && isBlank(text.charCodeAt(from))) from += 1;
+  return from;
+}
+
+/** The members of an object by their names, null if it is none. Names with escapes in them are left as they are. */
+export function membersOf(text: string): Map<string, string> | null {
+  const members = new Map<string, string>();
+  const parts = partsOf(text, 0x7b, 0x7d, true);
+  if (parts === null) return null;
+  for (let index = 0; index < parts.length; index += 2) {
+    const name = parts[index];
+    members.set(name.substring(1, name.length - 1), parts[index + 1]);
+  }
+  return members;
+}
+
+/** The elements of an array, null if it is none. */
+export function elementsOf(text: string): string[] | null {
+  return partsOf(text, 0x5b, 0x5d, false);
+}
+
+function partsOf(text: string, open: i32, close: i32, named: bool): string[] | null {
+  const parts = new Array<string>();
+  let at = skipBlanks(text, 0);
+  if (at >= text.length || text.charCodeAt(at) != open) return null;
+  at = skipBlanks(text, at + 1);
+  if (at < text.length && text.charCodeAt(at) == close) return atEnd(text, at + 1) ? parts : null;
+  while (at < text.length) {
+    if (named) {
+      if (text.charCodeAt(at) != 0x22) return null;
+      const end = endOfString(text, at);
+      if (end < 0) return null;
+      parts.push(text.substring(at, end));
+      at = skipBlanks(text, end);
+      if (at >= text.length || text.charCodeAt(at) != 0x3a) return null;
+      at = skipBlanks(text, at + 1);
+    }
+    const end = endOfValue(text, at);
+    if (end < 0) return null;
+    parts.push(text.substring(at, end));
+    at = skipBlanks(text, end);
+    if (at >= text.length) return null;
+    const code = text.charCodeAt(at);
+    if (code == close) return atEnd(text, at + 1) ? parts : null;
+    if (code != 0x2c) return null;
+    at = skipBlanks(text, at + 1);
+  }
+  return null;
+}
+
+function atEnd(text: string, at: i32): bool {
+  return skipBlanks(text, at) == text.length;
+}

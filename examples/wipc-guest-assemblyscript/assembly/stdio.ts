@@ -1,0 +1,42 @@
+// The two calls of WASI that a guest needs.
+
+// @ts-ignore: decorator
+@external("wasi_snapshot_preview1", "fd_read")
+declare function fd_read(fd: u32, buffers: usize, count: usize, done: usize): u32;
+// @ts-ignore: decorator
+@external("wasi_snapshot_preview1", "fd_write")
+declare function fd_write(fd: u32, buffers: usize, count: usize, done: usize): u32;
+
+export const STDOUT: u32 = 1;
+export const STDERR: u32 = 2;
+const STDIN: u32 = 0;
+
+/** One buffer (its address and length), and the number of bytes that went. */
+const call = memory.data(3 * sizeof<usize>());
+
+/** Sleeps until there is something to read, and gives how many bytes it is: 0 at the end of input. */
+export function read(address: usize, length: usize): usize {
+  store<usize>(call, address);
+  store<usize>(call, length, sizeof<usize>());
+  const fault = fd_read(STDIN, call, 1, call + 2 * sizeof<usize>());
+  if (fault) throw new Error("stdin cannot be read: WASI error " + fault.toString());
+  return load<usize>(call, 2 * sizeof<usize>());
+}
+
+/** Writes all of it: a pipe may take less than it is given. */
+export function write(fd: u32, address: usize, length: usize): void {
+  while (length > 0) {
+    store<usize>(call, address);
+    store<usize>(call, length, sizeof<usize>());
+    const fault = fd_write(fd, call, 1, call + 2 * sizeof<usize>());
+    if (fault) throw new Error("output cannot be written: WASI error " + fault.toString());
+    const written = load<usize>(call, 2 * sizeof<usize>());
+    address += written;
+    length -= written;
+  }
+}
+
+export function writeLine(fd: u32, text: string): void {
+  const bytes = String.UTF8.encode(text + "\n");
+  write(fd, changetype<usize>(bytes), bytes.byteLength);
+}

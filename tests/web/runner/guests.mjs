@@ -1,0 +1,49 @@
+// The guests that specs run, as WebAssembly in target/guests; built anew where a source is newer.
+//
+// PORTWAY_GUESTS adds others that answer as the guest of examples/wipc-guest-assemblyscript does: their files, from the
+// repository's root, with commas between them.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = "target/guests";
+
+const builds = [
+  {
+    wasm: `${folder}/assemblyscript.wasm`,
+    sources: "examples/wipc-guest-assemblyscript",
+    command: (out) => [
+      "assemblyscript/bin/asc.js",
+      "examples/wipc-guest-assemblyscript/assembly/index.ts",
+      ...["--config", "examples/wipc-guest-assemblyscript/asconfig.json", "--outFile", out],
+    ],
+  },
+  {
+    wasm: `${folder}/odd.wasm`,
+    sources: "tests/web/guests",
+    command: (out) => ["binaryen/bin/wasm-as", "tests/web/guests/odd.wat", "-o", out],
+  },
+];
+
+/** The files of the guests that answer calls, by name. */
+export function prepareGuests() {
+  mkdirSync(join(root, folder), { recursive: true });
+  for (const { wasm, sources, command } of builds) {
+    if (isNewer(join(root, wasm), join(root, sources))) continue;
+    const [script, ...args] = command(`${wasm}.new`);
+    const options = { cwd: root, stdio: ["ignore", "inherit", "inherit"], timeout: 120_000 };
+    execFileSync(process.execPath, [join(root, "node_modules", script), ...args], options);
+    renameSync(join(root, `${wasm}.new`), join(root, wasm));
+  }
+  const more = (process.env.PORTWAY_GUESTS ?? "").split(",").filter(Boolean);
+  return Object.fromEntries([builds[0].wasm, ...more].map((file) => [basename(file, ".wasm"), file]));
+}
+
+function isNewer(product, sources) {
+  if (!existsSync(product)) return false;
+  const times = readdirSync(sources, { recursive: true }).map((file) => statSync(join(sources, file)).mtimeMs);
+  return statSync(product).mtimeMs > Math.max(...times);
+}
