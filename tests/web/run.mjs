@@ -18,7 +18,8 @@ if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
   process.exit(2);
 }
 
-// `*.browser.test.js` needs a page, `*.node.test.js` needs Node, any other runs everywhere.
+// `*.browser.test.js` needs a page (`*.isolated.browser.test.js` one that is isolated from other origins), `*.node.test.js`
+// needs Node, any other runs everywhere.
 const foreign = engine === "node" ? ".browser.test.js" : ".node.test.js";
 const found = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
   .filter((file) => file.endsWith(".test.js") && file.includes(part))

@@ -67,7 +67,7 @@ const besideOthers = {
 };
 
 async function bundle({ name, output, platform }) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
@@ -78,13 +78,26 @@ async function bundle({ name, output, platform }) {
     target: "es2022",
     platform,
     minify: true,
+    metafile: true,
     legalComments: "none",
     logLevel: "warning",
   });
   // A second pass by another minifier is worth three percent of the gzipped size.
   const options = { ecma: 2022, module: true, compress: { passes: 3 } };
   const { code } = await minify(outputFiles[0].text, options);
-  await writeFile(join(stage, output), code);
+  await writeFile(join(stage, output), (await licences(metafile)) + code);
+}
+
+// What a bundle has from other packages brings their licences along.
+async function licences({ inputs }) {
+  const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
+  const texts = [...new Set(folders.filter(Boolean))].sort().map(async (folder) => {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const text = (await readdir(folder)).filter((file) => /^licen[cs]e/i.test(file)).sort().at(-1);
+    if (text === undefined) throw new Error(`${name} has no licence`);
+    return `/*!\nThis file contains ${name} ${version}, ${license}:\n\n${(await readFile(join(folder, text), "utf8")).trim()}\n*/\n`;
+  });
+  return (await Promise.all(texts)).join("");
 }
 
 // src/js/*.d.ts are shipped as they are. A module without declarations of its own has those of the main one.
@@ -106,7 +119,7 @@ function manifest() {
     license: facts.license,
     repository: facts.repository ?? undefined,
     type: "module",
-    sideEffects: ["./early.js"],
+    sideEffects: ["./early.js", "./wasi-worker.js"],
     engines: { node: ">=20" },
     types: "./portway.d.ts",
     exports: {
@@ -115,6 +128,8 @@ function manifest() {
       "./early": module("early"),
       "./wipc": module("wipc"),
       "./wipc/node": module("wipc-node"),
+      "./wipc/wasi": module("wipc-wasi"),
+      "./wasi-worker.js": module("wasi-worker"),
       [`./${wasm}`]: `./${wasm}`,
       "./package.json": "./package.json",
     },

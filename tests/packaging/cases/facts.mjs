@@ -7,7 +7,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, run } from "../tool.mjs";
 
-const modules = ["portway.js", "node.js", "inline.js", "early.js", "wipc.js", "wipc-node.js"];
+const modules = ["portway.js", "node.js", "inline.js", "early.js", "wipc.js", "wipc-node.js", "wipc-wasi.js", "wasi-worker.js"];
 
 export default async function facts(suite, { installation }) {
   const app = await installation.app("node", "facts");
@@ -38,7 +38,8 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("exports are the documented ones, and lead to files that are there", () => {
-    const documented = [".", "./inline", "./early", "./wipc", "./wipc/node", "./portway_bg.wasm", "./package.json"];
+    const ours = [".", "./inline", "./early", "./wipc", "./wipc/node", "./wipc/wasi", "./wasi-worker.js"];
+    const documented = [...ours, "./portway_bg.wasm", "./package.json"];
     assert.deepEqual(Object.keys(manifest.exports), documented);
     const targets = Object.values(manifest.exports).flatMap((to) => (typeof to === "string" ? to : Object.values(to)));
     assert.deepEqual(targets.filter((target) => !files.includes(target.slice(2))), []);

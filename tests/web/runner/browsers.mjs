@@ -47,13 +47,18 @@ const engines = {
   }),
 };
 
-/** The running browser: its WebDriver session, and how to end both. `more` are further arguments for Chromium. */
-export async function startBrowser(engine, more = []) {
+/**
+ * The running browser: its WebDriver session, and how to end both. `more` are further arguments for Chromium. With
+ * `sharing`, a page that is isolated from other origins can share memory.
+ */
+export async function startBrowser(engine, more = [], { sharing = false } = {}) {
   const { driver, port, environment, capabilities } = engines[engine](more);
   const number = await freePort();
   const [command, ...args] = [...driver, port(number)];
   // A group of its own, so that what it starts ends with it.
-  const child = spawn(command, args, { env: { ...env, ...environment }, stdio: "ignore", detached: true });
+  // The others need no telling. Here it would be for pages that are not isolated, too.
+  const shared = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
+  const child = spawn(command, args, { env: { ...env, ...environment, ...shared }, stdio: "ignore", detached: true });
   const failed = new Promise((_, reject) => {
     child.once("error", (error) => reject(new Error(`${command} does not start: ${error.message}`)));
     child.once("exit", (code) => reject(new Error(`${command} has ended with ${code}`)));

@@ -1,6 +1,7 @@
 // The specs in a browser: a page of ours runs them, and WebDriver reads from it how far it is.
 
 import { startBrowser } from "./browsers.mjs";
+import { prepareGuests } from "./guests.mjs";
 import { tryKeptPage } from "./kept-page.mjs";
 import { startServers } from "./server.mjs";
 
@@ -12,18 +13,33 @@ const PATIENCE = 60_000;
 
 export async function runInBrowser(engine, specs) {
   const servers = await startServers();
-  let browser;
+  const tally = { passed: 0, failures: [], files: {}, notes: [] };
   try {
-    browser = await startBrowser(engine, CHROMIUM);
-    const query = new URLSearchParams({ specs: specs.join(), ...servers.origins });
-    await browser.driver.get(`${servers.origins.own}/tests/web/runner/page.html?${query}`);
-    const tally = await watch(browser.driver);
-    // Only with the specs of connections between windows, which it is one of.
-    if (specs.some((spec) => spec.startsWith("sessions-windows"))) await tryKeptPage(browser.driver, servers.origins.own, tally);
+    for (const isolated of [false, true]) {
+      const these = specs.filter((spec) => spec.includes(".isolated.") === isolated);
+      if (these.length > 0) await runOnPage(engine, these, isolated, servers.origins, tally);
+    }
     return tally;
   } finally {
-    await browser?.stop();
     servers.stop();
+  }
+}
+
+/** Each page has a browser of its own, and adds to the counts. */
+async function runOnPage(engine, specs, isolated, origins, tally) {
+  const browser = await startBrowser(engine, CHROMIUM, { sharing: isolated });
+  try {
+    const guests = specs.some((spec) => spec.startsWith("wasi")) ? prepareGuests() : {};
+    const facts = { specs: specs.join(), guests: JSON.stringify(guests), ...origins, ...(isolated && { isolated }) };
+    await browser.driver.get(`${origins.own}/tests/web/runner/page.html?${new URLSearchParams(facts)}`);
+    const { passed, failures, files } = await watch(browser.driver);
+    tally.passed += passed;
+    tally.failures.push(...failures);
+    Object.assign(tally.files, files);
+    // Only with the specs of connections between windows, which it is one of.
+    if (specs.some((spec) => spec.startsWith("sessions-windows"))) await tryKeptPage(browser.driver, origins.own, tally);
+  } finally {
+    await browser.stop();
   }
 }
 

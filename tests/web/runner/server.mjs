@@ -60,8 +60,9 @@ async function answer(request, response, onPost) {
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
   if (query.has("isolated")) {
     headers["cross-origin-opener-policy"] = "same-origin";
-    headers["cross-origin-embedder-policy"] = "require-corp";
   }
+  // What an isolated page starts as a worker has to say it, too.
+  if (query.has("isolated") || pathname.endsWith("/wasi-worker.js")) headers["cross-origin-embedder-policy"] = "require-corp";
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
   let body;
   try {

@@ -1,0 +1,40 @@
+// What a guest writes for humans, as text.
+
+const LONGEST_LINE = 65_536;
+
+/** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
+export class TextOf {
+  #decoder = new TextDecoder();
+  #write;
+
+  constructor(write) {
+    this.#write = write;
+  }
+
+  add(bytes) {
+    const text = this.#decoder.decode(bytes, { stream: true });
+    if (text !== "") this.#write(text);
+  }
+
+  end() {
+    const text = this.#decoder.decode();
+    if (text !== "") this.#write(text);
+  }
+}
+
+/** Prints whole lines: many programs write them in pieces. */
+export class ConsoleLines {
+  #text = "";
+
+  add(text) {
+    const lines = (this.#text + text).split("\n");
+    this.#text = lines.pop();
+    for (const line of lines) console.error(line);
+    if (this.#text.length > LONGEST_LINE) this.end();
+  }
+
+  end() {
+    if (this.#text !== "") console.error(this.#text);
+    this.#text = "";
+  }
+}

@@ -1,0 +1,125 @@
+// The worker in which a guest runs. It gets one message, runs the guest in it to its end, and tells the page what happens:
+// `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`, `failed`.
+
+import { Fd, WASI, wasi } from "@bjorn3/browser_wasi_shim";
+import { GuestMemory } from "./ring.js";
+
+addEventListener("message", ({ data }) => run(data), { once: true });
+
+function run({ module, memory, args, env }) {
+  try {
+    const shared = new GuestMemory(memory, () => postMessage({ kind: "room" }));
+    const stdin = new Stdin(shared);
+    const shim = new WASI(args, env, [stdin, new Output("stdout", shared), new Output("stderr", shared)]);
+    const imports = { ...shim.wasiImport, ...corrections(shim, stdin) };
+    const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
+    postMessage({ kind: "started" });
+    // WASI has it unsigned, and what crosses into JavaScript is signed.
+    postMessage({ kind: "exit", code: shim.start(instance) >>> 0 });
+  } catch (error) {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    postMessage({ kind: "failed", name, message, stack });
+  }
+}
+
+/** What the shim does otherwise than a guest needs it. */
+function corrections(shim, stdin) {
+  const { fd_read, fd_write } = shim.wasiImport;
+  const memory = () => shim.inst.exports.memory.buffer;
+  return {
+    // It asks for the bytes of each buffer in turn, as if it were a file: having filled the first, a pipe must not sleep
+    // for the second.
+    fd_read(fd, ...rest) {
+      stdin.mayWait = true;
+      return fd_read(fd, ...rest);
+    },
+    // It writes each buffer by itself. What is written together arrives together here, and as one message.
+    fd_write(fd, buffers, count, written) {
+      const output = shim.fds[fd];
+      if (!(output instanceof Output)) return fd_write(fd, buffers, count, written);
+      const view = new DataView(memory());
+      const pieces = wasi.Ciovec.read_bytes_array(view, buffers, count);
+      const bytes = new Uint8Array(pieces.reduce((sum, { buf_len }) => sum + buf_len, 0));
+      let at = 0;
+      for (const { buf, buf_len } of pieces) {
+        bytes.set(new Uint8Array(memory(), buf, buf_len), at);
+        at += buf_len;
+      }
+      view.setUint32(written, bytes.length, true);
+      output.write(bytes);
+      return wasi.ERRNO_SUCCESS;
+    },
+    // It counts UTF-16 here, and writes UTF-8.
+    args_sizes_get(count, size) {
+      const view = new DataView(memory());
+      const sizes = shim.args.map((text) => new TextEncoder().encode(text).length + 1);
+      view.setUint32(count, sizes.length, true);
+      view.setUint32(size, sizes.reduce((sum, size) => sum + size, 0), true);
+      return wasi.ERRNO_SUCCESS;
+    },
+  };
+}
+
+/** A pipe: no terminal, and not to be moved in. */
+class Pipe extends Fd {
+  #rights;
+
+  constructor(rights) {
+    super();
+    this.#rights = rights;
+  }
+
+  fd_fdstat_get() {
+    const fdstat = new wasi.Fdstat(wasi.FILETYPE_UNKNOWN, 0);
+    fdstat.fs_rights_base = BigInt(this.#rights);
+    return { ret: wasi.ERRNO_SUCCESS, fdstat };
+  }
+
+  fd_filestat_get() {
+    return { ret: wasi.ERRNO_SUCCESS, filestat: new wasi.Filestat(0n, wasi.FILETYPE_UNKNOWN, 0n) };
+  }
+
+  fd_seek() {
+    return { ret: wasi.ERRNO_SPIPE, offset: 0n };
+  }
+}
+
+class Stdin extends Pipe {
+  #shared;
+  /** Whether nothing has come in this read yet. */
+  mayWait = true;
+
+  constructor(shared) {
+    super(wasi.RIGHTS_FD_READ);
+    this.#shared = shared;
+  }
+
+  fd_read(size) {
+    if (size === 0) return { ret: wasi.ERRNO_SUCCESS, data: new Uint8Array() };
+    const data = this.mayWait ? this.#shared.take(size) : this.#shared.takeNow(size);
+    this.mayWait = false;
+    return { ret: wasi.ERRNO_SUCCESS, data };
+  }
+
+  fd_close() {
+    postMessage({ kind: "closed" });
+    return wasi.ERRNO_SUCCESS;
+  }
+}
+
+class Output extends Pipe {
+  #kind;
+  #shared;
+
+  constructor(kind, shared) {
+    super(wasi.RIGHTS_FD_WRITE);
+    this.#kind = kind;
+    this.#shared = shared;
+  }
+
+  write(bytes) {
+    if (bytes.length === 0) return;
+    this.#shared.give(bytes);
+    postMessage({ kind: this.#kind, bytes }, [bytes.buffer]);
+  }
+}

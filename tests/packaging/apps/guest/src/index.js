@@ -1,0 +1,14 @@
+// A page with a guest that exits with 7, and does nothing else.
+
+import { startWasiGuest } from "portway/wipc/wasi";
+
+const base64 =
+  "AGFzbQEAAAABCAJgAX8AYAAAAiQBFndhc2lfc25hcHNob3RfcHJldmlldzEJcHJvY19leGl0AAADAgEBBQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAEKCAEGAEEHEAAL";
+const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+
+try {
+  const guest = await startWasiGuest(bytes);
+  globalThis.outcome = await guest.exited;
+} catch (error) {
+  globalThis.outcome = String(error);
+}

@@ -1,0 +1,49 @@
+// A WASI guest: bundlers ship the script of its worker, or leave its address alone.
+
+import assert from "node:assert/strict";
+import { copyFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createServer } from "vite";
+import { visit } from "../browser.mjs";
+import { withSite } from "../site.mjs";
+import { runTool } from "../tool.mjs";
+
+const headers = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
+const html = (script) => `<!doctype html><title>A guest</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`;
+
+export default async function guest(suite, { installation, browser }) {
+  const assertWorks = async (url) => assert.deepEqual(await visit(browser, url), { outcome: { code: 7 }, faults: [] });
+  const built = (app) => withSite(join(app, "dist"), assertWorks, { headers });
+
+  await suite.test("a Vite build has a WASI guest without configuration", async () => {
+    const app = await installation.app("guest", "guest-vite");
+    await runTool("vite", ["build", "--target", "es2022"], { cwd: app });
+    await built(app);
+  });
+
+  await suite.test("a Vite development server has one with the headers and no other configuration", async () => {
+    const root = await installation.app("guest", "guest-vite-server");
+    const server = await createServer({ configFile: false, logLevel: "error", root, server: { host: "127.0.0.1", port: 0, headers } });
+    try {
+      await server.listen();
+      await assertWorks(server.resolvedUrls.local[0]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  await suite.test("a webpack build has one without configuration", async () => {
+    const app = await installation.app("guest", "guest-webpack");
+    await runTool("webpack", ["build", "--mode", "production"], { cwd: app });
+    await writeFile(join(app, "dist/index.html"), html("main.js"));
+    await built(app);
+  });
+
+  await suite.test("an esbuild bundle has one with the worker's script copied beside it", async () => {
+    const app = await installation.app("guest", "guest-esbuild");
+    await runTool("esbuild", ["src/index.js", "--bundle", "--format=esm", "--outdir=dist"], { cwd: app });
+    await writeFile(join(app, "dist/index.html"), html("index.js"));
+    await copyFile(join(app, "node_modules/portway/wasi-worker.js"), join(app, "dist/wasi-worker.js"));
+    await built(app);
+  });
+}

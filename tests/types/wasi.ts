@@ -1,0 +1,28 @@
+// `portway/wipc/wasi`.
+
+import { startWasiGuest, type WasiExit, type WasiGuest } from "portway/wipc/wasi";
+import { same, type Equal } from "./equal.js";
+
+export async function run(module: WebAssembly.Module, response: Promise<Response>): Promise<number> {
+  const guest = await startWasiGuest(module, { args: ["a"], env: { KEY: "value" }, onStderr: (text) => text.trim(), signal: AbortSignal.abort() });
+  same<Equal<typeof guest, WasiGuest>>(true);
+  await startWasiGuest(response, { worker: new URL("https://localhost/wasi-worker.js"), stdinCapacity: 1024, startTimeout: 0 });
+  await startWasiGuest("guest.wasm");
+  await startWasiGuest(new Uint8Array(8));
+  // @ts-expect-error no guest
+  await startWasiGuest(7);
+  // @ts-expect-error no such option
+  await startWasiGuest(module, { stdin: 1 });
+
+  const writer = guest.writable.getWriter();
+  await writer.write(new Uint8Array(1));
+  // @ts-expect-error text is no bytes
+  await writer.write("text");
+  const { value } = await guest.readable.getReader().read();
+  same<Equal<typeof value, Uint8Array | undefined>>(true);
+
+  const exit: WasiExit = await guest.exited;
+  guest.kill();
+  if (exit.error !== undefined) throw exit.error;
+  return exit.code;
+}

@@ -1,0 +1,18 @@
+// A guest in a page that shares no memory.
+
+import { assert } from "chai";
+import { odd } from "./rig/guests.js";
+import { packaged } from "./rig/portway.js";
+import { rejection } from "./rig/outcomes.js";
+
+const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
+
+describe("a WASI guest in a page that is not isolated", () => {
+  it("is refused, and it is said which headers are missing", async () => {
+    assert.isFalse(crossOriginIsolated);
+    const error = await rejection(startWasiGuest(odd));
+    assert.instanceOf(error, Error);
+    assert.match(error.message, /Cross-Origin-Opener-Policy: same-origin/);
+    assert.match(error.message, /Cross-Origin-Embedder-Policy: require-corp/);
+  });
+});

@@ -1,0 +1,274 @@
+// Guests in a worker of a page.
+
+import { assert } from "chai";
+import { afterThisTest } from "./rig/cleanup.js";
+import { printed } from "./rig/console.js";
+import { describeGuest } from "./rig/guest-behaviour.js";
+import { Host, drained, guests, odd } from "./rig/guests.js";
+import { packaged } from "./rig/portway.js";
+import { isOpen, pause, rejection } from "./rig/outcomes.js";
+
+const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
+
+async function start(module, options) {
+  const guest = await startWasiGuest(module, options);
+  afterThisTest(() => guest.kill());
+  return guest;
+}
+
+/** The guest that does `what`. */
+function oddly(what, options) {
+  return start(odd, { args: [what], ...options });
+}
+
+const text = async ({ readable }) => new TextDecoder().decode(await drained(readable));
+
+for (const { name, url } of await guests()) describeGuest(name, () => start(url, { onStderr() {} }));
+
+describe("a guest in a worker", () => {
+  for (const [name, given] of [
+    ["a URL", () => odd],
+    ["an address that depends on the page's", () => "/target/guests/odd.wasm"],
+    ["a Response", () => fetch(odd)],
+    ["bytes", async () => (await fetch(odd)).arrayBuffer()],
+    ["a view", async () => new Uint8Array(await (await fetch(odd)).arrayBuffer())],
+    ["a compiled module", async () => WebAssembly.compile(await (await fetch(odd)).arrayBuffer())],
+    ["a file without a type", () => `${odd}?type=`],
+  ]) {
+    it(`is started from ${name}`, async () => {
+      assert.equal((await (await start(given(), { args: ["x"] })).exited).code, 0);
+    });
+  }
+
+  it("has arguments and an environment, and an exit code of 32 bits", async () => {
+    const guest = await oddly("a", { args: ["a", "ö 😀", ""], env: { KEY: "ü=", EMPTY: "" } });
+    assert.equal(await text(guest), "guest\0a\0ö 😀\0\0KEY=ü=\0EMPTY=\0");
+    assert.deepEqual(await guest.exited, { code: 0xfffffffe });
+  });
+
+  it("has its stderr given to a function, as text", async () => {
+    const pieces = [];
+    const guest = await oddly("p", { args: ["p", "ö 😀"], onStderr: (piece) => pieces.push(piece) });
+    await guest.exited;
+    assert.equal(pieces.join(""), "guest\0p\0ö 😀\0");
+    assert.equal(await text(guest), "");
+  });
+
+  it("has its stderr on the console if there is no function", async () => {
+    const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
+    assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);
+  });
+
+  it("gets what is there, and does not sleep for more, when it reads into several buffers", async () => {
+    const guest = await oddly("s");
+    const host = guest.writable.getWriter();
+    const reader = guest.readable.getReader();
+    for (const length of [4, 2, 1004]) {
+      await host.write(new Uint8Array(length).fill(length));
+      let back = 0;
+      while (back < length) back += (await reader.read()).value.length;
+      assert.equal(back, length);
+    }
+    await host.close();
+    assert.equal((await guest.exited).code, 0);
+  });
+
+  for (const stdinCapacity of [1, 2, 7, 4096]) {
+    it(`reads all there is through a stdin of ${stdinCapacity} bytes`, async () => {
+      const guest = await oddly("b", { stdinCapacity });
+      const host = guest.writable.getWriter();
+      await host.write(new Uint8Array(1_000));
+      await host.write(new Uint8Array(234).buffer);
+      await host.write(new DataView(new ArrayBuffer(10), 4, 6));
+      await host.close();
+      assert.deepEqual(await guest.exited, { code: 1_240 });
+    });
+  }
+});
+
+describe("a guest in a worker, and its streams,", () => {
+  it("makes the writer wait if it does not read, and ends when it is killed", async () => {
+    const guest = await oddly("f");
+    const writer = guest.writable.getWriter();
+    await writer.write(new Uint8Array(65_536));
+    const waiting = writer.write(new Uint8Array(1));
+    assert.isTrue(await isOpen(waiting, 100));
+    guest.kill();
+    for (const error of [await rejection(waiting), await rejection(writer.write(new Uint8Array(1))), (await guest.exited).error]) {
+      assert.match(error.message, /was killed/);
+    }
+  });
+
+  it("lets a write be given up that waits", async () => {
+    const guest = await oddly("f");
+    const writer = guest.writable.getWriter();
+    const waiting = writer.write(new Uint8Array(100_000));
+    assert.isTrue(await isOpen(waiting, 50));
+    const given = new Error("enough");
+    await writer.abort(given);
+    assert.equal(await rejection(waiting), given);
+    assert.isTrue(await isOpen(guest.exited));
+  });
+
+  it("sleeps if nobody reads what it writes, and loses none of it", async () => {
+    const guest = await oddly("f");
+    await pause(500);
+    guest.kill();
+    const there = (await drained(guest.readable)).length;
+    assert.isAtLeast(there, 1 << 19);
+    assert.isAtMost(there, (1 << 20) + (1 << 17));
+  });
+
+  it("goes on when its output is read again", async () => {
+    const guest = await oddly("f");
+    await pause(200);
+    const reader = guest.readable.getReader();
+    for (let read = 0; read < 20 << 20; ) read += (await reader.read()).value.length;
+  });
+
+  it("goes on when its output is thrown away", async () => {
+    const [{ url }] = await guests();
+    const guest = await start(url, { onStderr() {} });
+    await guest.readable.cancel();
+    const writer = guest.writable.getWriter();
+    const data = new Uint8Array([0x57, 0x49, 0x50, 0x43, 3, 0, 0, 0x10, 0, ...new Uint8Array(1 << 20)]);
+    for (let n = 0; n < 4; n++) await writer.write(data);
+    await writer.close();
+    assert.deepEqual(await guest.exited, { code: 0 });
+  });
+
+  it("makes writing fail once it has closed its stdin", async () => {
+    const guest = await oddly("c");
+    const error = await guest.writable.getWriter().closed.catch((error) => error);
+    assert.match(error.message, /closed its stdin/);
+    assert.isTrue(await isOpen(guest.exited));
+  });
+
+  it("makes writing fail once it has ended", async () => {
+    const guest = await oddly("x");
+    await guest.exited;
+    assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
+  });
+
+  it("refuses what is no bytes", async () => {
+    const guest = await oddly("b");
+    assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
+  });
+});
+
+describe("a guest in a worker that ends before its time", () => {
+  it("by a trap, tells what it was, and its output ends", async () => {
+    const guest = await oddly("t");
+    const { code, error } = await guest.exited;
+    assert.isUndefined(code);
+    assert.match(error.message, /the guest has failed: RuntimeError: ./);
+    assert.equal(error.cause.name, "RuntimeError");
+    assert.equal(await text(guest), "guest");
+  });
+
+  it("killed while it sleeps in a read, has ended at once, and what it has written can be read", async () => {
+    const [{ url }] = await guests();
+    const guest = await start(url);
+    const host = new Host(guest);
+    await host.next();
+    assert.equal((await host.call(1, "add", [1, 2])).result, 3);
+    await pause(50);
+    guest.kill();
+    guest.kill();
+    assert.match((await guest.exited).error.message, /was killed/);
+    assert.isUndefined(await host.next());
+  });
+
+  it("killed by a signal, tells the signal's reason", async () => {
+    const given = new AbortController();
+    const guest = await oddly("b", { signal: given.signal });
+    given.abort("no more");
+    assert.equal((await guest.exited).error.cause, "no more");
+    await rejection(guest.writable.getWriter().write(new Uint8Array(1)));
+  });
+
+  it("leaves no thread behind: many can be killed in their sleep, one after another", async () => {
+    const module = await WebAssembly.compile(await (await fetch(odd)).arrayBuffer());
+    for (let n = 0; n < 60; n++) {
+      const guest = await startWasiGuest(module, { args: ["b"] });
+      await guest.writable.getWriter().write(new Uint8Array(1));
+      guest.kill();
+    }
+    assert.equal((await (await start(module, { args: ["x"] })).exited).code, 0);
+  });
+});
+
+describe("a guest that cannot be started", () => {
+  const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
+  // (module (import "env" "f" (func)) (memory (export "memory") 1) (func (export "_start")))
+  const foreign = new Uint8Array([
+    ...empty, 1, 4, 1, 96, 0, 0, 2, 9, 1, 3, 101, 110, 118, 1, 102, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1,
+    7, 19, 2, 6, 109, 101, 109, 111, 114, 121, 2, 0, 6, 95, 115, 116, 97, 114, 116, 0, 1, 10, 4, 1, 2, 0, 11,
+  ]);
+  // The same of wasi_snapshot_preview1, which has no such function.
+  const unknown = new Uint8Array([
+    ...foreign.subarray(0, 15), 28, 1, 22, ...new TextEncoder().encode("wasi_snapshot_preview1"), ...foreign.subarray(21),
+  ]);
+  const broken = (worker) => ({ worker: new URL(worker, import.meta.url) });
+
+  for (const [name, module, options, kind, message] of [
+    ["a module that is no command", empty, {}, TypeError, /no WASI command.*_start/],
+    ["a module that imports something else", foreign, {}, TypeError, /imports env\.f/],
+    ["a module that imports what WASI has not", unknown, {}, Error, /LinkError/],
+    ["bytes that are no wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],
+    ["a number", 7, {}, TypeError, /a guest is/],
+    ["nothing", undefined, {}, TypeError, /a guest is/],
+    ["a file that is not there", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
+    ["a page in the place of the file", "/tests/web/fixtures/puppet.html", {}, Error, /text\/html/],
+    ["a worker's script that is not there", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
+    ["a worker's script that throws", odd, broken("fixtures/throws.js?isolated"), Error, /the worker of the guest has failed/],
+    ["a worker's script without its header", odd, broken("../../pkg/early.js"), Error, /the worker of the guest/],
+    ["a worker's script that does something else", odd, { ...broken("../../pkg/early.js?isolated"), startTimeout: 300 }, Error, /not started within 300 ms/],
+    ["a worker's script that never comes", odd, { ...broken("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 }, Error, /within 300 ms/],
+    ["arguments that are no list", odd, { args: "a" }, TypeError, /args/],
+    ["an argument with NUL", odd, { args: ["a\0b"] }, TypeError, /args/],
+    ["a variable that is no string", odd, { env: { A: 1 } }, TypeError, /env\.A/],
+    ["a variable with an impossible name", odd, { env: { "A=": "" } }, TypeError, /"A="/],
+    ["a stdin of no bytes", odd, { stdinCapacity: 0 }, RangeError, /stdinCapacity/],
+    ["a stdin of half a byte", odd, { stdinCapacity: 1.5 }, RangeError, /stdinCapacity/],
+    ["a time that is none", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
+    ["an onStderr that is no function", odd, { onStderr: {} }, TypeError, /onStderr/],
+  ]) {
+    it(`because of ${name} says so`, async () => {
+      const error = await rejection(startWasiGuest(module, { args: ["x"], ...options }));
+      assert.instanceOf(error, kind);
+      assert.match(error.message, message);
+    });
+  }
+
+  it("because the browser shares no memory says so", async () => {
+    const { SharedArrayBuffer } = globalThis;
+    delete globalThis.SharedArrayBuffer;
+    try {
+      assert.match((await rejection(startWasiGuest(odd))).message, /SharedArrayBuffer/);
+    } finally {
+      globalThis.SharedArrayBuffer = SharedArrayBuffer;
+    }
+  });
+
+  it("because its signal is aborted rejects with the reason, before and while it starts", async () => {
+    assert.equal(await rejection(startWasiGuest(odd, { signal: AbortSignal.abort("before") })), "before");
+    const given = new AbortController();
+    const slow = broken("../../pkg/wasi-worker.js?delay=20000");
+    const starting = startWasiGuest(odd, { ...slow, signal: given.signal });
+    await pause(100);
+    given.abort("while");
+    assert.equal(await rejection(starting), "while");
+  });
+});
+
+// The last, since WebKit does not stop an endless loop of a worker that it has terminated.
+describe("a guest that never ends and calls nothing", () => {
+  it("can be killed", async () => {
+    const guest = await oddly("endless");
+    assert.isTrue(await isOpen(guest.exited, 100));
+    guest.kill();
+    assert.match((await guest.exited).error.message, /was killed/);
+    assert.equal(await text(guest), "");
+  });
+});
