@@ -109,11 +109,15 @@ async function wipcJs() {
 async function copy() {
   return (payload, total) => {
     const { length, chunks } = streamOf(payload, total);
-    const place = new Uint8Array(Math.max(payload, CHUNK));
+    // A payload that is handed out stays with whoever gets it, so that each goes to a place of its own.
     const turn = () => {
       let at = 0;
+      let place = new Uint8Array(Math.max(payload, CHUNK));
       for (const chunk of chunks) {
-        if (at + chunk.length > place.length) at = 0;
+        if (at + chunk.length > place.length) {
+          at = 0;
+          place = new Uint8Array(place.length);
+        }
         place.set(chunk, at);
         at += chunk.length;
       }

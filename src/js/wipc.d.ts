@@ -158,7 +158,8 @@ export class WipcChannel {
   /**
    * Carries JSON-RPC 2.0 in CALL frames, for a client, a server or a peer: each call gives the same transport. Messages need
    * `jsonrpc: "2.0"`; what has none is answered -32600, what is no JSON -32700, by a side that serves. Waiting calls end at
-   * once when CLOSE comes or the stream ends. Nothing can be transferred. `destroy()` of its last user closes the channel.
+   * once when the stream ends, and two seconds after CLOSE in any case. Nothing can be transferred. `destroy()` of its last
+   * user closes the channel.
    */
   transport(): BuiltInTransport;
   /** Resolves once every request that came to the transport is answered, and what was sent is taken by the stream. */

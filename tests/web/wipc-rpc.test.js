@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, OPEN, WipcChannel, channels, pipes, rawPipe, text } from "./rig/wipc.js";
+import { CALL, CLOSE, DATA, OPEN, WipcChannel, channels, concat, encodeWipc, pipes, rawPipe, text } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -172,12 +172,12 @@ describe("a CALL frame", () => {
 });
 
 describe("the calls that wait", () => {
-  for (const [how, end, says] of [
+  for (const [how, end, says, roles = ["host", "guest"]] of [
     ["the stream ends", (raw) => raw.end(), "the stream has ended"],
     ["the stream fails", (raw) => raw.fail(new Error("cut")), "cut"],
-    ["the other side closes", (raw) => raw.post(CLOSE), "the other side has closed the channel"],
+    ["its host closes", (raw) => raw.post(CLOSE), "the other side has closed the channel", ["guest"]],
   ]) {
-    for (const role of ["host", "guest"]) {
+    for (const role of roles) {
       it(`end at once when ${how}, for a ${role}, and later ones are refused`, async () => {
         const raw = rawPipe({ role });
         const client = new JSONRPCClient(raw.channel.transport());
@@ -192,6 +192,31 @@ describe("the calls that wait", () => {
       });
     }
   }
+
+  it("are answered, too, behind the CLOSE of a guest, and end with its stream", async () => {
+    const raw = rawPipe();
+    const client = new JSONRPCClient(raw.channel.transport());
+    const answered = client.request("a", [], { timeout: 0 });
+    const waiting = rejection(client.request("b", [], { timeout: 0 }));
+    await until(() => raw.messages.length === 2);
+    await raw.postBytes(concat([encodeWipc(CLOSE), encodeWipc(CALL, '{"jsonrpc":"2.0","result":"last","id":1}')]));
+    assert.equal(await answered, "last");
+    assert.equal((await rejection(client.request("c"))).name, "WipcClosedError");
+    raw.end();
+    const { reason, cause } = await waiting;
+    assert.deepEqual([reason, cause.message], ["peer-gone", "the other side has closed the channel"]);
+  });
+
+  it("end two seconds after the CLOSE of a guest that stays", async () => {
+    const raw = rawPipe();
+    const client = new JSONRPCClient(raw.channel.transport());
+    const waiting = rejection(client.request("a", [], { timeout: 0 }));
+    await until(() => raw.messages.length === 1);
+    const start = performance.now();
+    await raw.post(CLOSE);
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.approximately(performance.now() - start, 2_000, 500);
+  });
 
   it("end when the other side has stopped to read, after the answers that are on their way", async () => {
     const [near, far] = pipes();

@@ -7,7 +7,7 @@ import { Outgoing } from "./outgoing.js";
 import { checkTime, timer } from "./time.js";
 import { WipcTransport } from "./transport.js";
 
-/** How long the other side may take to end after our CLOSE, in milliseconds. */
+/** How long the other side may take to end after CLOSE, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;
 /** How long answers are still waited for where nothing can be written any more: they may be on their way. */
 const WRITE_GRACE = 1_000;
@@ -39,11 +39,13 @@ export class WipcChannel {
   #refusal = undefined;
   #isClosedByPeer = false;
   #hasEnded = false;
+  #hasLostCalls = false;
   /** The frame that `headerTimeout` runs for. */
   #watched = undefined;
   #headerTimer = undefined;
   #closeTimer = undefined;
   #writeTimer = undefined;
+  #answerTimer = undefined;
 
   constructor(streams, options = {}) {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
@@ -105,7 +107,7 @@ export class WipcChannel {
   transport() {
     if (this.#transport === undefined) {
       this.#transport = new WipcTransport(this);
-      if (this.#hasEnded || this.#isClosedByPeer) this.#loseCalls();
+      if (this.#hasEnded) this.#loseCalls();
     }
     return this.#transport;
   }
@@ -124,6 +126,8 @@ export class WipcChannel {
         const { done, value } = await this.#reader.read();
         if (done) break;
         this.#decode(() => this.#decoder.push(value));
+        // A host that has sent CLOSE says no more than what has come with it.
+        if (this.#isGuest && this.#isClosedByPeer) this.#loseCalls();
         this.#watchHeader();
       }
     } catch (thrown) {
@@ -131,7 +135,7 @@ export class WipcChannel {
     }
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
-    [this.#headerTimer, this.#closeTimer, this.#writeTimer].forEach(clearTimeout);
+    [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer].forEach(clearTimeout);
     // A guest may be at work on its last answers.
     if (!this.#isGuest) {
       this.#refuse("ended", "the other side has ended", error);
@@ -156,14 +160,17 @@ export class WipcChannel {
         if (!this.#isGuest) {
           this.#refuse("closed-by-peer", "the other side has closed the channel");
           this.#outgoing.end();
+          // Answers may come behind CLOSE, up to the end of the stream.
+          this.#answerTimer ??= timer(() => this.#loseCalls(), CLOSE_TIMEOUT);
         }
-        this.#loseCalls();
         return this.#call("onClose", payload);
     }
   }
 
   /** Ends the calls that wait. A guest goes on with those that it answers. */
   #loseCalls(error) {
+    if (this.#hasLostCalls && !this.#hasEnded) return;
+    this.#hasLostCalls = true;
     const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
     this.#transport?.lose(error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text), this.#isGuest);
   }
