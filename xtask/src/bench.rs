@@ -1,18 +1,18 @@
 //! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries; and with
 //! `--only native` or `wipc`, byte streams beside other libraries.
 
-use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
 use crate::environment::Environment;
 use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
-use crate::toolchain::{WASM, cargo};
+use crate::toolchain::cargo;
+use crate::wasm_module;
 
 /// The script that does it.
 const SCRIPT: &str = "benches/run.mjs";
@@ -76,7 +76,7 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     step("native: the benchmark", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
     if plan == WIPC {
         build::run(setup)?;
-        build_wipc(setup)?;
+        wasm_module::build(setup, WIPC_PACKAGE, "target/bench/wipc_bench.wasm")?;
     }
     let mut command = setup.node()?.command("node", &workspace.root)?;
     command
@@ -85,20 +85,6 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         .arg(workspace.path("target/release").join(NATIVE_PACKAGE));
     add_how(&mut command, arguments);
     take_over(command)
-}
-
-/// The decoder of WIPC as wasm.
-fn build_wipc(setup: &Setup) -> Result<()> {
-    let workspace = &setup.workspace;
-    let log = workspace.log("bench-wipc");
-    clear(&log)?;
-    let mut cargo = setup.wasm()?.command("cargo", &workspace.root)?;
-    cargo.args(["build", "--quiet", "--release", "--lib", "--target", WASM, "--package", WIPC_PACKAGE]);
-    step("wasm: the benchmark of WIPC", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
-    let built = workspace.wasm_target().join(WASM).join("release/wipc_bench.wasm");
-    fs::create_dir_all(workspace.path("target/bench"))?;
-    fs::copy(&built, workspace.path("target/bench/wipc_bench.wasm")).with_context(|| built.display().to_string())?;
-    Ok(())
 }
 
 /// How many rounds there are, and what is made of them.

@@ -23,6 +23,7 @@ mod std_for_wasm;
 mod test;
 mod toolchain;
 mod tools;
+mod wasm_module;
 mod workspace;
 
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ export function describeGuest(name, start) {
     it("answers calls, and says of a method that it is unknown", async () => {
       const { host } = await opened();
       assert.deepEqual(await host.call(1, "add", [2, 3]), { jsonrpc: "2.0", id: 1, result: 5 });
-      assert.deepEqual(await host.call("two", "add", [0.5, -2]), { jsonrpc: "2.0", id: "two", result: -1.5 });
+      assert.deepEqual(await host.call("two", "add", [5, -7]), { jsonrpc: "2.0", id: "two", result: -2 });
       const value = { text: 'ö 😀 "}\\', list: [[], {}, null] };
       assert.deepEqual(await host.call(3, "echo", value), { jsonrpc: "2.0", id: 3, result: value });
       assert.equal((await host.call(4, "missing")).error.code, -32601);
@@ -75,15 +75,16 @@ export function describeGuest(name, start) {
       assert.equal((await host.answer()).result, 3);
     });
 
-    for (const [end, say] of [
+    for (const [end, say, codes = [0]] of [
       ["when it is told to close", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
-      ["at the end of its input within a frame", (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput())],
+      // Whether that is a failure is the guest's to say.
+      ["at the end of its input within a frame", (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()), [0, 1]],
     ]) {
-      it(`ends with 0 ${end}`, async () => {
+      it(`ends ${end}`, async () => {
         const { guest, host } = await opened();
         await say(host);
-        assert.equal((await guest.exited).code, 0);
+        assert.include(codes, (await guest.exited).code);
         while (await host.next());
       });
     }

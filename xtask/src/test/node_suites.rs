@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use crate::browsers::Engine;
 use crate::demo;
@@ -13,21 +13,31 @@ use crate::setup::Setup;
 use crate::soak;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
+use crate::wasm_module;
 
-/// The JavaScript API of the built package, in every engine and in Node.
+/// The guest of WIPC that is written in Rust, and where the specs find it, from the root.
+const GUEST_PACKAGE: &str = "wipc-guest-rust";
+const GUEST: &str = "target/guests/rust.wasm";
+
+/// The JavaScript API of the built package, in every engine and in Node. One of the guests that it runs is Rust.
 pub(super) fn js(suites: &mut Run<'_>) {
-    everywhere(suites, "js", "tests/web/run.mjs");
+    let guest = wasm_module::build(suites.setup, GUEST_PACKAGE, GUEST).map_err(|error| format!("{error:#}"));
+    let prepare = |suites: &Run<'_>| {
+        guest.clone().map_err(Error::msg)?;
+        Ok(prepare(suites)?.with("PORTWAY_GUESTS", GUEST))
+    };
+    everywhere(suites, "js", "tests/web/run.mjs", prepare);
 }
 
 /// How fast a death is noticed, in every engine and in Node: twenty of each kind if that is what was asked for, and five
 /// along with all other suites.
 pub(super) fn liveness(suites: &mut Run<'_>) {
-    everywhere(suites, "liveness", "tests/liveness/run.mjs");
-}
-
-fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
+    everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
+}
+
+fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run<'_>) -> Result<Environment>) {
     for engine in suites.engines.clone() {
         in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);
     }
@@ -69,6 +79,9 @@ pub(super) fn example(suites: &mut Run<'_>) {
     // Its page uses the package.
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     in_browser(suites, "one-service", Engine::Chromium, prepared, &["examples/one-service/check.mjs"]);
+    let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
+    let script = ["examples/wipc-guest-rust/check.mjs"];
+    suites.suite("wipc-guest", "node", prepared, |setup, node| script_in(setup, node, &[], "wipc-guest", &script));
 }
 
 /// The playground, driven through its whole story.

@@ -1,0 +1,61 @@
+// Builds the guest as a program and as a WASI module, and talks to both through the npm package:
+// `node examples/wipc-guest-rust/check.mjs`.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import init, { JSONRPCClient } from "../../pkg/node.js";
+import { spawnGuest } from "../../pkg/wipc-node.js";
+import { WipcType } from "../../pkg/wipc.js";
+import { report } from "../check-in-chromium.mjs";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const target = "wasm32-unknown-unknown";
+const runner = fileURLToPath(new URL("../run-wasi.mjs", import.meta.url));
+
+await init();
+await report({
+  async "the guest answers as a program"() {
+    const built = build([]);
+    await check(built.find(({ executable }) => executable).executable, []);
+  },
+
+  async "the guest answers as a WASI module in Node"() {
+    const built = build(["--lib", "--release", "--target", target]);
+    const files = built.flatMap(({ filenames = [] }) => filenames);
+    const module = files.find((file) => file.endsWith("wipc_guest_rust.wasm"));
+    await check(process.execPath, ["--no-warnings", runner, module]);
+  },
+});
+
+/** Builds the package, and gives what cargo tells of it. */
+function build(options) {
+  const words = ["build", "--package", "wipc-guest-rust", "--message-format", "json-render-diagnostics", ...options];
+  const stdio = ["ignore", "pipe", "inherit"];
+  const { status, error, stdout } = spawnSync("cargo", words, { cwd: root, stdio, encoding: "utf8" });
+  assert.equal(status, 0, `cargo build: ${error?.message ?? `exit status ${status}`}`);
+  return stdout.trim().split("\n").map((line) => JSON.parse(line));
+}
+
+async function check(program, words) {
+  let printed = "";
+  const data = [];
+  const guest = await spawnGuest(program, words, {
+    onPassthrough: (bytes) => (printed += new TextDecoder().decode(bytes)),
+    onData: (payload) => data.push(payload.length),
+  });
+  const client = new JSONRPCClient(guest.transport());
+  const errors = [];
+  assert.equal(await client.request("add", [1, 2]), 3);
+  await client.request("add", [1]).catch(({ code }) => errors.push(code));
+  await client.request("missing").catch(({ code }) => errors.push(code));
+  assert.deepEqual(errors, [-32602, -32601]);
+  const large = { text: "ö".repeat(500_000) };
+  assert.deepEqual(await client.request("echo", large), large);
+  await guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
+  // What comes before the answer to this has come.
+  assert.deepEqual([await client.request("count", [2]), await client.request("count", [3])], [2, 5]);
+  assert.deepEqual(data, [1_000_000]);
+  assert.equal(printed, "the guest is ready\n");
+  assert.deepEqual(await guest.close(), { code: 0, signal: null });
+}

@@ -1,0 +1,28 @@
+//! Wasm modules that are no part of a package: cargo builds them, and nothing else is done to them.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+use crate::toolchain::WASM;
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Builds the library of a package of the workspace as wasm, and puts it at `place`, below the root.
+pub(crate) fn build(setup: &Setup, package: &str, place: &str) -> Result<()> {
+    let workspace = &setup.workspace;
+    let log = workspace.log(package);
+    clear(&log)?;
+    let mut cargo = setup.wasm()?.command("cargo", &workspace.root)?;
+    cargo.args(["build", "--quiet", "--release", "--lib", "--target", WASM, "--package", package]);
+    step(&format!("wasm: {package}"), || run_ok(&mut cargo, &log, LIMIT))?;
+    let name = format!("{}.wasm", package.replace('-', "_"));
+    let built = workspace.wasm_target().join(WASM).join("release").join(name);
+    let place = workspace.path(place);
+    fs::create_dir_all(place.parent().context("no folder")?)?;
+    fs::copy(&built, place).with_context(|| built.display().to_string())?;
+    Ok(())
+}
