@@ -5,6 +5,7 @@
 #[path = "shared/json_test_suite.rs"]
 mod json_test_suite;
 
+use allocation_counter::measure;
 use portway::Limits;
 use portway::codec::json;
 use portway::message::{
@@ -125,13 +126,35 @@ fn a_message_is_taken_up_to_its_limit_in_bytes() {
 }
 
 #[test]
-fn a_string_of_fifty_megabytes_passes_under_a_raised_limit() {
+fn a_string_of_fifty_megabytes_passes_under_a_raised_limit_and_leaves_no_memory_behind() {
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 60_000_000;
     let text = request("1", &format!(r#"["{}"]"#, "x".repeat(50_000_000)));
-    let decoded = json::decode(text.as_bytes(), &Profile::GENERIC, &limits);
-    let Incoming::Single(Ok(Message::Request(request))) = decoded else { panic!("refused") };
-    assert_eq!(request.params.map(|params| params.get().len()), Some(50_000_004));
+    let info = measure(|| {
+        let decoded = json::decode(text.as_bytes(), &Profile::GENERIC, &limits);
+        let Incoming::Single(Ok(Message::Request(request))) = decoded else { panic!("refused") };
+        assert_eq!(request.params.map(|params| params.get().len()), Some(50_000_004));
+    });
+    assert_eq!((info.count_current, info.bytes_current), (0, 0), "{info:?}");
+    // The payload is there once.
+    assert!(info.bytes_max < 50_001_000, "{info:?}");
+}
+
+#[test]
+fn a_message_over_the_limit_is_refused_before_anything_of_it_is_copied() {
+    let long = "x".repeat(50_000_000);
+    for text in [
+        request("1", &format!(r#"["{long}"]"#)),
+        request(&format!("\"{long}\""), "[]"),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{long}"}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{long}"}}"#),
+        format!(r#"[{}]"#, request("1", &format!(r#"["{long}"]"#))),
+        long,
+    ] {
+        let info = measure(|| assert_eq!(refusal(decode(text.as_bytes())), limit(Reason::Oversize)));
+        assert!(info.bytes_total < 1_000, "{info:?}");
+        assert_eq!(info.bytes_current, 0);
+    }
 }
 
 #[test]
