@@ -282,7 +282,7 @@ impl Machine {
         if !is_new {
             let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(rest.len());
             *at += length;
-            self.drop_on(remaining - length as u64);
+            self.drop_on(remaining, length);
             return None;
         }
         self.held.push(*rest.first()?);
@@ -297,7 +297,7 @@ impl Machine {
                 // The last byte is still in the source.
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
-                self.drop_on(remaining - dropped as u64);
+                self.drop_on(remaining, dropped);
                 self.held.drain(..dropped);
                 return self.noise_held();
             }
@@ -305,7 +305,10 @@ impl Machine {
         None
     }
 
-    fn drop_on(&mut self, remaining: u64) {
+    /// So many bytes of a body are dropped. They count, for who wants to know what came.
+    fn drop_on(&mut self, remaining: u64, dropped: usize) {
+        self.header.bytes = self.header.bytes.saturating_add(dropped);
+        let remaining = remaining - dropped as u64;
         self.state = State::Drop { remaining, is_new: false };
         if remaining == 0 {
             self.start_over();
