@@ -28,11 +28,12 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
 }
 
 /// Waits for the line that says that what began at `start` was dropped. It is a warning, with no id, no answer goes out,
-/// and it holds nothing of what was dropped.
-fn is_dropped(daemon: &mut Daemon, start: Instant) {
+/// and it holds nothing of what was dropped but how many bytes that were.
+fn is_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
     let line = daemon.logs_within(LIMIT * 2, &["30 s"]);
     let took = start.elapsed();
     assert!(took > LIMIT - Duration::from_millis(500) && took < LIMIT + Duration::from_secs(10), "{took:?}: {line}");
+    assert!(line.contains(&format!(" {bytes} bytes")), "{bytes}: {line}");
     assert!(!line.contains("jsonrpc"), "{line}");
     let line = Line::read(&line);
     assert_eq!((line.severity.as_str(), line.id, line.method), ("warn", None, None));
@@ -43,7 +44,7 @@ fn a_part_of_a_header_is_dropped() {
     daemon.is_quiet();
     let start = Instant::now();
     daemon.write("Content-Length: 5");
-    is_dropped(&mut daemon, start);
+    is_dropped(&mut daemon, start, 17);
     daemon.is_quiet();
     daemon.finish();
 }
@@ -55,7 +56,7 @@ fn a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error() {
     let bytes = frame(request(1, "version"));
     let (early, late) = bytes.split_at(bytes.len() - 20);
     daemon.write(early);
-    is_dropped(&mut daemon, start);
+    is_dropped(&mut daemon, start, early.len());
     daemon.write(late);
     let id = daemon.probe();
     let first = daemon.answer();
@@ -71,8 +72,9 @@ fn late_bytes_that_never_end_are_at_most_one_error() {
     let mut daemon = Daemon::start(&[]);
     daemon.is_quiet();
     let start = Instant::now();
-    daemon.write(framed(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\""));
-    is_dropped(&mut daemon, start);
+    let part = framed(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\"");
+    daemon.write(&part);
+    is_dropped(&mut daemon, start, part.len());
     for _ in 0..100 {
         daemon.write("x".repeat(1_000));
     }
@@ -95,7 +97,7 @@ fn bytes_that_keep_coming_do_not_help() {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");
     }
-    is_dropped(&mut daemon, start);
+    is_dropped(&mut daemon, start, 24 + 28);
     daemon.is_quiet();
     daemon.finish();
 }
@@ -104,9 +106,10 @@ fn an_oversize_body_that_stalls_is_dropped() {
     let mut daemon = Daemon::start(&[]);
     daemon.is_quiet();
     let start = Instant::now();
-    daemon.write(framed(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx"));
+    let part = framed(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx");
+    daemon.write(&part);
     daemon.answer().is_refusal("null", "oversize");
-    is_dropped(&mut daemon, start);
+    is_dropped(&mut daemon, start, part.len());
     daemon.is_quiet();
     daemon.finish();
 }

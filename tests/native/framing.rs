@@ -1,12 +1,16 @@
 //! What is no frame, or no message in one, is told or answered, and the next good one is always served.
 
 use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Duration;
 
 use portway::codec::frame::FrameFault;
 use portway::limits::Limits;
 use portway::{CallError, Client, Closed, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -130,6 +134,53 @@ async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn messages_that_do_not_go_on_are_given_up_one_after_the_other() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    serving(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Frame(fault) = diagnostic {
+            let _ = told.send(fault);
+        }
+    }));
+    for part in ["Content-Le", "Content-Length: 100\r\n\r\n{\"jsonrpc\"", "Content-Length: 37\r\n\r\n"] {
+        let start = tokio::time::Instant::now();
+        there.send_bytes(part.as_bytes()).await?;
+        assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: part.len() }));
+        assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    }
+    there.send(PING).await?;
+    assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
+    assert!(heard.try_recv().is_err(), "each was told once");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_over_the_limit_that_does_not_go_on_is_given_up_with_all_that_came_of_it() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
+    serving(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Frame(fault) = diagnostic {
+            let _ = told.send(fault);
+        }
+    }));
+    let header = b"Content-Length: 1000\r\n\r\n";
+    for pieces in [&[&[b'x'; 500][..]][..], &[b"{", b"}}", &[b'x'; 300]], &[]] {
+        there.send_bytes(header).await?;
+        for piece in pieces {
+            there.send_bytes(piece).await?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(heard.recv().await, Some(FrameFault::Oversize { length: Some(1_000) }));
+        let came = header.len() + pieces.concat().len();
+        assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: came }));
+    }
+    there.send(PING).await?;
+    assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "once for each");
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
     let (transport, mut there) = wire()?;
@@ -166,6 +217,50 @@ async fn one_byte_at_a_time_is_a_message_too() -> Test {
     };
     let answer = timeout(PATIENCE, sender).await??;
     assert_eq!(answer["result"], "é€😀");
+    Ok(())
+}
+
+/// An input whose every read is interrupted before it gives one byte.
+struct Interrupted<R> {
+    input: R,
+    is_next: bool,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.is_next {
+            self.is_next = true;
+            return Poll::Ready(Err(io::ErrorKind::Interrupted.into()));
+        }
+        let mut byte = [0];
+        let mut one = ReadBuf::new(&mut byte);
+        ready!(Pin::new(&mut self.input).poll_read(context, &mut one))?;
+        buffer.put_slice(one.filled());
+        self.is_next = false;
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn an_input_that_is_interrupted_before_every_byte_is_read_all_the_same() -> Test {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let mut there = Wire::new(far);
+    let (input, output) = tokio::io::split(near);
+    let transport = Transport::new(Interrupted { input, is_next: false }, output, Framing::ContentLength)?;
+    let server = Server::new(transport);
+    server.method_sync("ping", |(): (), _: Context| Ok::<_, RpcError>("pong"));
+    let running = tokio::spawn(server.run());
+    for _ in 0..3 {
+        there.send(PING).await?;
+        assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
+    }
+    there.finish().await?;
+    assert_eq!(there.rest().await?, "");
+    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
     Ok(())
 }
 
@@ -208,6 +303,20 @@ async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
         there.send_bytes(b"not a message\n").await?;
     }
     assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::NoMessages(10))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn lines_that_are_no_message_are_counted_anew_after_each_message() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let client = Client::new(transport);
+    for id in 1..=3 {
+        let call = client.call::<u32>("count", &()).start();
+        there.receive_line().await?;
+        there.send_bytes(&b"not a message\n".repeat(9)).await?;
+        there.send_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":3}}\n").as_bytes()).await?;
+        assert_eq!(timeout(PATIENCE, call).await?, Ok(3));
+    }
     Ok(())
 }
 

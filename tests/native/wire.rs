@@ -29,8 +29,7 @@ pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transpor
     let (near, far) = tokio::io::duplex(capacity);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::new(reader, writer, framing)?;
-    let (reader, writer) = tokio::io::split(far);
-    Ok((transport, Wire { reader, writer: Some(writer), held: Vec::new() }))
+    Ok((transport, Wire::new(far)))
 }
 
 pub(crate) fn frame(text: &str) -> Vec<u8> {
@@ -38,6 +37,11 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
 }
 
 impl Wire {
+    pub(crate) fn new(end: DuplexStream) -> Self {
+        let (reader, writer) = tokio::io::split(end);
+        Self { reader, writer: Some(writer), held: Vec::new() }
+    }
+
     pub(crate) async fn send(&mut self, text: &str) -> io::Result<()> {
         self.send_bytes(&frame(text)).await
     }
