@@ -6,6 +6,7 @@ mod calls;
 mod endings;
 mod framing;
 mod notifications;
+mod one_by_one;
 mod pressure;
 mod processes;
 mod serving;
