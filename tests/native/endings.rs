@@ -1,9 +1,12 @@
 //! However a link ends, no call is left waiting.
 
 use std::error::Error;
+use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use portway::{CallError, Client, Closed, Context, Peer, RpcError, Server, Transport};
+use portway::{CallError, Client, Closed, Context, Framing, Peer, RpcError, Server, Transport};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -41,6 +44,26 @@ async fn an_end_inside_of_a_message_is_another_end() -> Test {
     drop(there);
     assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::Truncated(40))));
     assert_eq!(client.closed().await, Closed::Truncated(40));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
+    let (near, far) = UnixStream::pair()?;
+    near.set_nonblocking(true)?;
+    let (reader, writer) = tokio::net::UnixStream::from_std(near)?.into_split();
+    let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?);
+    let waiting = client.call::<()>("wait", &()).timeout(None).start();
+    far.shutdown(Shutdown::Read)?;
+    let next = client.call::<()>("next", &()).timeout(None).start();
+    for call in [waiting, next] {
+        let outcome = timeout(PATIENCE, call).await?;
+        assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(ErrorKind::BrokenPipe, _)))), "{outcome:?}");
+    }
+    assert_eq!(client.pending(), 0);
+    assert!(matches!(timeout(PATIENCE, client.closed()).await?, Closed::Io(ErrorKind::BrokenPipe, _)));
+    // It could still have written.
+    drop(far);
     Ok(())
 }
 
@@ -197,7 +220,7 @@ async fn a_handler_that_destroys_its_own_peer_is_safe() -> Test {
 
 #[tokio::test]
 async fn who_does_not_read_is_left_when_the_grace_is_over() -> Test {
-    let (transport, mut there) = wire_of(64, portway::Framing::ContentLength)?;
+    let (transport, mut there) = wire_of(64, Framing::ContentLength)?;
     let client = Client::new(transport.with_grace(Duration::from_millis(50)));
     client.notify("large", &["x".repeat(10_000)])?;
     client.destroy();

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fs;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use portway::{CallError, Client, Closed, Framing, Process, Transport};
@@ -50,9 +52,26 @@ async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
 
 #[tokio::test]
 async fn a_process_that_dies_ends_all_calls() -> Test {
-    let client = Client::new(shell("kill -9 $$")?);
-    let outcome = timeout(PATIENCE, client.call::<()>("count", &()).timeout(None)).await?;
-    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(Closed::Io(..)))), "{outcome:?}");
+    let client = Client::new(shell("read line; kill -9 $$")?);
+    let calls: Vec<_> = (0..10).map(|_| client.call::<()>("count", &()).timeout(None).start()).collect();
+    for call in calls {
+        assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone));
+    }
+    assert_eq!(client.pending(), 0);
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.signal(), Some(9));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_only_closes_its_input_is_noticed_at_the_next_write() -> Test {
+    let client = Client::new(shell(&format!("read line; exec <&-; {}; exec sleep 60", answering("1")))?);
+    let waiting = client.call::<u32>("count", &()).timeout(None).start();
+    // Its answer says that the input is closed.
+    assert_eq!(timeout(PATIENCE, waiting).await?, Ok(1));
+    let outcome = timeout(PATIENCE, client.call::<u32>("count", &()).timeout(None)).await?;
+    assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(io::ErrorKind::BrokenPipe, _)))), "{outcome:?}");
+    assert_eq!(client.pending(), 0);
     Ok(())
 }
 
@@ -62,14 +81,46 @@ async fn a_program_that_is_not_there_is_told_at_once() {
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
 
+/// Writes a megabyte and a line to standard error, and then answers.
+fn complaining() -> String {
+    format!("read line; head -c 1000000 /dev/zero >&2; echo done >&2; {}; cat >/dev/null", answering("1"))
+}
+
 #[tokio::test]
-async fn a_megabyte_on_standard_error_stops_nothing() -> Test {
-    let script = format!("read line; head -c 1000000 /dev/zero >&2; {}; cat >/dev/null", answering("1"));
-    let transport = Transport::child(
-        Command::new("sh").args(["-c", &script]).stderr(std::process::Stdio::null()),
-        Framing::ContentLength,
-    )?;
-    let client = Client::new(transport);
+async fn a_megabyte_on_a_standard_error_that_nobody_reads_blocks_nothing() -> Test {
+    let complaining = complaining();
+    // A pipe is closed, for which a process may go on or end, but not wait.
+    for (stderr, script, expected) in [
+        (Stdio::null(), complaining.clone(), Ok(1)),
+        (Stdio::piped(), format!("trap '' PIPE; {complaining}"), Ok(1)),
+        (Stdio::piped(), complaining, Err(CallError::PeerGone)),
+    ] {
+        let mut command = Command::new("sh");
+        let transport = Transport::child(command.args(["-c", &script]).stderr(stderr), Framing::ContentLength)?;
+        let client = Client::new(transport);
+        assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, expected, "{script}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_process_writes_to_standard_error_is_on_that_of_its_host() -> Test {
+    // The host is this program again, with nothing to run but the test below.
+    let output = std::process::Command::new(std::env::current_exe()?)
+        .args(["--exact", "processes::host_of_a_process_that_complains", "--ignored", "--nocapture"])
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!(output.stderr.iter().filter(|byte| **byte == 0).count(), 1_000_000);
+    assert_eq!(String::from_utf8_lossy(&output.stderr).trim_start_matches('\0'), "done\n");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "it fills standard error; the test above runs it"]
+async fn host_of_a_process_that_complains() -> Test {
+    let client = Client::new(shell(&complaining())?);
     assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, Ok(1));
     Ok(())
 }
@@ -164,6 +215,44 @@ async fn a_watched_process_is_started_again_as_often_as_the_application_says() -
     }
     assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));
     assert_eq!(count_of(&count), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_is_started_again_gets_nothing_of_what_was_meant_for_the_one_before() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = |name| folder.path().join(name);
+    // The first dies with a call half read; the second keeps all that it gets.
+    let script = format!(
+        "cd '{}'; if [ ! -e first ]; then : > first; read line; exit 1; fi; echo $$ > pid; cat > input; exit 0",
+        folder.path().display()
+    );
+    let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+        .on_exit(|_, starts| (starts < 2).then_some(Duration::ZERO))
+        .start(|_| {})?;
+    let first = process.client();
+    // More than a pipe holds, so that most of it is not even written; and one behind it.
+    let large = first.call::<()>("before", &["x".repeat(1_000_000)]).timeout(None).start();
+    let small = first.call::<()>("before", &()).timeout(None).start();
+    for call in [large, small] {
+        let outcome = timeout(PATIENCE, call).await?;
+        assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(Closed::Io(..)))), "{outcome:?}");
+    }
+    assert_eq!(first.pending(), 0);
+    let pid = pid_in(&path("pid")).await?;
+    let start = Instant::now();
+    while process.client().notify("after", &()).is_err() {
+        assert!(start.elapsed() < PATIENCE, "it was not started again");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    while !fs::read_to_string(path("input")).is_ok_and(|input| input.contains("after")) {
+        assert!(start.elapsed() < PATIENCE, "nothing came");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    drop(process);
+    until_gone(pid).await;
+    let body = r#"{"jsonrpc":"2.0","method":"after"}"#;
+    assert_eq!(fs::read_to_string(path("input"))?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     Ok(())
 }
 
