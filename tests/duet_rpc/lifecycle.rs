@@ -1,6 +1,6 @@
 //! How the daemon ends when its input ends, when it is asked to, and when it can go on no more.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::daemon::{Builder, Daemon, GRACE, program};
@@ -156,8 +156,21 @@ fn a_client_that_reads_no_answers_does_not_keep_it_from_ending() {
     daemon.signal("TERM");
     let (code, at) = daemon.end_unread();
     assert_eq!(code, Some(0));
-    // It gives the client all of its grace.
-    assert!(at.saturating_duration_since(trigger) < GRACE + Duration::from_secs(1));
+    // It gives the client most of its grace.
+    let took = at.saturating_duration_since(trigger);
+    assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
+}
+
+#[test]
+fn nor_does_a_client_that_reads_its_log_as_little() {
+    let mut daemon = Builder::new(&["rpc", "--log-level", "debug"]).unread().mute().start();
+    daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
+    let trigger = Instant::now();
+    daemon.signal("TERM");
+    let (code, at) = daemon.end_unread();
+    assert_eq!(code, Some(0));
+    let took = at.saturating_duration_since(trigger);
+    assert!(took < GRACE, "{took:?}");
 }
 
 #[test]
@@ -220,5 +233,37 @@ fn a_log_that_nobody_reads_keeps_it_neither_from_serving_nor_from_ending() {
     }
     let trigger = Instant::now();
     daemon.signal("TERM");
-    daemon.end().is_graceful_since(trigger);
+    let ending = daemon.end();
+    ending.is_graceful();
+    // The log has half a second for its rest.
+    let took = ending.at.saturating_duration_since(trigger);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn where_the_system_has_nothing_left_it_ends_with_one_and_says_so() {
+    let mut faults = Vec::new();
+    // So few files may be open: somewhere between what it takes to load the program and what it takes to serve.
+    for limit in 4..=32 {
+        let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
+        let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.stdout.is_empty() && !said.contains("panicked"), "{said}");
+        if output.status.code() == Some(0) {
+            assert!(said.contains("stdin closed, shutting down gracefully"), "{said}");
+            break;
+        }
+        if output.status.code() == Some(127) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        faults.extend(said.lines().map(str::to_owned));
+    }
+    assert!(faults.iter().all(|line| line.contains(" error ")), "{faults:#?}");
+    // Some of it is an error of the system, and some a panic of the runtime, whose text could hold anything.
+    assert!(faults.iter().any(|line| line.contains("cannot serve: Too many open files")), "{faults:#?}");
+    assert!(faults.iter().any(|line| line.ends_with("cannot serve: an internal fault")), "{faults:#?}");
+    let panic = faults.iter().find(|line| line.contains("internal fault in line ")).unwrap();
+    assert!(panic.ends_with(".rs") && !panic.contains('/'), "{panic}");
 }

@@ -146,21 +146,21 @@ fn there_is_no_colour_without_a_terminal() {
     assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
 }
 
-/// What the daemon writes on a terminal; `None` on a machine that has no `script` to make one.
-fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> Option<String> {
+/// What the daemon writes on a terminal, which the program `script` makes.
+fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> String {
     let program = env!("CARGO_BIN_EXE_duet-rpc");
     let line = format!("'{program}' {arguments} < /dev/null");
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm-256color");
     command.env_remove("NO_COLOR").env_remove("DUET_RPC_LOG").envs(environment.iter().copied());
-    let output = command.output().ok()?;
+    let output = command.output().unwrap_or_else(|problem| panic!("no program `script` (util-linux): {problem}"));
     assert!(output.status.success(), "{output:?}");
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn there_is_colour_on_a_terminal() {
-    let Some(said) = on_a_terminal(&[], "rpc --log-level info") else { return };
+    let said = on_a_terminal(&[], "rpc --log-level info");
     assert!(said.contains("\u{1b}[") && said.contains("stdin closed"), "{said:?}");
 }
 
@@ -172,7 +172,7 @@ fn colour_on_a_terminal_can_be_switched_off() {
         (&[], "--no-color rpc --log-level info"),
         (&[], "-n --log-level info rpc"),
     ] {
-        let Some(said) = on_a_terminal(environment, arguments) else { return };
+        let said = on_a_terminal(environment, arguments);
         assert!(!said.contains('\u{1b}') && said.contains("stdin closed"), "{arguments}: {said:?}");
     }
 }
@@ -182,8 +182,7 @@ fn a_file_has_no_colour_beside_a_terminal() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     let log = file.display().to_string();
-    if on_a_terminal(&[("DUET_RPC_LOG", &log)], "rpc --log-level info").is_some() {
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
-    }
+    on_a_terminal(&[("DUET_RPC_LOG", &log)], "rpc --log-level info");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
 }
