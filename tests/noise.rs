@@ -1,6 +1,12 @@
 //! A guest that prints much and says little: 1 GiB of text, and 100 000 frames in it.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test is a panic"
+)]
 
 #[path = "shared/wipc_any_input.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]

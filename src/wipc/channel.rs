@@ -218,6 +218,8 @@ impl Sender {
     }
 }
 
+type OnPassthrough = dyn FnMut(&[u8]) + Send;
+
 /// Receives frames.
 pub struct Receiver {
     reader: Box<dyn AsyncRead + Send + Unpin>,
@@ -229,7 +231,7 @@ pub struct Receiver {
     is_over: bool,
     is_guest: bool,
     output: Arc<Output>,
-    on_passthrough: Option<Box<dyn FnMut(&[u8]) + Send>>,
+    on_passthrough: Option<Box<OnPassthrough>>,
     /// How long a payload is waited for.
     patience: Option<Duration>,
     /// Which payload is waited for, and until when.
