@@ -45,9 +45,17 @@ impl Framing {
         }
     }
 
-    /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
-    ///
-    /// A text of 4 GiB or more has no place in a frame of WIPC, and is left out.
+    /// The longest message that can be framed, in bytes, if there is a longest one.
+    #[must_use]
+    pub const fn longest_message(self) -> Option<usize> {
+        match self {
+            Self::ContentLength | Self::Newline => None,
+            Self::Wipc => Some(u32::MAX as usize),
+        }
+    }
+
+    /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it. One that is longer than
+    /// [`Framing::longest_message`] is left out.
     pub fn encode(self, body: &str, out: &mut Vec<u8>) {
         match self {
             Self::ContentLength => content_length::encode(body, out),

@@ -4,6 +4,7 @@
 //! after it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::format;
 use std::future::poll_fn;
 use std::mem;
 use std::string::ToString;
@@ -12,7 +13,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 use std::vec::Vec;
 
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -31,6 +32,9 @@ use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
+
+/// More than stands around params or a result: the method, the id and the names of members.
+const ENVELOPE: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -126,6 +130,21 @@ impl Link {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Whether params or a result of this length, in bytes, fit into a message, with all that stands around them.
+    pub(super) fn fits(&self, length: usize) -> bool {
+        self.framing.longest_message().is_none_or(|longest| length <= longest - ENVELOPE)
+    }
+
+    /// # Errors
+    /// If the params have no place in a message.
+    fn check_length(&self, params: Option<&RawValue>) -> Result<(), CallError> {
+        let length = params.map_or(0, |params| params.get().len());
+        if self.fits(length) {
+            return Ok(());
+        }
+        Err(CallError::Params(format!("{length} bytes are too long for {}", self.framing)))
+    }
+
     // Calls.
 
     /// Sends a request. The receiver gets how it ends.
@@ -136,6 +155,7 @@ impl Link {
         timeout: Option<u64>,
         listener: Option<CallListener>,
     ) -> Result<(CallKey, oneshot::Receiver<Outcome>), CallError> {
+        self.check_length(params.as_deref())?;
         self.start();
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
@@ -169,6 +189,7 @@ impl Link {
     /// # Errors
     /// If the link is closed, or the other side does not read.
     pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
+        self.check_length(params.as_deref())?;
         self.start();
         self.act(|state| {
             state.may_send()?;
@@ -205,6 +226,7 @@ impl Link {
 
     /// As `notify`, whether the other side reads or not: for what it has asked for, and counts.
     pub(super) fn notify_always(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
+        self.check_length(params.as_deref())?;
         self.act(|state| {
             let sent = state.connection.notify(method.into(), params);
             sent.map_err(|refused| state.refusal(refused))

@@ -231,6 +231,10 @@ impl Link {
 
     /// Answers a request. Only its first answer counts.
     fn answer(&self, key: RequestKey, method: &str, outcome: Result<Text, RpcError>) {
+        let outcome = outcome.and_then(|result| {
+            let is_short = self.fits(result.get().len());
+            if is_short { Ok(result) } else { Err(RpcError::internal("the result is too long for a message")) }
+        });
         let error = outcome.as_ref().err().cloned();
         let id = self.input(|connection| {
             let id = connection.request_id(key).cloned()?;
