@@ -53,7 +53,12 @@ fn every_module_that_a_named_one_imports_is_named() {
 
 /// The names between the braces of `import { a, b as c } from "…"`, and where they are from.
 fn imports(text: &str) -> impl Iterator<Item = (Vec<&str>, &str)> {
-    text.split("import {").skip(1).filter_map(|rest| {
+    names_from(text, "import {")
+}
+
+/// The same for imports, or for `export { … } from "…"`.
+fn names_from<'t>(text: &'t str, statement: &'t str) -> impl Iterator<Item = (Vec<&'t str>, &'t str)> {
+    text.split(statement).skip(1).filter_map(|rest| {
         let (names, rest) = rest.split_once('}')?;
         let from = rest.trim_start().strip_prefix("from \"")?.split('"').next()?;
         let names = names.split(',').filter_map(|name| name.split_whitespace().next()).collect();
@@ -66,7 +71,9 @@ fn every_name_that_a_module_imports_is_exported_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
     for (path, text) in files(&root.join("src"), "js") {
-        for (names, from) in imports(&text).filter(|(_, from)| from.starts_with('.')) {
+        // What a module exports of another has to be there as well.
+        let all = imports(&text).chain(names_from(&text, "export {"));
+        for (names, from) in all.filter(|(_, from)| from.starts_with('.')) {
             let other = fs::read_to_string(path.parent().unwrap().join(from)).unwrap();
             for name in names {
                 let exports = ["function", "async function", "class", "const", "let"];
@@ -75,7 +82,7 @@ fn every_name_that_a_module_imports_is_exported_there() {
                         let after = other.as_bytes().get(at + found.len());
                         after.is_none_or(|byte| !byte.is_ascii_alphanumeric())
                     })
-                });
+                }) || names_from(&other, "export {").any(|(names, _)| names.contains(&name));
                 assert!(is_there, "{} imports {name} of {from}, which does not export it", path.display());
                 checked += 1;
             }

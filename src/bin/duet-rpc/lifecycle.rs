@@ -22,7 +22,7 @@ use crate::{diagnostics, methods};
 
 /// How long a request that still runs, and answers that the client has not read yet, may take at the end. With the time
 /// for the log the daemon ends within two seconds.
-const GRACE: Duration = Duration::from_millis(1_400);
+const GRACE: Duration = Duration::from_millis(1_300);
 
 /// How long the rest of the log may take.
 const FLUSH: Duration = Duration::from_millis(500);
