@@ -40,6 +40,7 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::server::{Server, Stopper};
 pub use self::transport::Transport;
+pub(crate) use self::transport::about;
 pub use crate::text::RpcError;
 
 use crate::text::Text;

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::boxed::Box;
+use std::format;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -104,7 +105,8 @@ impl Transport {
     /// The same, with the standard error, if that is a pipe.
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
+        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
@@ -125,7 +127,10 @@ impl Transport {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < LONGEST_WAIT => {
                     sleep(PAUSE).await;
                 }
-                connected => return Self::from_unix(connected?, framing),
+                connected => {
+                    let connected = connected.map_err(|error| about(&error, path.as_ref().display()))?;
+                    return Self::from_unix(connected, framing);
+                }
             }
         }
     }
@@ -213,6 +218,11 @@ impl Transport {
         link.set_idle(Driver::new(Arc::clone(&link), streams, serves));
         link
     }
+}
+
+/// The same error, which says what it is about.
+pub(crate) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 fn no_runtime(error: tokio::runtime::TryCurrentError) -> io::Error {

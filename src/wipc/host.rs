@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::OwnedFrame;
 use super::channel::{Channel, Receiver, Sender};
 use crate::codec::wipc::FrameType;
+use crate::native::about;
 
 /// A guest in a process of its own, for frames of any content. It is killed if this is dropped.
 ///
@@ -46,7 +47,8 @@ impl Host {
     /// If it cannot be started, or there is no tokio runtime.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
+        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the guest has no standard input or output"));
         };

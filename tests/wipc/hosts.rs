@@ -130,9 +130,10 @@ fn assert_lines_are_whole(printed: &[u8]) {
     let printed = String::from_utf8_lossy(printed);
     // The last one may be cut off by the exit.
     let lines = printed.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let numbers: Vec<&str> = lines.filter_map(|line| line.strip_prefix("line ")).collect();
+    let numbers: Vec<u64> = lines.filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
     assert!(numbers.len() > 10, "{} lines", numbers.len());
-    assert!(numbers.iter().enumerate().all(|(index, number)| *number == index.to_string()), "a frame tears a line");
+    // The first one may stand behind the name of the test.
+    assert!(numbers[0] <= 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "a frame tears a line");
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ pub(crate) enum DecodeFraming {
 }
 
 const DECODE_NOTES: &str = "\
-The stream is read from standard input. Events:
+The stream is read from standard input (portway decode < FILE). Events:
   {\"event\":\"message\",\"text\":…}                     the JSON text of a message
   {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}   a frame of WIPC
   {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}       bytes that belong to no message; a run of them may come in pieces

@@ -240,9 +240,11 @@ fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArgume
         None => Some(
             "It sent no message. If it puts up with one framing only, name it: --framing content-length, newline or wipc.",
         ),
-        Some(_) => Some("Perhaps it speaks another framing: without --framing, that is found out."),
+        Some(Framing::Wipc) => Some("Perhaps it speaks another framing: see --framing."),
+        Some(_) => Some("Perhaps it speaks another framing: without --framing, that is found out, unless it is wipc."),
     };
-    let hint = other.or(unknown);
+    // Of a program that has ended, its own words tell more.
+    let hint = if status.is_some() { other } else { other.or(unknown) };
     let gone = |message: String| Problem::new(GONE, message);
     let problem = match error {
         CallError::TimedOut => {
