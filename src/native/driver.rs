@@ -66,7 +66,7 @@ pub(super) struct Driver {
     unfinished: Option<(u64, Instant)>,
     /// Whether the other side has said that it ends: nothing more is read than what was.
     is_last_read: bool,
-    /// How long a guest that has said `CLOSE` may take to exit.
+    /// How long the other side, which takes nothing more, may take to end.
     closing: Option<Instant>,
     /// Why the link ends, and when it ends whatever is still to do.
     end: Option<(Closed, Instant)>,
@@ -171,7 +171,14 @@ impl Driver {
 
     /// A guest exits by itself: nothing more is said to it, and what it still says is read.
     fn begin_closing(&mut self) {
-        self.link.end_output(&Closed::End);
+        self.end_output(&Closed::End);
+    }
+
+    /// What waits to be written is dropped: it is not to keep the link from reading, or from its end.
+    fn end_output(&mut self, why: &Closed) {
+        self.link.end_output(why);
+        self.link.take_unwritten(&mut self.writing);
+        self.written = 0;
         self.writer = None;
         self.closing.get_or_insert_with(|| Instant::now() + self.link.grace);
     }

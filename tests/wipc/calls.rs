@@ -158,6 +158,25 @@ async fn a_guest_that_says_close_gets_nothing_more_and_what_it_still_says_is_hea
     Ok(())
 }
 
+/// A client of a script, and the frames that come from it.
+fn client_of(script: &str) -> std::io::Result<(Client, mpsc::UnboundedReceiver<FrameType>)> {
+    let (tell, told) = mpsc::unbounded_channel();
+    let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
+    let transport = transport.on_frame(move |frame| tell.send(frame.frame_type).unwrap());
+    Ok((Client::new(transport.with_grace(PATIENCE)), told))
+}
+
+#[tokio::test]
+async fn what_a_guest_does_not_read_does_not_hold_up_the_end_that_it_has_said() -> Test {
+    let script = "printf 'WIPC\\001\\0\\0\\0\\0'; sleep 0.2; printf 'WIPC\\003\\0\\0\\0\\0'; exit 3";
+    let (client, mut told) = client_of(script)?;
+    client.send_frame(FrameType::Data, &vec![0; 1_000_000])?;
+    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    assert_eq!((told.recv().await, told.recv().await), (Some(FrameType::Close), Some(FrameType::Data)));
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
     let script = "read -r line; printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
