@@ -68,6 +68,8 @@ pub(super) struct Driver {
     is_last_read: bool,
     /// How long the other side, which takes nothing more, may take to end.
     closing: Option<Instant>,
+    /// Why nothing can be written any more.
+    broken: Option<Closed>,
     /// Why the link ends, and when it ends whatever is still to do.
     end: Option<(Closed, Instant)>,
     /// Whether the other side is still to be told of the end.
@@ -95,6 +97,7 @@ impl Driver {
             unfinished: None,
             is_last_read: false,
             closing: None,
+            broken: None,
             end: None,
             says_goodbye: false,
         }
@@ -104,7 +107,11 @@ impl Driver {
         loop {
             let timeout = self.run_events(context);
             let is_writing = match self.poll_write(context) {
-                Poll::Ready(Err(error)) => return Poll::Ready(Closed::from_io(&error)),
+                Poll::Ready(Err(error)) if self.reader.is_none() => return Poll::Ready(Closed::from_io(&error)),
+                Poll::Ready(Err(error)) => {
+                    self.lose_output(Closed::from_io(&error));
+                    false
+                }
                 Poll::Ready(Ok(())) => false,
                 Poll::Pending => true,
             };
@@ -174,6 +181,12 @@ impl Driver {
         self.end_output(&Closed::End);
     }
 
+    /// The other side may have ended just now. What it has said before is still to be read, and the end tells its status.
+    fn lose_output(&mut self, why: Closed) {
+        self.end_output(&why);
+        self.broken = Some(why);
+    }
+
     /// What waits to be written is dropped: it is not to keep the link from reading, or from its end.
     fn end_output(&mut self, why: &Closed) {
         self.link.end_output(why);
@@ -185,6 +198,11 @@ impl Driver {
 
     /// Nothing more is read. What runs, and what is to be written, has until the end of the grace.
     fn begin_end(&mut self, why: Closed) {
+        let why = match self.broken.take() {
+            // A process has more to tell: its status.
+            Some(broken) if why == Closed::End && self.child.is_none() => broken,
+            _ => why,
+        };
         let reader = self.reader.take();
         self.drained = reader.filter(|_| self.child.is_some());
         self.closing = None;
@@ -391,7 +409,8 @@ impl Driver {
             }
         }
         if self.closing.is_some_and(|deadline| deadline <= now) {
-            self.begin_end(Closed::End);
+            let why = self.broken.take().unwrap_or(Closed::End);
+            self.begin_end(why);
         }
         let milliseconds = self.link.now();
         self.link.input(|connection| connection.handle_timeout(milliseconds));

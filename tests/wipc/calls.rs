@@ -178,6 +178,18 @@ async fn what_a_guest_does_not_read_does_not_hold_up_the_end_that_it_has_said() 
 }
 
 #[tokio::test]
+async fn what_a_guest_has_said_is_heard_though_it_has_ended_before_it_read_all() -> Test {
+    let (client, mut told) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
+    // So much that nothing is read before some of it leaves, which none does.
+    client.send_frame(FrameType::Data, &vec![0; 20_000_000])?;
+    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    assert_eq!((told.recv().await, told.recv().await), (Some(FrameType::Data), Some(FrameType::Close)));
+    assert!(client.send_frame(FrameType::Data, b"late").is_err());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
     let script = "read -r line; printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
