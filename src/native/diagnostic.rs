@@ -51,7 +51,7 @@ pub enum Diagnostic<'a> {
     },
     /// A handler has panicked; the caller was answered -32603 without the text.
     Panicked {
-        /// The method or notification.
+        /// The method or notification; `OPEN`, `CLOSE` or `DATA` if it was the one for frames.
         method: &'a str,
         /// The text of the panic.
         message: &'a str,

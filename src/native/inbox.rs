@@ -11,6 +11,7 @@ use super::Text;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
 use super::link::Link;
+use super::running::{guarded, text_of};
 use super::state::CallListener;
 use super::{cancel, progress, streams};
 use crate::codec::content_length::header_within;
@@ -70,7 +71,11 @@ impl Inbox {
     }
 
     fn take_frame(&self, frame: WipcFrame<'_>) -> Next {
-        self.link.wipc.on_frame.tell(frame);
+        let told = guarded(|| self.link.wipc.on_frame.tell(frame));
+        if let Err(panic) = told {
+            let (method, message) = (frame.frame_type.name(), text_of(&*panic));
+            self.link.listener.tell(Diagnostic::Panicked { method, message });
+        }
         if frame.frame_type == FrameType::Close { Next::Closing } else { Next::Go }
     }
 

@@ -257,11 +257,11 @@ impl Link {
 }
 
 /// Runs code of a user; a panic of it ends nothing else. What it has left behind is its own, and not looked at again.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }

@@ -311,6 +311,22 @@ async fn frames_that_are_no_calls_are_handed_over_with_their_payloads_and_not_an
 }
 
 #[tokio::test]
+async fn a_panic_on_a_frame_is_told_and_ends_nothing() -> Test {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let transport = Transport::child(&mut guest("serve"), Framing::Wipc)?
+        .on_frame(|frame| assert_ne!(frame.frame_type, FrameType::Open, "on purpose"))
+        .on_diagnostic(move |diagnostic| {
+            if let Diagnostic::Panicked { method, message } = diagnostic {
+                tell.send((method.to_owned(), message.contains("on purpose"))).unwrap();
+            }
+        });
+    let client = Client::new(transport);
+    assert_eq!(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
+    assert_eq!(timeout(PATIENCE, told.recv()).await?, Some(("OPEN".to_owned(), true)));
+    Ok(())
+}
+
+#[tokio::test]
 async fn frames_are_as_long_as_the_format_allows_unless_there_is_a_limit() -> Test {
     let long = vec![b'x'; Limits::DEFAULT.message_bytes + 1];
     for limit in [None, Some(10_000_000)] {
