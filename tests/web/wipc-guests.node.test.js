@@ -136,6 +136,13 @@ describe("a guest that cannot be started", () => {
 });
 
 describe("a guest that dies", () => {
+  it("with a frame half read, and so that frame is not sent", async () => {
+    const guest = await spawnGuest("sh", ["-c", "head -c 1000 >/dev/null; exit 3"]);
+    const error = await rejection(guest.channel.send(DATA, new Uint8Array(10 << 20)));
+    assert.match(error.message, /EPIPE|ECONNRESET|closed/);
+    assert.deepEqual(await guest.exited, { code: 3, signal: null });
+  });
+
   for (const [how, die, exit] of [
     ["is killed", (guest) => guest.kill(), { code: null, signal: "SIGKILL" }],
     ["exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],

@@ -28,19 +28,20 @@ export function readableOf(source) {
 
 /** What writes to a stream; it waits where the stream is full. `onEnd` is called once all is written, or nothing more can be. */
 export function writableOf(target, onEnd = () => target.end()) {
-  let wake = () => {};
+  /** Ends the write that waits: with an error, if it is not done. */
+  let settle = () => {};
   let isCorked = false;
   return new WritableStream({
     start(controller) {
       const fail = (error) => {
         controller.error(error);
-        wake();
+        settle(error);
       };
       target.on("error", fail);
       target.on("close", () => fail(new Error("the pipe is closed")));
-      target.on("drain", () => wake());
+      target.on("drain", () => settle());
       // A write that waits is not to keep it from being given up.
-      controller.signal.addEventListener("abort", () => wake());
+      controller.signal.addEventListener("abort", () => settle(controller.signal.reason));
     },
     write(chunk) {
       if (!isCorked) {
@@ -53,7 +54,7 @@ export function writableOf(target, onEnd = () => target.end()) {
         });
       }
       if (target.write(chunk)) return;
-      return new Promise((resolve) => (wake = resolve));
+      return new Promise((resolve, reject) => (settle = (error) => (error === undefined ? resolve() : reject(error))));
     },
     close() {
       onEnd();
