@@ -1,41 +1,89 @@
 //! A child process at the other end.
 
 use core::fmt;
-use core::pin::Pin;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use std::boxed::Box;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::process::Child;
-use tokio::time::timeout;
+use tokio::sync::oneshot;
+use tokio::time::{Sleep, sleep};
+
+/// How long the output of a process that has exited is still read: a process that it has started may hold it open.
+pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
 
 /// Sees to it that a process does not outlive its link.
 ///
-/// It waits for the process, which has lost its input, to end, and kills it if that takes longer than the grace. A guard
-/// that is dropped kills it at once.
-pub(super) struct ChildGuard(Pin<Box<dyn Future<Output = Option<ExitStatus>> + Send>>);
+/// A guard that is dropped kills the process at once.
+pub(super) struct ChildGuard {
+    /// Ends with the status of the process, unless it had to be killed.
+    end: Pin<Box<dyn Future<Output = Option<ExitStatus>> + Send>>,
+    kill: Option<oneshot::Sender<()>>,
+    /// How the process has ended, once it has.
+    ended: Option<Option<ExitStatus>>,
+    grace: Duration,
+    patience: Option<Pin<Box<Sleep>>>,
+}
 
 impl ChildGuard {
     /// For a child that was spawned with `kill_on_drop`.
     pub(super) fn new(child: Child, grace: Duration) -> Self {
-        Self(Box::pin(wait(child, grace)))
+        let (kill, order) = oneshot::channel();
+        Self { end: Box::pin(end_of(child, order)), kill: Some(kill), ended: None, grace, patience: None }
     }
 
-    /// Ends with the status of the process, unless it had to be killed.
+    /// Ends when the process has, however long that takes.
+    pub(super) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
+        if let Some(ended) = self.ended {
+            return Poll::Ready(ended);
+        }
+        let ended = self.end.as_mut().poll(context);
+        if let Poll::Ready(status) = ended {
+            self.ended = Some(status);
+        }
+        ended
+    }
+
+    /// Waits for the process, which has lost its input, to end, and kills it if that takes longer than the grace. Ends with
+    /// its status, unless it had to be killed.
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
-        self.0.as_mut().poll(context)
+        let ended = self.poll_exit(context);
+        if ended.is_ready() || self.kill.is_none() {
+            return ended;
+        }
+        let grace = self.grace;
+        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(grace)));
+        if patience.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        if let Some(kill) = self.kill.take() {
+            // Whom it is for is polled next.
+            let _ = kill.send(());
+        }
+        self.poll_exit(context)
     }
 }
 
-async fn wait(mut child: Child, grace: Duration) -> Option<ExitStatus> {
-    if let Ok(status) = timeout(grace, child.wait()).await {
-        return status.ok();
+async fn end_of(mut child: Child, mut order: oneshot::Receiver<()>) -> Option<ExitStatus> {
+    let ended = {
+        let mut wait = pin!(child.wait());
+        poll_fn(|context| match wait.as_mut().poll(context) {
+            Poll::Ready(status) => Poll::Ready(Some(status)),
+            Poll::Pending => Pin::new(&mut order).poll(context).map(|_| None),
+        })
+        .await
+    };
+    match ended {
+        Some(status) => status.ok(),
+        None => {
+            // One that has ended just now cannot be killed, which is as good.
+            let _ = child.kill().await;
+            None
+        }
     }
-    // One that has ended just now cannot be killed, which is as good.
-    let _ = child.kill().await;
-    None
 }
 
 impl fmt::Debug for ChildGuard {

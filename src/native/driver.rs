@@ -21,7 +21,7 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Text;
-use super::child::ChildGuard;
+use super::child::{ChildGuard, OUTPUT_GRACE};
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
 use super::inbox::{Inbox, Next};
@@ -35,6 +35,9 @@ use crate::connection::{Event, Ignored};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
+
+/// How long it takes at most to read what the other side, which reads no more, has said before.
+const REST: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// A link that is idle keeps no memory for what it may read: all on one thread share this.
@@ -116,6 +119,7 @@ impl Driver {
                 Poll::Pending => true,
             };
             self.drain(context);
+            self.notice_exit(context);
             if self.is_over(is_writing) {
                 if self.write_goodbye() {
                     continue;
@@ -181,10 +185,28 @@ impl Driver {
         self.end_output(&Closed::End);
     }
 
-    /// The other side may have ended just now. What it has said before is still to be read, and the end tells its status.
+    /// The other side may have ended just now. What it has said before is still to be read, and the end of a process tells its
+    /// status.
     fn lose_output(&mut self, why: Closed) {
         self.end_output(&why);
+        if self.child.is_none() {
+            self.end_within(REST);
+        }
         self.broken = Some(why);
+    }
+
+    /// A process that has exited says nothing more, even if another one holds its output open.
+    fn notice_exit(&mut self, context: &mut Context<'_>) {
+        let has_exited = self.child.as_mut().is_some_and(|child| child.poll_exit(context).is_ready());
+        if has_exited && self.end.is_none() {
+            self.end_within(OUTPUT_GRACE);
+        }
+    }
+
+    /// Reads on for so long at most.
+    fn end_within(&mut self, grace: Duration) {
+        let deadline = Instant::now() + grace.min(self.link.grace);
+        self.closing = Some(self.closing.map_or(deadline, |closing| closing.min(deadline)));
     }
 
     /// What waits to be written is dropped: it is not to keep the link from reading, or from its end.

@@ -30,6 +30,7 @@ mod streams;
 mod transport;
 
 pub use self::call::Call;
+pub(crate) use self::child::OUTPUT_GRACE;
 pub use self::client::Client;
 pub use self::context::{Cancelled, Context};
 pub use self::diagnostic::Diagnostic;

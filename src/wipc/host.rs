@@ -1,6 +1,9 @@
 //! A guest that this process has started.
 
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
@@ -10,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::OwnedFrame;
 use super::channel::{Channel, Receiver, Sender};
 use crate::codec::wipc::FrameType;
-use crate::native::about;
+use crate::native::{OUTPUT_GRACE, about};
 
 /// A guest in a process of its own, for frames of any content. It is killed if this is dropped.
 ///
@@ -34,6 +37,8 @@ pub struct Host {
     receiver: Receiver,
     child: Child,
     grace: Duration,
+    /// Until when the guest, which has exited, is still heard.
+    heard_until: Option<Instant>,
 }
 
 /// How long a guest has to exit.
@@ -53,7 +58,7 @@ impl Host {
             return Err(io::Error::other("the guest has no standard input or output"));
         };
         let (sender, receiver) = Channel::host(reader, writer)?.split();
-        Ok(Self { sender, receiver, child, grace: GRACE })
+        Ok(Self { sender, receiver, child, grace: GRACE, heard_until: None })
     }
 
     /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.
@@ -82,12 +87,27 @@ impl Host {
         self.sender.send(frame_type, payload).await
     }
 
-    /// See [`Receiver::receive`].
+    /// See [`Receiver::receive`]. A guest that has exited is at its end, even if a process of its own holds its output open.
     ///
     /// # Errors
     /// If nothing more can be received.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        self.receiver.receive().await
+        if self.heard_until.is_none() {
+            let received = {
+                let mut frame = pin!(self.receiver.receive());
+                let mut exit = pin!(self.child.wait());
+                poll_fn(|context| match frame.as_mut().poll(context) {
+                    Poll::Ready(frame) => Poll::Ready(Some(frame)),
+                    Poll::Pending => exit.as_mut().poll(context).map(|_| None),
+                })
+                .await
+            };
+            if let Some(received) = received {
+                return received;
+            }
+        }
+        let end = *self.heard_until.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
+        timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
     /// Asks the guest to exit: sends `CLOSE` and ends its input, and waits until it has. Frames that it still sends are
@@ -96,7 +116,7 @@ impl Host {
     /// # Errors
     /// If it cannot be waited for.
     pub async fn close(self, payload: &[u8]) -> io::Result<ExitStatus> {
-        let Self { sender, mut receiver, mut child, grace } = self;
+        let Self { sender, mut receiver, mut child, grace, .. } = self;
         let deadline = Instant::now() + grace;
         let payload = payload.to_vec();
         let saying = tokio::spawn(async move {

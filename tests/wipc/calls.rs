@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portway::codec::wipc::{Decoder, Event, encode, header};
-use portway::wipc::{FrameType, RpcError};
+use portway::wipc::{FrameType, Host, RpcError};
 use portway::{
     CallError, Client, Closed, Context, Diagnostic, ErrorCode, Framing, Limits, Listener, Peer, Server, Transport,
 };
@@ -401,5 +401,23 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
     timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
     let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
     assert_eq!(bytes, [before, frame(FrameType::Close, "bye")].concat());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output() -> Test {
+    let script = "sleep 20 & exit 3";
+    let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
+    let start = Instant::now();
+    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+
+    let mut host = Host::spawn(Command::new("sh").args(["-c", script]))?;
+    let start = Instant::now();
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     Ok(())
 }
