@@ -14,6 +14,10 @@ import { Server, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
+/** The programs of ours that load a server, and that is called. */
+const loaders = { id: "load" };
+const ours = { id: "portway" };
+
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const { values: options } = parseArgs({
   options: {
@@ -90,10 +94,6 @@ async function worker(subject, ...words) {
   await one.ask();
   return one;
 }
-
-/** The programs of ours that load a server. */
-const loaders = { id: "load" };
-const ours = { id: "portway" };
 
 /** What a subject does in a round. */
 async function begin({ part, stream, words, requests, depth }, subject) {
