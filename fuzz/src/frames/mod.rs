@@ -121,6 +121,10 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
 
 /// No clock runs out, and frames come until whatever was waited for must have come: from the first one that is found, all are.
 fn check_flood(case: &Case, stream: &[u8]) {
+    // A message of the stream that reads like one of the flood would be taken for it.
+    if stream.windows(GOOD.len()).any(|part| part == GOOD) {
+        return;
+    }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
     let most = message_bytes.saturating_add(header_bytes).saturating_add(LONGEST_WAIT as usize);
@@ -186,8 +190,11 @@ fn good(framing: Framing, number: usize) -> Vec<u8> {
     frame
 }
 
+/// What good bodies begin with.
+const GOOD: &[u8] = b"{\"good\":";
+
 fn good_body(number: usize) -> Vec<u8> {
-    format!("{{\"good\":{number}}}").into_bytes()
+    [GOOD, number.to_string().as_bytes(), b"}"].concat()
 }
 
 fn bytes_in(found: &[Found]) -> usize {
