@@ -88,6 +88,11 @@ impl Listener {
         Self(Some(Arc::new(listener)))
     }
 
+    /// Whether anybody listens: what is told need not be found out otherwise.
+    pub(super) const fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(super) fn tell(&self, diagnostic: Diagnostic<'_>) {
         if let Some(listener) = &self.0 {
             listener(diagnostic);

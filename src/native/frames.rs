@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::Arc;
+use std::boxed::Box;
 
 use super::transport::Transport;
 use crate::codec::wipc::{Frame, MAX_PAYLOAD};
@@ -21,8 +21,8 @@ impl Default for WipcSettings {
 }
 
 /// Who hears of frames that are no messages.
-#[derive(Clone, Default)]
-pub(super) struct FrameListener(Option<Arc<OnFrame>>);
+#[derive(Default)]
+pub(super) struct FrameListener(Option<Box<OnFrame>>);
 
 type OnFrame = dyn Fn(Frame<'_>) + Send + Sync;
 
@@ -49,7 +49,7 @@ impl Transport {
     /// finishes what it works on; its host sends nothing more, and hears what the guest still says until it exits, within the
     /// grace.
     pub fn on_frame(self, listener: impl Fn(Frame<'_>) + Send + Sync + 'static) -> Self {
-        self.with_wipc(|wipc| wipc.on_frame = FrameListener(Some(Arc::new(listener))))
+        self.with_wipc(|wipc| wipc.on_frame = FrameListener(Some(Box::new(listener))))
     }
 
     /// The same, to which a longer payload, in bytes, is no frame of [WIPC](crate::wipc). Else there is no limit but that of

@@ -101,9 +101,9 @@ impl Inbox {
             self.hand_over(incoming);
             return Next::Go;
         }
-        let off = std::mem::replace(&mut self.is_off, true);
+        self.is_off = true;
         if self.link.framing == Framing::Newline {
-            return self.take_line(body, off);
+            return self.take_line(body);
         }
         self.reject_text();
         if self.link.framing != Framing::ContentLength {
@@ -117,7 +117,7 @@ impl Inbox {
     }
 
     /// A line that is no message.
-    fn take_line(&mut self, line: &[u8], _off: bool) -> Next {
+    fn take_line(&mut self, line: &[u8]) -> Next {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));
             self.idle_lines += 1;
@@ -265,6 +265,9 @@ impl Inbox {
 
     /// `body` is that of the message, or empty if it cannot be told.
     fn tell_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
+        if !self.link.listener.is_there() {
+            return;
+        }
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
         let members = Members::read(body);
         // Null stands for an id that cannot be echoed, too.

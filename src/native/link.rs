@@ -402,11 +402,10 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().output == Output::Open
     }
 
-    /// Whether a request that was taken waits for its answer, or for its turn.
+    /// Whether no request waits for its turn any more. Once the link is stopped, none has one.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
-        let may_begin = state.stage == Stage::Open;
-        !may_begin || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
+        state.stage != Stage::Open || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
     }
 
     /// How many bytes wait to be written.

@@ -152,8 +152,8 @@ impl<'h> GuestServer<'h> {
         may
     }
 
-    /// Sends `OPEN`, and answers until `CLOSE` has come or was sent by a handler, or the input ends. A frame that cannot be read as JSON-RPC is answered
-    /// with an error, and the next one is read.
+    /// Sends `OPEN`, and answers until `CLOSE` has come or was sent by a handler, or the input ends. A frame that cannot be
+    /// read as JSON-RPC is answered with an error, and the next one is read.
     ///
     /// # Errors
     /// As [`Guest::send`] and [`Guest::receive`]; [`io::ErrorKind::InvalidInput`] for a method whose name is reserved.
