@@ -15,6 +15,8 @@ const HEARTBEAT = 10_000;
 const SHORTEST_HEARTBEAT = 100;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
+/** How long it may come after its copy over the window: it is sure to come, unless the other side has died since. */
+const GRACE_OF_COPY = 1_000;
 /** How long the other side may be silent once its frame has loaded again. */
 const DOUBT = 1_000;
 
@@ -89,7 +91,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     replaced() {
       const replace = () => lose(ended("the other side is new"), true, "replaced");
       // What the old one has sent may still be on its way, with its goodbye at the end; and the new one says hello again.
-      if (!session.isPlain) return void soon(session, replace);
+      if (!session.isPlain) return void (session.isBidden || soon(session, replace));
       replace();
       // It may have been destroyed for that.
       return cleanups.length > 0;
@@ -242,8 +244,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   /** Ends a session, unless its own goodbye comes first. */
-  function soon(other, end) {
-    setTimeout(() => session === other && end(), GRACE);
+  function soon(other, end, grace = GRACE) {
+    setTimeout(() => session === other && end(), grace);
   }
 
   function leave({ reason }) {
@@ -254,8 +256,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** A goodbye over the window. Who has not left the document has sent it through the port, too, after all else. */
   function bidden(goodbye) {
-    if (goodbye.reason === "left") leave(goodbye);
-    else soon(session, () => leave(goodbye));
+    if (goodbye.reason === "left") return leave(goodbye);
+    session.isBidden = true;
+    soon(session, () => leave(goodbye), GRACE_OF_COPY);
   }
 
   function stop() {

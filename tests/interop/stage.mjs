@@ -78,7 +78,7 @@ function limited(promise, ms) {
 }
 
 /** Each library has a module of its own, and they all ask the same server. */
-let lastHold = Math.floor(performance.now() * 1000);
+let lastNumber = Math.floor(performance.now() * 1000);
 
 class Stage {
   #library;
@@ -101,7 +101,11 @@ class Stage {
     return needs({ served }) !== undefined;
   }
 
-  async frame(query = "") {
+  /**
+   * Each has an address of its own, and so has its script: WebKit lets one load serve several frames, and if two of them
+   * reload at once, that load can be cut off for both.
+   */
+  async frame(query = `?frame=${++lastNumber}`) {
     const element = document.createElement("iframe");
     element.src = `${this.#folder}/frame.html${query}`;
     this.#dispose.push(() => element.remove());
@@ -113,7 +117,7 @@ class Stage {
 
   /** A frame whose script, when it is asked for once more, comes not before `release`. */
   async heldFrame() {
-    const query = `?hold=${++lastHold}`;
+    const query = `?hold=${++lastNumber}`;
     const made = await this.frame(query);
     await fetch(`/take${query}`);
     return { ...made, scriptAsked: () => fetch(`/asked${query}`), release: () => fetch(`/release${query}`) };
