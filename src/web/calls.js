@@ -1,16 +1,21 @@
-// Our calls while they wait, by the slot that wasm gave them: plain arrays, so that a call costs no allocation here.
+// Our calls while they wait, by the slot that wasm gave them.
 
 import { ABANDON } from "./commands.js";
 import { CallError } from "./errors.js";
 
+// All that is known of a call lies side by side in one array: to touch one place of memory is what a call can afford.
+const ID = 0;
+const OWNER = 1;
+const METHOD = 2;
+const RESOLVE = 3;
+const REJECT = 4;
+const WIDTH = 5;
+
 export class Calls {
   #core;
-  #resolvers = [];
-  #rejecters = [];
-  #ids = [];
-  #methods = [];
-  #owners = [];
-  /** What only some calls have: how to let go of their signal and their progress handler. */
+  /** `WIDTH` places for each slot; undefined where no call waits. */
+  #places = [];
+  /** What only some calls have: how to let go of their signal and their listener. */
   #extras = new Map();
   /** Who hears of a call before its end, by id. */
   #listeners = new Map();
@@ -22,16 +27,18 @@ export class Calls {
   }
 
   keep(slot, id, owner, method, resolve, reject) {
-    this.#ids[slot] = id;
-    this.#resolvers[slot] = resolve;
-    this.#rejecters[slot] = reject;
-    this.#methods[slot] = method;
-    this.#owners[slot] = owner;
+    const at = slot * WIDTH;
+    const places = this.#places;
+    places[at] = id;
+    places[at + OWNER] = owner;
+    places[at + METHOD] = method;
+    places[at + RESOLVE] = resolve;
+    places[at + REJECT] = reject;
   }
 
-  /** Whether the call in the slot still is the one with this id. */
-  isWaiting(slot, id) {
-    return this.#ids[slot] === id && this.#rejecters[slot] !== undefined;
+  /** The id of the call in a slot, if one waits there. */
+  idOf(slot) {
+    return this.#places[slot * WIDTH];
   }
 
   /** Follows the signal of a call; `cancel` is run with its slot if it is aborted before the call ends. */
@@ -45,7 +52,7 @@ export class Calls {
       this.#watched.set(signal, slots);
     }
     slots.add(slot);
-    this.#addExtra(slot, () => {
+    this.#atEnd(slot, () => {
       slots.delete(slot);
       if (slots.size > 0) return;
       signal.removeEventListener("abort", slots.onAbort);
@@ -58,7 +65,7 @@ export class Calls {
     listener.slot = slot;
     listener.id = id;
     this.#listeners.set(id, listener);
-    this.#addExtra(slot, () => this.#listeners.delete(id));
+    this.#atEnd(slot, () => this.#listeners.delete(id));
   }
 
   /** Has a handler for the progress of a call, which ends at last though there is progress. */
@@ -73,13 +80,13 @@ export class Calls {
   }
 
   resolve(slot, value) {
-    const resolve = this.#resolvers[slot];
+    const resolve = this.#places[slot * WIDTH + RESOLVE];
     this.#release(slot);
     resolve?.(value);
   }
 
   reject(slot, error) {
-    const reject = this.#rejecters[slot];
+    const reject = this.#places[slot * WIDTH + REJECT];
     this.#release(slot);
     // Where a stack ends within `begin`, wasm may know a call that was never made.
     reject?.(error);
@@ -92,60 +99,77 @@ export class Calls {
   }
 
   timedOut(slot) {
-    const id = this.#ids[slot];
-    const method = this.#methods[slot];
-    this.reject(slot, new CallError("timeout", `JSON-RPC timeout: ${method} (id=${id})`, method, id));
+    this.#fail(slot, "timeout", "timeout");
   }
 
   invalid(slot) {
-    const id = this.#ids[slot];
-    const method = this.#methods[slot];
-    const text = `JSON-RPC response has neither result nor error: ${method} (id=${id})`;
-    this.reject(slot, new CallError("invalid-response", text, method, id));
+    this.#fail(slot, "invalid-response", "response has neither result nor error");
   }
 
   destroyed(slot) {
-    this.reject(slot, DESTROYED.of(this.#methods[slot], this.#ids[slot]));
+    this.reject(slot, this.#end(slot, DESTROYED));
   }
 
   /** How many calls have waited at the same time, at most. */
   get most() {
-    return this.#rejecters.length;
+    return this.#places.length / WIDTH;
   }
 
   /** The ids of the calls that wait. */
   waiting() {
-    return new Set(this.#ids.filter((_, slot) => this.#rejecters[slot] !== undefined));
+    return new Set(this.#slots().map((slot) => this.idOf(slot)));
   }
 
   /** How many calls of this owner wait. */
   count(owner) {
-    return this.#owners.reduce((count, other) => (other === owner ? count + 1 : count), 0);
+    return this.#slots(owner).length;
   }
 
   /** Ends all calls, or those of one owner. */
   dropAll(end, owner) {
-    for (const [slot, other] of this.#owners.entries()) {
-      if (other === undefined || (owner !== undefined && other !== owner)) continue;
-      this.drop(slot, end.of(this.#methods[slot], this.#ids[slot]));
+    for (const slot of this.#slots(owner)) {
+      // To end one may end others.
+      if (this.idOf(slot) !== undefined) this.drop(slot, this.#end(slot, end));
     }
   }
 
   /** Ends all streams, or those of one owner, while the other side can be told. */
   dropStreams(end, owner) {
-    for (const { item, slot, id } of this.#listeners.values()) {
-      if (item === undefined || (owner !== undefined && owner !== this.#owners[slot])) continue;
-      this.drop(slot, end.of(this.#methods[slot], id));
+    for (const { item, slot } of this.#listeners.values()) {
+      if (item === undefined || (owner !== undefined && owner !== this.#places[slot * WIDTH + OWNER])) continue;
+      this.drop(slot, this.#end(slot, end));
     }
   }
 
-  #addExtra(slot, letGo) {
+  /** The slots of all calls, or of those of one owner. */
+  #slots(owner) {
+    const slots = [];
+    for (let at = 0; at < this.#places.length; at += WIDTH) {
+      const other = this.#places[at + OWNER];
+      if (other !== undefined && (owner ?? other) === other) slots.push(at / WIDTH);
+    }
+    return slots;
+  }
+
+  /** An end, as it is told of the call in a slot. */
+  #end(slot, end) {
+    return end.of(this.#places[slot * WIDTH + METHOD], this.idOf(slot));
+  }
+
+  #fail(slot, reason, what) {
+    const id = this.idOf(slot);
+    const method = this.#places[slot * WIDTH + METHOD];
+    this.reject(slot, new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id));
+  }
+
+  #atEnd(slot, letGo) {
     const before = this.#extras.get(slot);
     this.#extras.set(slot, before === undefined ? letGo : () => (before(), letGo()));
   }
 
   #release(slot) {
-    this.#resolvers[slot] = this.#rejecters[slot] = this.#methods[slot] = this.#owners[slot] = undefined;
+    // By `keep`, which engines compile to some stores; not so `fill`.
+    this.keep(slot);
     if (this.#extras.size > 0) {
       this.#extras.get(slot)?.();
       this.#extras.delete(slot);

@@ -149,7 +149,6 @@ impl State {
         match command {
             commands::CONFIGURE => self.configure(a as usize, b as usize, c as usize, d != 0.0),
             commands::CALL => f64::from(self.call(a, b as u32)),
-            commands::ID => self.connection.call_in_slot(a as u32).map_or(0.0, |call| call.id() as f64),
             commands::ABANDON => self.abandon(a as u32),
             commands::RECEIVE => {
                 let entry = self.entry(a as u32, b, 0);

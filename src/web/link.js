@@ -7,7 +7,6 @@ import {
   CALL,
   CLOSE,
   CONFIGURE,
-  ID,
   PUSH,
   RECEIVE,
   RECEIVE_BATCH,
@@ -58,6 +57,8 @@ export class Link {
   #onError = undefined;
   #users = 0;
   #lastBatch = 0;
+  /** wasm counts the calls, too: 1, 2, 3. */
+  #lastId = 0;
   #limits = { ...DEFAULTS };
   #nullParams = true;
   #timer = undefined;
@@ -127,7 +128,7 @@ export class Link {
     const word = this.#gone === undefined ? this.#core.run(CALL, timeout) : 0;
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
-    const id = this.#core.run(ID, slot);
+    const id = ++this.#lastId;
     this.#calls.keep(slot, id, owner, method, resolve, reject);
     if (signal !== undefined) this.#watch(slot, signal);
     if (stream !== undefined) this.#calls.listen(slot, id, stream);
@@ -140,14 +141,14 @@ export class Link {
       this.#drop(slot, id, error);
     }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
-    if (!this.#calls.isWaiting(slot, id)) return;
+    if (this.#calls.idOf(slot) !== id) return;
     if (word & ARM) this.#setTimer();
     return slot;
   }
 
   /** Gives up the call in a slot, and tells the peer. */
   cancel(slot, reason) {
-    const id = this.#core.run(ID, slot);
+    const id = this.#calls.idOf(slot);
     this.#calls.drop(slot, reason);
     this.tell("$/cancelRequest", { id });
   }
@@ -217,7 +218,7 @@ export class Link {
       }
       arm |= word & ARM;
       const slot = word >>> ARGUMENT_SHIFT;
-      const id = this.#core.run(ID, slot);
+      const id = ++this.#lastId;
       outcomes.push(new Promise(executor));
       this.#calls.keep(slot, id, owner, method, resolver, rejecter);
       if (signal !== undefined) this.#watch(slot, signal);
@@ -421,7 +422,7 @@ export class Link {
   #drop(slot, id, problem) {
     if (slot === undefined) this.report(problem);
     // Over a transport that delivers at once, the call may have ended before its sending failed.
-    else if (this.#calls.isWaiting(slot, id)) this.#calls.drop(slot, problem);
+    else if (this.#calls.idOf(slot) === id) this.#calls.drop(slot, problem);
   }
 
   #refusal(method) {

@@ -30,8 +30,7 @@ export class Service {
     let result;
     try {
       const params = context.method === STREAM ? openStream(context, message.params) : message.params;
-      const server = (context.server = this.#server("methods", context.method));
-      result = server?.methods.get(context.method)(given(params), context);
+      result = this.#handler("methods", context)?.(given(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
     }
@@ -66,14 +65,9 @@ export class Service {
 
   /** Runs the handler of a notification. One that was registered as a method does, too. */
   notified(message) {
-    const { method, params } = message;
-    const named = this.#server("notifications", method);
-    const server = named ?? this.#server("methods", method);
-    if (server === undefined) return;
-    const handler = (named?.notifications ?? server.methods).get(method);
     const context = new Context(this.#link, message, -1);
-    context.server = server;
-    this.#link.guard(() => handler(given(params), context));
+    const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
+    if (handler !== undefined) this.#link.guard(() => handler(given(message.params), context));
   }
 
   /** The peer no longer wants the answer to its request with this id. */
@@ -130,9 +124,15 @@ export class Service {
     return this.#running.findLast((context) => context?.id === id && context.id !== undefined);
   }
 
-  /** The server that has a handler for this name. */
-  #server(kind, name) {
-    for (const server of this.servers) if (server[kind].has(name)) return server;
+  /** The handler that the context asks for, which also learns whose it is. */
+  #handler(kind, context) {
+    for (const server of this.servers) {
+      const handler = server[kind].get(context.method);
+      if (handler !== undefined) {
+        context.server = server;
+        return handler;
+      }
+    }
   }
 
   #fail(context, thrown) {
