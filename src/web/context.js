@@ -25,8 +25,6 @@ export class Context {
     this.server = undefined;
     /** @internal What to transfer with the result, or with the next item. */
     this.list = undefined;
-    /** @internal What answers the request. */
-    this.reply = undefined;
     /** @internal What sends the items, if they are asked for. */
     this.outflow = undefined;
   }

@@ -3,19 +3,14 @@
 
 /** The kind of a value. `undefined` is a kind of its own here; a missing member has the kind 0. */
 export function kindOf(value) {
-  switch (typeof value) {
-    case "number":
-      return Number.isInteger(value) ? 3 : Number.isFinite(value) ? 4 : 9;
-    case "string":
-      return value === "" ? 6 : 5;
-    case "object":
-      return value === null ? 1 : Array.isArray(value) ? 7 : 8;
-    case "boolean":
-      return 2;
-    default:
-      return 9;
-  }
+  if (typeof value === "string") return value === "" ? 6 : 5;
+  if (typeof value === "object") return value === null ? 1 : Array.isArray(value) ? 7 : 8;
+  if (typeof value === "number") return Number.isInteger(value) ? 3 : Number.isFinite(value) ? 4 : 9;
+  return typeof value === "boolean" ? 2 : 9;
 }
+
+/** The bit of a shape for `jsonrpc: "2.0"`. */
+const VERSION = 1 << 20;
 
 /**
  * A message as it came. Its members are read once: where nothing is cloned they may be getters, which say something else the
@@ -38,8 +33,13 @@ export class Envelope {
       (params === undefined ? 0 : kindOf(params) << 8) |
       (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
       (error === undefined ? 0 : kindOf(error) << 16) |
-      (jsonrpc === "2.0" ? 1 << 20 : 0);
+      (jsonrpc === "2.0" ? VERSION : 0);
   }
+}
+
+/** Whether this is the shape of one of our messages. */
+export function isOfVersion(shape) {
+  return (shape & VERSION) !== 0;
 }
 
 /** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */

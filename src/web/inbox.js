@@ -13,9 +13,10 @@ export class Inbox {
   #handler = undefined;
   #queue = [];
 
-  /** A message has come. */
-  receive(message) {
-    if (this.#queue.length === 0 && this.#handler !== undefined) return this.#handler(message);
+  /** Takes a message that has come. While none are kept, that is the handler itself. */
+  receive = (message) => this.#keep(message);
+
+  #keep(message) {
     if (this.#queue.length === MOST_QUEUED) console.warn("portway: messages are dropped, since nobody handles them");
     if (this.#queue.length <= MOST_QUEUED) this.#queue.push(message);
   }
@@ -25,7 +26,8 @@ export class Inbox {
     if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
     const first = this.#handler === undefined;
     this.#handler = handler;
-    if (first && this.#queue.length > 0) Promise.resolve().then(() => this.#flush());
+    if (this.#queue.length === 0) this.receive = handler;
+    else if (first) Promise.resolve().then(() => this.#flush());
   }
 
   #flush() {
@@ -39,5 +41,6 @@ export class Inbox {
       }
       this.#queue.shift();
     }
+    this.receive = this.#handler;
   }
 }

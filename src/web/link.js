@@ -17,14 +17,14 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { Envelope, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
+import { Envelope, idNumber, isOfVersion, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
 import { MOST_TOGETHER, Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Service } from "./service.js";
-import { ARGUMENT_SHIFT, ARM } from "./words.js";
+import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -245,11 +245,12 @@ export class Link {
   }
 
   /** A request has its reply; if it came in a batch, `token` is where the reply waits for the others. */
-  respond(context, token) {
+  respond(context, message, token) {
     const word = this.#core.run(RESPOND, context.slot, token);
-    if (this.#core.death === undefined) this.#outputs.perform(word, context, context.batch);
-    // That of a batch is kept, and goes out with the rest of it.
-    else if (context.batch === undefined) this.#outputs.reply(context);
+    // By itself it goes out even if the wasm has died. That of a batch is kept, and goes out with the rest of it.
+    if (context.batch === undefined) {
+      if ((word & OPERATION) === REPLY || this.#core.death !== undefined) this.#outputs.reply(message, context);
+    } else if (this.#core.death === undefined) this.#outputs.perform(word, context, context.batch);
   }
 
   // Letting go.
@@ -327,9 +328,8 @@ export class Link {
   #receive(message) {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
-      if (this.closed || !isOurs(message)) return;
       if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
-      else this.#receiveBatch(message);
+      else if (!this.closed && isOurs(message)) this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
     }
@@ -338,12 +338,17 @@ export class Link {
   #receiveOne(message) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      if (this.closed || !isMessage(message)) return;
+      if (this.closed || typeof message !== "object" || message === null) return;
       const envelope = new Envelope(message, this.#limits.idLength);
+      if (!isOfVersion(envelope.shape)) return;
       // Whoever speaks is there.
       this.#gone = undefined;
       if (envelope.method !== undefined && !this.#wants(envelope)) return;
       const word = this.#core.run(RECEIVE, envelope.shape, idNumber(envelope.id, 0));
+      // The two of the hot path, without a detour.
+      const operation = word & (OPERATION | MORE);
+      if (operation === RESOLVE) return this.#calls.resolve(word >>> ARGUMENT_SHIFT, envelope.result);
+      if (operation === REQUEST) return this.#service.serve(word >>> ARGUMENT_SHIFT, envelope);
       if (this.#core.death === undefined) this.#outputs.perform(word, envelope);
       else this.#outbox.refuse(envelope, DEAD);
     } catch (error) {

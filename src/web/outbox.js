@@ -58,7 +58,7 @@ export class Outbox {
   /** Sends a message. */
   send(message, transfer, slot, method) {
     if (transfer === undefined && this.keep(message, slot, method)) return;
-    this.flush();
+    if (this.#messages.length > 0) this.flush();
     try {
       post(this.#transport, message, transfer);
     } catch (error) {

@@ -15,7 +15,6 @@ import {
   OPERATION,
   PEER_ERROR,
   REJECT,
-  REPLY,
   REPLY_BATCH,
   REQUEST,
   RESOLVE,
@@ -60,9 +59,9 @@ export class Outputs {
     for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
   }
 
-  /** Sends the reply of a request, if it has one. */
-  reply({ reply, list, method }) {
-    if (reply !== undefined && !this.isMuted) this.#outbox.send(reply, list, undefined, method);
+  /** Sends the reply to a request, if it has one. */
+  reply(message, { list, method }) {
+    if (message !== undefined && !this.isMuted) this.#outbox.send(message, list, undefined, method);
   }
 
   /** What an operation is about, as far as the word does not hold it. */
@@ -98,8 +97,6 @@ export class Outputs {
         return this.#service.serve(argument, subject, batch);
       case NOTIFICATION:
         return this.#service.notified(subject);
-      case REPLY:
-        return this.reply(subject);
       case FAULT:
         return this.#outbox.send(subject.message);
       case REPLY_BATCH:

@@ -155,13 +155,12 @@ export class Service {
   }
 
   #respond(context, message) {
-    context.reply = message;
-    this.#link.respond(context, context.batch === undefined ? 0 : this.#hold(context));
+    this.#link.respond(context, message, context.batch === undefined ? 0 : this.#hold(context, message));
   }
 
-  #hold({ reply, list, method }) {
+  #hold({ list, method }, message) {
     this.#lastHeld = (this.#lastHeld + 1) % 2 ** 25;
-    this.#held.set(this.#lastHeld, reply && { message: reply, transfer: list, method });
+    this.#held.set(this.#lastHeld, message && { message, transfer: list, method });
     return this.#lastHeld;
   }
 }

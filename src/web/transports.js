@@ -32,11 +32,17 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
     else if (isWaiting()) return;
     looking = clearInterval(looking);
   };
+  const sendAndLook = (message, transfer) => {
+    if (isGone()) throw gone();
+    send(message, transfer);
+    looking ??= setInterval(look, LOOK_EVERY);
+  };
   const listeners = {
     message(event) {
-      if (!isMine(event)) return;
+      const message = event.data;
+      if (!isOurs(message) || !accepts(event)) return;
       hasHeard = true;
-      inbox.receive(event.data);
+      inbox.receive(message);
     },
     messageerror(event) {
       if (accepts(event)) report(unreadable());
@@ -58,11 +64,7 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
   if (!keeps) start();
   if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
   return {
-    send(message, transfer) {
-      if (isGone?.()) throw gone();
-      send(message, transfer);
-      if (isGone !== undefined) looking ??= setInterval(look, LOOK_EVERY);
-    },
+    send: isGone === undefined ? send : sendAndLook,
     onMessage(handler) {
       inbox.attach(handler);
       start();
