@@ -9,9 +9,6 @@ export function kindOf(value) {
   return typeof value === "boolean" ? 2 : 9;
 }
 
-/** The bit of a shape for `jsonrpc: "2.0"`. */
-const VERSION = 1 << 20;
-
 /**
  * A message as it came. Its members are read once: where nothing is cloned they may be getters, which say something else the
  * next time, or throw, when a call or a request is half done.
@@ -33,13 +30,8 @@ export class Envelope {
       (params === undefined ? 0 : kindOf(params) << 8) |
       (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
       (error === undefined ? 0 : kindOf(error) << 16) |
-      (jsonrpc === "2.0" ? VERSION : 0);
+      (jsonrpc === "2.0" ? 1 << 20 : 0);
   }
-}
-
-/** Whether this is the shape of one of our messages. */
-export function isOfVersion(shape) {
-  return (shape & VERSION) !== 0;
 }
 
 /** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */

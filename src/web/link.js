@@ -17,7 +17,7 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { Envelope, idNumber, isOfVersion, isOurs, isResponse } from "./envelope.js";
+import { Envelope, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
 import { MOST_TOGETHER, Outbox } from "./outbox.js";
@@ -338,9 +338,8 @@ export class Link {
   #receiveOne(message) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      if (this.closed || typeof message !== "object" || message === null) return;
+      if (this.closed || !isMessage(message)) return;
       const envelope = new Envelope(message, this.#limits.idLength);
-      if (!isOfVersion(envelope.shape)) return;
       // Whoever speaks is there.
       this.#gone = undefined;
       if (envelope.method !== undefined && !this.#wants(envelope)) return;
