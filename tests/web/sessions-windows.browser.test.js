@@ -2,8 +2,8 @@
 
 import { assert } from "chai";
 import { connect } from "./rig/portway.js";
-import { connectingFrame, frameAddress, origins } from "./rig/frames.js";
-import { connected, diary, timersSet } from "./rig/connections.js";
+import { connectingFrame, frameAddress, origins, puppet } from "./rig/frames.js";
+import { connected, diary, hexId, timersSet } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -76,6 +76,64 @@ for (const [kind, query, frameOptions, options] of [
     });
   });
 }
+
+describe("a goodbye over the window", () => {
+  const key = hexId("7");
+  const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
+
+  /** A session with a frame that the test plays: its window, and its end of the port. */
+  async function played(options) {
+    const frame = await puppet();
+    const connecting = connected(frame.element, options);
+    const isHello = ({ method }) => method === "rpc.hello";
+    await until(() => frame.received.some(isHello));
+    const { id } = frame.received.find(isHello);
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port1.close());
+    frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } }, undefined, [port2]);
+    await connecting;
+    port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
+    // What comes through the port after the key shows that the key has come.
+    port1.postMessage({ jsonrpc: "2.0", method: "first" });
+    return { frame, port: port1 };
+  }
+
+  it("that overtakes what was sent through the port before waits for it, whatever is said meanwhile", async () => {
+    const heard = [];
+    const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
+    const { frame, port } = await played(told);
+    await until(() => heard.length === 1);
+    frame.post(bye("closed"));
+    const newcomer = { jsonrpc: "2.0", id: hexId("e"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } };
+    frame.post(newcomer);
+    await frame.settled();
+    // A busy browser may take that long.
+    await pause(400);
+    for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
+    port.postMessage(bye("closed"));
+    await until(() => told.told.length === 2);
+    assert.deepEqual(heard, ["first", 0, 1, 2]);
+    assert.deepEqual(told.told, [1, "session-ended"]);
+  });
+
+  it("that comes alone ends the session, at once if the document has gone, else after a second", async () => {
+    for (const [reason, least, most] of [
+      ["left", 0, 500],
+      ["closed", 500, 3_000],
+    ]) {
+      const heard = [];
+      const told = diary({ notifications: { first: () => heard.push("first") } });
+      const { frame } = await played(told);
+      await until(() => heard.length === 1);
+      const start = performance.now();
+      frame.post(bye(reason));
+      await until(() => told.told.length === 2);
+      assert.deepEqual(told.told, [1, "session-ended"]);
+      assert.isAtLeast(performance.now() - start, least);
+      assert.isBelow(performance.now() - start, most);
+    }
+  });
+});
 
 describe("a frame", () => {
   it("that is removed ends its calls within a second, for good", async () => {

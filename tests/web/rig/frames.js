@@ -52,8 +52,8 @@ export async function puppet(options) {
     window: element.contentWindow,
     received,
     /** Posts a message to this page, or to the frame of it with the number `to`. */
-    post(message, to) {
-      element.contentWindow.postMessage({ type: "post", message, to }, "*");
+    post(message, to, transfer) {
+      element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
     },
     /** Until all that was posted to and by the frame has come. */
     async settled() {
