@@ -128,8 +128,8 @@ export class Calls {
   /** Ends all calls, or those of one owner. */
   dropAll(end, owner) {
     for (const slot of this.#slots(owner)) {
-      // To end one may end others.
-      if (this.idOf(slot) !== undefined) this.drop(slot, this.#end(slot, end));
+      // To end one may end others, and begin new ones.
+      if (this.#isOf(slot, owner)) this.drop(slot, this.#end(slot, end));
     }
   }
 
@@ -144,11 +144,14 @@ export class Calls {
   /** The slots of all calls, or of those of one owner. */
   #slots(owner) {
     const slots = [];
-    for (let at = 0; at < this.#places.length; at += WIDTH) {
-      const other = this.#places[at + OWNER];
-      if (other !== undefined && (owner ?? other) === other) slots.push(at / WIDTH);
-    }
+    for (let slot = 0; slot < this.most; slot++) if (this.#isOf(slot, owner)) slots.push(slot);
     return slots;
+  }
+
+  /** Whether a call waits in a slot, of this owner if one is given. */
+  #isOf(slot, owner) {
+    const other = this.#places[slot * WIDTH + OWNER];
+    return other !== undefined && (owner ?? other) === other;
   }
 
   /** An end, as it is told of the call in a slot. */

@@ -328,8 +328,9 @@ export class Link {
   #receive(message) {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
+      if (this.closed || !isOurs(message)) return;
       if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
-      else if (!this.closed && isOurs(message)) this.#receiveBatch(message);
+      else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
     }

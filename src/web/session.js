@@ -15,7 +15,7 @@ const HEARTBEAT = 10_000;
 const SHORTEST_HEARTBEAT = 100;
 /** How long a goodbye may come after the signs of a death that it explains. */
 const GRACE = 100;
-/** How long it may come after its copy over the window: it is sure to come, unless the other side has died since. */
+/** How long it may come after its copy over the window: it does come, unless the other side's document goes right after. */
 const GRACE_OF_COPY = 1_000;
 /** How long the other side may be silent once its frame has loaded again. */
 const DOUBT = 1_000;
@@ -91,7 +91,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     replaced() {
       const replace = () => lose(ended("the other side is new"), true, "replaced");
       // What the old one has sent may still be on its way, with its goodbye at the end; and the new one says hello again.
-      if (!session.isPlain) return void (session.isBidden || soon(session, replace));
+      if (!session.isPlain) return void soon(session, replace);
       replace();
       // It may have been destroyed for that.
       return cleanups.length > 0;
@@ -109,7 +109,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (error !== undefined) return lose(error, false);
     if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
     const patience = session?.isDoubted ? DOUBT : heartbeat;
-    const beats = patience > 0 && session !== undefined && !session.isPlain && !isLocked;
+    const beats = patience > 0 && session !== undefined && !session.isPlain && !session.isBidden && !isLocked;
     if (beats && pulse.quiet >= patience - 1) {
       pulse.quiet = 0;
       if (session.isDoubted) return lose(ended("its frame has loaded another document"), true);
@@ -243,9 +243,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     pulse.start();
   }
 
-  /** Ends a session, unless its own goodbye comes first. */
-  function soon(other, end, grace = GRACE) {
-    setTimeout(() => session === other && end(), grace);
+  /** Ends a session, unless its own goodbye comes first, or is sure to come. */
+  function soon(other, end) {
+    setTimeout(() => session === other && !other.isBidden && end(), GRACE);
   }
 
   function leave({ reason }) {
@@ -257,8 +257,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** A goodbye over the window. Who has not left the document has sent it through the port, too, after all else. */
   function bidden(goodbye) {
     if (goodbye.reason === "left") return leave(goodbye);
-    session.isBidden = true;
-    soon(session, () => leave(goodbye), GRACE_OF_COPY);
+    const other = session;
+    other.isBidden = true;
+    setTimeout(() => session === other && leave(goodbye), GRACE_OF_COPY);
   }
 
   function stop() {

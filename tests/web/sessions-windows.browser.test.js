@@ -98,12 +98,28 @@ describe("a goodbye over the window", () => {
     return { frame, port: port1 };
   }
 
+  /** Has the frame hold its lock, as documents of one origin do; until it is released. */
+  async function locked(port) {
+    const name = `portway:${hexId("f")}`;
+    let release;
+    await new Promise((held) => {
+      navigator.locks.request(name, () => new Promise((letGo) => held((release = letGo))));
+    });
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.lock" });
+    let isWatched = false;
+    const look = async () => (isWatched = (await navigator.locks.query()).pending.some((lock) => lock.name === name));
+    await until(() => (look(), isWatched), "the lock is not watched");
+    return release;
+  }
+
   it("that overtakes what was sent through the port before waits for it, whatever is said meanwhile", async () => {
     const heard = [];
     const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
     const { frame, port } = await played(told);
     await until(() => heard.length === 1);
+    const release = await locked(port);
     frame.post(bye("closed"));
+    release();
     const newcomer = { jsonrpc: "2.0", id: hexId("e"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } };
     frame.post(newcomer);
     await frame.settled();
