@@ -3,8 +3,7 @@
 import { ABANDON } from "./commands.js";
 import { CallError } from "./errors.js";
 
-// All that is known of a call lies side by side in one array: to touch one place of memory is what a call can afford.
-const ID = 0;
+// What is known of a call lies side by side in one array, its id first: an object for each would cost 36 bytes more.
 const OWNER = 1;
 const METHOD = 2;
 const RESOLVE = 3;
@@ -136,8 +135,7 @@ export class Calls {
   /** Ends all streams, or those of one owner, while the other side can be told. */
   dropStreams(end, owner) {
     for (const { item, slot } of this.#listeners.values()) {
-      if (item === undefined || (owner !== undefined && owner !== this.#places[slot * WIDTH + OWNER])) continue;
-      this.drop(slot, this.#end(slot, end));
+      if (item !== undefined && this.#isOf(slot, owner)) this.drop(slot, this.#end(slot, end));
     }
   }
 

@@ -243,7 +243,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     pulse.start();
   }
 
-  /** Ends a session, unless its own goodbye comes first, or is sure to come. */
+  /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
     setTimeout(() => session === other && !other.isBidden && end(), GRACE);
   }
