@@ -61,6 +61,13 @@ impl<P: Payload> InboundRequests<P> {
         Some((request.id, request.batch))
     }
 
+    /// Ends a request that came in no batch, and says whether it did.
+    pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
+        let request = self.requests.get(key.slot as usize);
+        let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
+        is_single && self.requests.try_remove(key.slot as usize).is_some()
+    }
+
     /// Whether the request waits, and no answer to it was given.
     pub(super) fn contains(&self, key: RequestKey) -> bool {
         self.in_slot(key.slot) == Some(key)
@@ -99,7 +106,7 @@ impl<P: Payload> InboundRequests<P> {
     /// Gives what has waited for the request that is answered now: notifications, and then one request to run.
     pub(super) fn release(&mut self, answered: RequestKey, mut give: impl FnMut(Event<P>)) {
         // One that is cancelled may be answered before its turn. The one that runs is older than all that wait.
-        if self.waiting.front().is_none_or(|first| first.serial() <= answered.serial) {
+        if !P::CAN_WAIT || self.waiting.front().is_none_or(|first| first.serial() <= answered.serial) {
             return;
         }
         while let Some(next) = self.waiting.pop_front() {

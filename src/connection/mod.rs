@@ -178,7 +178,14 @@ impl<P: Payload> Connection<P> {
 
     /// Gives a call up without telling the peer, for a call that could not be sent. Returns whether it was still waiting.
     pub fn abandon(&mut self, call: CallKey) -> bool {
-        self.calls.contains(call) && self.end_call(call.id).is_some()
+        self.calls.contains(call) && self.take_call(call.id).is_some()
+    }
+
+    /// Ends the call with this id, for a driver that has drained all output and has its outcome at hand, so that there is no
+    /// [`Event::Ended`]. `None` if no call waits for it: the response is for [`handle`](Self::handle) then.
+    #[must_use = "a response that ends no call is for `handle`"]
+    pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
+        self.take_call(id.to_call()?)
     }
 
     /// Has a call wait anew, for that many milliseconds from the next [`handle_timeout`](Self::handle_timeout) on; `None`
@@ -216,6 +223,26 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(batch);
         self.inbound.release(key, |event| self.events.push_back(event));
         true
+    }
+
+    /// Takes a request that came by itself, for a driver that has drained all output and runs it at once, so that there is
+    /// no [`Event::Request`]. `None` if it is refused or has to wait: it is for [`handle`](Self::handle) then.
+    #[must_use = "a request that is not taken is for `handle`"]
+    pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
+        let requests = self.inbound.len();
+        let fits = !self.closed && !self.has_to_wait() && requests < self.config.limits.in_flight;
+        fits.then(|| self.inbound.insert(id, None))
+    }
+
+    /// Ends a request that came by itself, for a driver that sends the reply itself, so that none is transmitted. Returns
+    /// whether the reply is to be sent; if not, it is for [`respond`](Self::respond).
+    #[must_use = "a reply that is not sent here is for `respond`"]
+    pub fn end_request(&mut self, key: RequestKey) -> bool {
+        let ended = self.inbound.take_single(key);
+        if ended {
+            self.inbound.release(key, |event| self.events.push_back(event));
+        }
+        ended
     }
 
     /// The request that is kept in this slot.
@@ -297,7 +324,7 @@ impl<P: Payload> Connection<P> {
         self.ended = true;
         for slot in self.calls.slots() {
             if let Some(call) = self.calls.in_slot(slot) {
-                self.end_call(call.id);
+                self.take_call(call.id);
                 self.events.push_back(Event::Ended { call, end: End::Closed });
             }
         }
@@ -341,7 +368,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn end_call(&mut self, id: u64) -> Option<CallKey> {
+    fn take_call(&mut self, id: u64) -> Option<CallKey> {
         let call = self.calls.take(id)?;
         self.deadlines.remove(call.slot);
         Some(call)
@@ -353,7 +380,7 @@ impl<P: Payload> Connection<P> {
             Ok(Message::Notification(notification)) => self.handle_notification(notification),
             Ok(Message::Response(response)) => self.handle_response(response),
             Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
-            Err(Unusable::Empty(id)) => match id.to_call().and_then(|id| self.end_call(id)) {
+            Err(Unusable::Empty(id)) => match self.end_call(&id) {
                 Some(call) => self.events.push_back(Event::Ended { call, end: End::Invalid }),
                 None => match Shape::unmatched_empty(&self.config.profile) {
                     Some(fault) => self.reject(Rejected { id, fault }, batch),
@@ -403,9 +430,9 @@ impl<P: Payload> Connection<P> {
         if let Some(batch) = batch {
             self.reply_batches.add_request(batch);
         }
-        let busy = self.inbound.len() > 0;
+        let has_to_wait = self.has_to_wait();
         let key = self.inbound.insert(request.id.clone(), batch);
-        if busy && self.config.profile.ordering == Ordering::Sequential {
+        if has_to_wait {
             self.inbound.wait(key, request);
         } else {
             let Request { method, params, .. } = request;
@@ -413,8 +440,13 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Whether what comes now has to wait for a request that runs.
+    fn has_to_wait(&self) -> bool {
+        P::CAN_WAIT && self.config.profile.ordering == Ordering::Sequential && self.inbound.len() > 0
+    }
+
     fn handle_notification(&mut self, notification: Notification<P>) {
-        if self.config.profile.ordering == Ordering::Sequential && self.inbound.len() > 0 {
+        if self.has_to_wait() {
             self.inbound.wait_to_notify(notification);
         } else {
             self.events.push_back(Event::Notification(notification));
@@ -422,7 +454,7 @@ impl<P: Payload> Connection<P> {
     }
 
     fn handle_response(&mut self, response: Response<P>) {
-        if let Some(call) = response.id.to_call().and_then(|id| self.end_call(id)) {
+        if let Some(call) = self.end_call(&response.id) {
             return self.events.push_back(Event::Ended { call, end: End::Answered(response.outcome) });
         }
         match response.outcome {
@@ -433,7 +465,7 @@ impl<P: Payload> Connection<P> {
                     return self.ignore(Ignored::PeerError(error));
                 }
                 for call in calls {
-                    self.end_call(call.id);
+                    self.take_call(call.id);
                     self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
                 }
             }

@@ -32,6 +32,9 @@ pub trait Payload: Sized + Debug {
     type Method: Debug;
     /// The `error` member of a response. The library's own [`Fault`]s must be expressible in it.
     type Error: Clone + Debug + From<Fault>;
+    /// Whether a message can be held back for a while, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) asks
+    /// for. If not, each request runs at once, whatever the profile says.
+    const CAN_WAIT: bool = true;
 }
 
 /// One JSON-RPC 2.0 message.

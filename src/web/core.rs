@@ -1,7 +1,7 @@
 //! The connection as JavaScript drives it: integers in, integers out.
 //!
 //! Each input returns the first output as a *word*; while the word says that there are more, the command `NEXT` gives
-//! them. What a word cannot hold is asked for right after it.
+//! them. All of them are taken before the next input, so that a request or result that comes by itself has one, and no queue. What a word cannot hold is asked for right after it.
 //!
 //! Ids cross as numbers, too. A safe integer is itself. Any other id of the peer (a string, a fraction) crosses as
 //! 2 to the power of 53 plus twice the place of the first element of the frame that has it: JavaScript keeps the id
@@ -98,10 +98,29 @@ impl State {
         0.0
     }
 
-    fn respond(&mut self, slot: u32, token: Token) -> f64 {
-        if let Some(key) = self.connection.request_in_slot(slot) {
-            self.connection.respond(key, Ok(token));
+    /// A result and a request that come by themselves take the straight way: there are no messages and no events of them.
+    fn receive(&mut self, shape: u32, id: f64) -> f64 {
+        let (class, id) = self.read(shape, id);
+        let usual = match class {
+            Class::Success => self.connection.end_call(&id).map(|call| word(RESOLVE, call.slot())),
+            Class::Request => self.connection.begin_request(id).map(|request| word(REQUEST, request.slot())),
+            _ => None,
+        };
+        usual.map_or_else(
+            || {
+                self.connection.handle(Incoming::Single(entry(class, id, Token(0))));
+                self.output()
+            },
+            f64::from,
+        )
+    }
+
+    fn respond(&mut self, slot: u32, token: u32) -> f64 {
+        let Some(request) = self.connection.request_in_slot(slot) else { return f64::from(NOTHING) };
+        if self.connection.end_request(request) {
+            return f64::from(word(REPLY, token));
         }
+        self.connection.respond(request, Ok(Token(token)));
         self.output()
     }
 
@@ -128,21 +147,11 @@ impl State {
         }
     }
 
-    /// Reads one element of a frame.
-    fn entry(&self, shape: u32, id: f64, element: u32) -> Entry<Token> {
+    /// What an element is, and its id.
+    const fn read(&self, shape: u32, id: f64) -> (Class, IdNumber) {
         let shape = Shape::from_bits(shape);
-        let id = if shape.id == Kind::Null { IdNumber::NULL } else { IdNumber(id as i64) };
-        let token = Token(element);
-        match shape.classify(&self.connection.config().profile) {
-            Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
-            Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
-            Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
-            Class::Failure => Ok(Message::Response(Response { id, outcome: Err(TokenError::Remote(token)) })),
-            Class::Empty => Err(Unusable::Empty(id)),
-            Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
-            Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),
-            Class::Malformed(Malformed::AnswerWithNull(fault)) => Err(Unusable::from(fault)),
-        }
+        let id = if matches!(shape.id, Kind::Null) { IdNumber::NULL } else { IdNumber(id as i64) };
+        (shape.classify(&self.connection.config().profile), id)
     }
 
     fn run(&mut self, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
@@ -150,14 +159,10 @@ impl State {
             commands::CONFIGURE => self.configure(a as usize, b as usize, c as usize, d != 0.0),
             commands::CALL => f64::from(self.call(a, b as u32)),
             commands::ABANDON => self.abandon(a as u32),
-            commands::RECEIVE => {
-                let entry = self.entry(a as u32, b, 0);
-                self.connection.handle(Incoming::Single(entry));
-                self.output()
-            }
+            commands::RECEIVE => self.receive(a as u32, b),
             commands::PUSH => {
-                let entry = self.entry(a as u32, b, self.frame.len() as u32);
-                self.frame.push(entry);
+                let (class, id) = self.read(a as u32, b);
+                self.frame.push(entry(class, id, Token(self.frame.len() as u32)));
                 0.0
             }
             commands::RECEIVE_BATCH => {
@@ -166,7 +171,7 @@ impl State {
                 self.output()
             }
             commands::NEXT => self.output(),
-            commands::RESPOND => self.respond(a as u32, Token(b as u32)),
+            commands::RESPOND => self.respond(a as u32, b as u32),
             commands::TICK => {
                 self.connection.handle_timeout(a as u64);
                 self.output()
@@ -185,6 +190,22 @@ impl State {
             commands::RESTART => f64::from(self.restart(a as u32, b)),
             _ => 0.0,
         }
+    }
+}
+
+/// An element of a frame.
+// In line it would be there twice.
+#[inline(never)]
+fn entry(class: Class, id: IdNumber, token: Token) -> Entry<Token> {
+    match class {
+        Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
+        Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
+        Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
+        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(TokenError::Remote(token)) })),
+        Class::Empty => Err(Unusable::Empty(id)),
+        Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
+        Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),
+        Class::Malformed(Malformed::AnswerWithNull(fault)) => Err(Unusable::from(fault)),
     }
 }
 

@@ -53,4 +53,6 @@ impl Payload for Token {
     /// The name stays in JavaScript, too.
     type Method = ();
     type Error = TokenError;
+    /// JavaScript has a frame only while it is handled.
+    const CAN_WAIT: bool = false;
 }

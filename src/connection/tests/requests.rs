@@ -286,3 +286,46 @@ fn events(server: &mut Connection<Text>) -> Vec<String> {
         })
         .collect()
 }
+
+#[test]
+fn a_request_begun_without_an_event_is_ended_without_a_reply() {
+    let mut server = server(Profile::GENERIC);
+    let key = server.begin_request(Id::from(1)).expect("there is room");
+    assert_eq!(server.request_id(key), Some(&Id::from(1)));
+    assert!(server.end_request(key));
+    assert!(!server.end_request(key) && !server.respond(key, Ok(text("late"))));
+    assert_eq!((sent(&mut server), requests(&mut server)), (vec![], vec![]));
+}
+
+#[test]
+fn a_request_is_not_begun_beyond_the_limit_or_after_the_end() {
+    let limits = Limits { in_flight: 1, ..Limits::DEFAULT };
+    let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
+    assert!(server.begin_request(Id::from(1)).is_some());
+    assert_eq!(server.begin_request(Id::from(2)), None);
+    server.close();
+    assert_eq!(server.begin_request(Id::from(3)), None);
+}
+
+#[test]
+fn where_one_runs_at_a_time_a_request_is_begun_only_if_none_runs_and_its_end_lets_the_next_run() {
+    let mut server = server(Profile::LSP);
+    let first = server.begin_request(Id::from(1)).expect("none runs");
+    assert_eq!(server.begin_request(Id::from(2)), None);
+    server.handle(Incoming::Single(request(2, "second")));
+    assert_eq!(requests(&mut server), []);
+    assert!(server.end_request(first));
+    assert_eq!(requests(&mut server).into_iter().map(|(_, method)| method).collect::<Vec<_>>(), ["second"]);
+}
+
+#[test]
+fn a_request_of_a_batch_is_answered_with_its_batch_and_not_by_itself() {
+    let mut server = server(Profile::GENERIC);
+    server.handle(Incoming::Batch(vec![request(1, "a"), request(2, "b")]));
+    let running = requests(&mut server);
+    for (key, method) in running {
+        assert!(!server.end_request(key));
+        assert!(server.respond(key, Ok(text(&method))));
+    }
+    assert_eq!(sent(&mut server), ["[1: a, 2: b]"]);
+}
