@@ -2,7 +2,7 @@
 
 import { VALIDATE } from "../web/commands.js";
 import { runAnywhere } from "../web/core.js";
-import { Envelope, kindOf } from "../web/envelope.js";
+import { VERSION, kindOf, shapeOf } from "../web/envelope.js";
 import { takeFindings } from "../web/told.js";
 
 // What wasm is told to expect.
@@ -47,7 +47,8 @@ function facts(item) {
     if (kind !== kindOf({})) return [kind << 24];
     const { code, message } = Object(item.error);
     const text = message === undefined ? 0 : kindOf(message);
-    return [(new Envelope(item).shape | (kind << 24) | (text << 28)) >>> 0, typeof code === "number" ? code : NaN];
+    const shape = shapeOf(item, item) | (item.jsonrpc === "2.0" ? VERSION : 0);
+    return [(shape | (kind << 24) | (text << 28)) >>> 0, typeof code === "number" ? code : NaN];
   } catch {
     // What cannot be read cannot be sent: it is as good as no object.
     return [kindOf(undefined) << 24];

@@ -148,8 +148,7 @@ export class Calls {
 
   /** Whether a call waits in a slot, of this owner if one is given. */
   #isOf(slot, owner) {
-    const other = this.#places[slot * WIDTH + OWNER];
-    return other !== undefined && (owner ?? other) === other;
+    return this.idOf(slot) !== undefined && (owner === undefined || this.#places[slot * WIDTH + OWNER] === owner);
   }
 
   /** An end, as it is told of the call in a slot. */

@@ -1,5 +1,5 @@
-// Reads the envelope of a message: the kinds of its members, four bits each. Rust decides what they mean together
-// (`message/shape.rs` has the same numbers).
+// Reads the envelope of a message: the kinds of its members, four bits each, which are its *shape*. Rust decides what they
+// mean together (`message/shape.rs` has the same numbers).
 
 /** The kind of a value. `undefined` is a kind of its own here; a missing member has the kind 0. */
 export function kindOf(value) {
@@ -9,29 +9,23 @@ export function kindOf(value) {
   return typeof value === "boolean" ? 2 : 9;
 }
 
+/** The bit that says that a message has the right version. */
+export const VERSION = 1 << 20;
+
 /**
- * A message as it came. Its members are read once: where nothing is cloned they may be getters, which say something else the
- * next time, or throw, when a call or a request is half done.
+ * The shape of a message by its members, but for its version. An id that is a string of more than `idLength` is of a kind of
+ * its own.
  */
-export class Envelope {
-  /** An id that is a string of more than `idLength` is of a kind of its own. */
-  constructor(message, idLength) {
-    const { jsonrpc, id, method, params, result, error } = message;
-    this.id = id;
-    this.method = method;
-    this.params = params;
-    this.result = result;
-    this.error = error;
-    // A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
-    // returned nothing, and for `id`, since a message with that key wants an answer.
-    this.shape =
-      (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
-      (method === undefined ? 0 : kindOf(method) << 4) |
-      (params === undefined ? 0 : kindOf(params) << 8) |
-      (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
-      (error === undefined ? 0 : kindOf(error) << 16) |
-      (jsonrpc === "2.0" ? 1 << 20 : 0);
-  }
+export function shapeOf(message, { id, method, params, result, error }, idLength) {
+  // A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
+  // returned nothing, and for `id`, since a message with that key wants an answer.
+  return (
+    (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
+    (method === undefined ? 0 : kindOf(method) << 4) |
+    (params === undefined ? 0 : kindOf(params) << 8) |
+    (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
+    (error === undefined ? 0 : kindOf(error) << 16)
+  );
 }
 
 /** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */

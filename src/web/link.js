@@ -17,8 +17,9 @@ import {
 } from "./commands.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
-import { Envelope, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
+import { idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
+import { Incoming } from "./incoming.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
 import { MOST_TOGETHER, Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
@@ -249,7 +250,10 @@ export class Link {
     const word = this.#core.run(RESPOND, context.slot, token);
     // By itself it goes out even if the wasm has died. That of a batch is kept, and goes out with the rest of it.
     if (context.batch === undefined) {
-      if ((word & OPERATION) === REPLY || this.#core.death !== undefined) this.#outputs.reply(message, context);
+      const isSent = message !== undefined && !this.#outputs.isMuted;
+      if (isSent && ((word & OPERATION) === REPLY || this.#core.death !== undefined)) {
+        this.#outbox.send(message, context.list, undefined, context.method);
+      }
     } else if (this.#core.death === undefined) this.#outputs.perform(word, context, context.batch);
   }
 
@@ -340,17 +344,17 @@ export class Link {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (this.closed || !isMessage(message)) return;
-      const envelope = new Envelope(message, this.#limits.idLength);
+      const incoming = new Incoming(this, message, this.#limits.idLength);
       // Whoever speaks is there.
       this.#gone = undefined;
-      if (envelope.method !== undefined && !this.#wants(envelope)) return;
-      const word = this.#core.run(RECEIVE, envelope.shape, idNumber(envelope.id, 0));
+      if (incoming.method !== undefined && !this.#wants(incoming)) return;
+      const word = this.#core.run(RECEIVE, incoming.shape, idNumber(incoming.id, 0));
       // The two of the hot path, without a detour.
       const operation = word & (OPERATION | MORE);
-      if (operation === RESOLVE) return this.#calls.resolve(word >>> ARGUMENT_SHIFT, envelope.result);
-      if (operation === REQUEST) return this.#service.serve(word >>> ARGUMENT_SHIFT, envelope);
-      if (this.#core.death === undefined) this.#outputs.perform(word, envelope);
-      else this.#outbox.refuse(envelope, DEAD);
+      if (operation === RESOLVE) return this.#calls.resolve(word >>> ARGUMENT_SHIFT, incoming.result);
+      if (operation === REQUEST) return this.#service.serve(word >>> ARGUMENT_SHIFT, incoming);
+      if (this.#core.death === undefined) this.#outputs.perform(word, incoming);
+      else this.#outbox.refuse(incoming, DEAD);
     } catch (error) {
       this.report(error);
     }
@@ -366,7 +370,7 @@ export class Link {
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of batch) {
-      const message = new Envelope(item, idLength);
+      const message = new Incoming(this, item, idLength);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;

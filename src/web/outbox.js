@@ -60,7 +60,7 @@ export class Outbox {
     if (transfer === undefined && this.keep(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
     try {
-      post(this.#transport, message, transfer);
+      this.#transport.send(message, transfer && transferable(transfer));
     } catch (error) {
       this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
     }

@@ -59,11 +59,6 @@ export class Outputs {
     for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
   }
 
-  /** Sends the reply to a request, if it has one. */
-  reply(message, { list, method }) {
-    if (message !== undefined && !this.isMuted) this.#outbox.send(message, list, undefined, method);
-  }
-
   /** What an operation is about, as far as the word does not hold it. */
   #subject(operation, argument, message, batch) {
     switch (operation) {

@@ -1,7 +1,6 @@
 // Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
 // once.
 
-import { Context } from "./context.js";
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, RPCError, toWire } from "./errors.js";
 import { STREAM, isStream, iteratorOf, openStream } from "./streams.js";
 
@@ -24,12 +23,14 @@ export class Service {
   }
 
   /** Runs the handler of a request. */
-  serve(slot, message, batch) {
-    const context = new Context(this.#link, message, slot, batch);
+  serve(slot, context, batch) {
+    context.slot = slot;
+    context.batch = batch;
     this.#running[slot] = context;
     let result;
     try {
-      const params = context.method === STREAM ? openStream(context, message.params) : message.params;
+      const sent = context.takeParams();
+      const params = context.method === STREAM ? openStream(context, sent) : sent;
       result = this.#handler("methods", context)?.(given(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
@@ -64,10 +65,9 @@ export class Service {
   }
 
   /** Runs the handler of a notification. One that was registered as a method does, too. */
-  notified(message) {
-    const context = new Context(this.#link, message, -1);
+  notified(context) {
     const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
-    if (handler !== undefined) this.#link.guard(() => handler(given(message.params), context));
+    if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
   }
 
   /** The peer no longer wants the answer to its request with this id. */

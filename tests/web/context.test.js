@@ -23,6 +23,18 @@ describe("the context of a handler", () => {
     assert.equal(context.method, "work");
   });
 
+  it("keeps no params, which may be large, from being let go of", async () => {
+    const kept = [];
+    const { near, far } = channel();
+    const server = new JSONRPCServer(far).onNotify("note", (params, context) => void kept.push([params, context]));
+    server.method("work", (params, context) => void kept.push([params, context]));
+    const client = new JSONRPCClient(near);
+    client.notify("note", { n: 1 });
+    await client.request("work", { n: 2 });
+    assert.deepEqual(kept.map(([{ n }]) => n), [1, 2]);
+    for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
+  });
+
   it("tells the progress, by a notification with the id of the request", async () => {
     const { context, raw } = await running();
     context.progress({ percent: 50 });

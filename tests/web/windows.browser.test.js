@@ -164,6 +164,34 @@ describe("a window transport", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
   });
 
+  it("ends a call that is made after its frame was removed, within a second, when it was called right before", async () => {
+    const element = await frame("frame.html");
+    const peer = peerOf(element);
+    await peer.request("echo");
+    element.remove();
+    const start = performance.now();
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
+    assert.isBelow(performance.now() - start, 1_000);
+  });
+
+  it("transfers nothing where the list is null", async () => {
+    const peer = peerOf(await frame("frame.html"));
+    const buffer = new ArrayBuffer(8);
+    await peer.request("echo", [buffer], { transfer: null });
+    peer.notify("echo", [buffer], { transfer: null });
+    assert.equal(buffer.byteLength, 8);
+  });
+
+  it("takes nothing away for a window that has gone, though it was called right before", async () => {
+    const element = await frame("frame.html");
+    const peer = peerOf(element);
+    await peer.request("echo");
+    element.remove();
+    const buffer = new ArrayBuffer(8);
+    assert.equal((await rejection(peer.request("echo", [buffer], { transfer: [buffer] }))).reason, "peer-gone");
+    assert.equal(buffer.byteLength, 8);
+  });
+
   it("tells onError of a message that cannot be read here, and the calls go on", async () => {
     // Where an engine does not hand a module of wasm to another origin, this is such a message; others deliver it.
     const errors = [];

@@ -1,26 +1,40 @@
-// What a handler gets beside its params.
+// A message that has come, and what a handler gets of it beside its params.
 
+import { VERSION, shapeOf } from "./envelope.js";
 import { listOf } from "./outgoing.js";
 
 /**
- * The context of one request or notification.
+ * A message of ours as it came; if it is a request or a notification, the context of its handler, too: one object for both.
  *
  * The functions are made when they are asked for: most handlers want none of them, and those that do may take them apart
  * (`(params, { signal, progress }) => …`).
  */
-export class Context {
+export class Incoming {
   #link;
   #controller;
 
-  constructor(link, message, slot, batch) {
+  /**
+   * Members are read once: where nothing is cloned they may be getters, which say something else the next time, or throw,
+   * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own.
+   */
+  constructor(link, message, idLength) {
+    const { id, method, params, result, error } = message;
     this.#link = link;
-    this.method = message.method;
-    /** @internal The request's id, exactly as it came. */
-    this.id = message.id;
-    /** @internal Where the request is kept; -1 for a notification. */
-    this.slot = slot;
+    this.method = method;
+    /** @internal The id of the request or response, exactly as it came. */
+    this.id = id;
+    /** @internal Until a handler has them: whoever keeps the context need not keep those. */
+    this.params = params;
+    /** @internal */
+    this.result = result;
+    /** @internal */
+    this.error = error;
+    /** @internal What members there are, as wasm reads it. */
+    this.shape = VERSION | shapeOf(message, this, idLength);
+    /** @internal Where the request is kept; -1 if it is none. */
+    this.slot = -1;
     /** @internal The batch that it came in; its replies wait for each other. */
-    this.batch = batch;
+    this.batch = undefined;
     /** @internal Whose handler works on it; if that server has gone, the caller hears no more of it. */
     this.server = undefined;
     /** @internal What to transfer with the result, or with the next item. */
@@ -64,6 +78,13 @@ export class Context {
   /** @internal The signal, if anybody has asked for it. */
   get startedSignal() {
     return this.#controller?.signal;
+  }
+
+  /** @internal Gives the params away. */
+  takeParams() {
+    const { params } = this;
+    this.params = undefined;
+    return params;
   }
 
   /** @internal */
