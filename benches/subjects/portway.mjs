@@ -1,3 +1,3 @@
 import { plain } from "./portway-plain.mjs";
 
-export const { call, serve } = plain(true);
+export const { call, serve } = plain("columns");

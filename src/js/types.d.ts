@@ -324,9 +324,10 @@ export interface ServerOptions {
    * Whether small messages of one turn of the event loop, all but the first, leave together, as arrays of up to 256; that
    * is several times as fast. What is large, or more than plain values, leaves by itself, and all keeps its order. By
    * default it is done where both sides are known to take it: in the sessions of `connect`. On a transport alone, `true`
-   * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0.
+   * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0; `"columns"`, which is faster yet, is
+   * for one whose other side is Portway: messages of one kind then leave as one notification, `rpc.columns` (PROTOCOL.md).
    */
-  coalesce?: boolean | undefined;
+  coalesce?: boolean | "columns" | undefined;
   /** How `params: null` is taken: as if it were absent, or as an invalid request (-32600). Default `"absent"`. */
   paramsNull?: "absent" | "invalid" | undefined;
 }

@@ -5,7 +5,7 @@ import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
 import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
-const FEATURES = ["batch", "cancel", "progress", "stream"];
+const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 const MOST_FEATURES = 100;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;

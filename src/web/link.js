@@ -15,13 +15,14 @@ import {
   TICK,
   WAKE,
 } from "./commands.js";
+import { COLUMNS, MOST_TOGETHER, unpacked } from "./columns.js";
 import { complain } from "./complain.js";
 import { Core } from "./core.js";
 import { idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
-import { MOST_TOGETHER, Outbox } from "./outbox.js";
+import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Service } from "./service.js";
@@ -333,21 +334,22 @@ export class Link {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one));
+      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one, true));
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
     }
   }
 
-  #receiveOne(message) {
+  /** Takes a message; `isPart` says that it has come with others. */
+  #receiveOne(message, isPart) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (this.closed || !isMessage(message)) return;
       const incoming = new Incoming(this, message, this.#limits.idLength);
       // Whoever speaks is there.
       this.#gone = undefined;
-      if (incoming.method !== undefined && !this.#wants(incoming)) return;
+      if (incoming.method !== undefined && !this.#wants(incoming, isPart)) return;
       const word = this.#core.run(RECEIVE, incoming.shape, idNumber(incoming.id, 0));
       // The two of the hot path, without a detour.
       const operation = word & (OPERATION | MORE);
@@ -374,7 +376,7 @@ export class Link {
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
-      if (message.method !== undefined && !this.#wants(message)) continue;
+      if (message.method !== undefined && !this.#wants(message, true)) continue;
       const { id } = message;
       if (!places.has(id)) places.set(id, elements.length);
       ids.push(idNumber(id, places.get(id)));
@@ -388,18 +390,27 @@ export class Link {
   }
 
   /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */
-  #wants({ method, params, id }) {
+  #wants({ method, params, id }, isPart) {
     if (id === undefined) {
       if (method === "$/progress") {
         const listener = this.#calls.listener(params?.token);
         if (listener?.onProgress !== undefined) return this.#progress(listener, params.value), false;
       } else if (method === "$/cancelRequest") {
         return this.#service.giveUp(params?.id), false;
+      } else if (method === COLUMNS) {
+        return this.#receiveColumns(params, isPart), false;
       } else if (typeof method === "string" && method.startsWith("rpc.")) {
         return this.#control(method, params), false;
       }
     }
     return this.#service.servers.length > 0;
+  }
+
+  #receiveColumns(params, isPart) {
+    // Columns of columns could be told in a few bytes, and take for ever.
+    const messages = isPart ? [] : unpacked(Object(params));
+    if (messages.length === 0) this.ignored++;
+    for (const message of messages) this.#receiveOne(message, true);
   }
 
   /** The other side is at work on a call, which so may take longer. */

@@ -18,6 +18,7 @@ macro_rules! ship {
 ship! {
     "/src/js/early.js" as early,
     "/src/web/calls.js" as calls,
+    "/src/web/columns.js" as columns,
     "/src/web/commands.js" as commands,
     "/src/web/complain.js" as complain,
     "/src/web/core.js" as core,

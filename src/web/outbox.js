@@ -1,11 +1,10 @@
 // Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
+import { COLUMNS, MOST_TOGETHER, packed } from "./columns.js";
 import { INTERNAL_ERROR } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
 import { settle } from "./small.js";
 
-/** As many messages leave together at most: the other side begins with the first while the next are on their way. */
-export const MOST_TOGETHER = 256;
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
 const STEPS = 4;
 
@@ -20,7 +19,10 @@ const TURN = Promise.resolve();
  * of the stream that it is an item of.
  */
 export class Outbox {
-  /** Whether messages of a turn leave together; undefined to do what the two sides of the transport have agreed on. */
+  /**
+   * Whether messages of a turn leave together, and if they do, perhaps as `"columns"`; undefined to do what the two sides of
+   * the transport have agreed on.
+   */
   coalesce = undefined;
   #transport;
   #drop;
@@ -52,7 +54,7 @@ export class Outbox {
 
   /** Whether an array that comes is a list of messages that came together, and no batch whose replies wait for each other. */
   get takesLists() {
-    return this.coalesce === true || this.#transport.coalesces;
+    return Boolean(this.coalesce) || this.#transport.coalesces;
   }
 
   /** Sends a message. */
@@ -60,7 +62,7 @@ export class Outbox {
     if (transfer === undefined && this.keep(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
     try {
-      this.#transport.send(message, transfer && transferable(transfer));
+      this.#transport.send(message, transfer ? transferable(transfer) : undefined);
     } catch (error) {
       this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
     }
@@ -120,12 +122,17 @@ export class Outbox {
     const moved = this.#moved;
     this.clear();
     try {
-      post(this.#transport, messages.length === 1 ? messages[0] : messages, moved.length > 0 ? moved : undefined);
+      post(this.#transport, messages.length === 1 ? messages[0] : this.#together(messages), moved.length > 0 ? moved : undefined);
     } catch {
       const entries = messages.map((message, n) => entryOf(message, origins[n]));
       if (entries.length === 1) this.#sendOne(entries[0]);
       else this.#sendAll(entries);
     }
+  }
+
+  /** Messages as one: in columns, if the other side reads those and they fit in, or in a list. */
+  #together(messages) {
+    return ((this.coalesce === "columns" || this.#transport.columns === true) && packed(messages)) || messages;
   }
 
   /** Lets go of what waits. */

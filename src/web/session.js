@@ -126,6 +126,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     queue ??= [];
     isLocked = false;
     transport.coalesces = other.features.includes("batch");
+    transport.columns = other.features.includes("columns");
     number++;
     onOpen();
     if (number === 1) {
@@ -212,7 +213,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     letGo();
     letLockGo();
     session = undefined;
-    transport.coalesces = false;
+    transport.coalesces = transport.columns = false;
     held = undefined;
     handshake.end();
   }
@@ -272,6 +273,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   const transport = {
     /** Whether the other side takes lists of messages. */
     coalesces: false,
+    /** Whether it reads columns. */
+    columns: false,
     /** Begins to listen, and to say hello. */
     start() {
       // What runs may throw, too, and go on. What throws before it has said a word has not started.

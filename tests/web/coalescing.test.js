@@ -2,29 +2,16 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { connected, hexId, pair, stage } from "./rig/connections.js";
+import { hexId, pair, played } from "./rig/connections.js";
 import { loopback, rawChannel } from "./rig/ends.js";
 import { deferred, pause, rejection, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
 
 const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
-const isNote = (message) => message.id === undefined && message.method?.startsWith("rpc.");
-
-/** A peer in a session with the test, and what has come over it but for notes about the session. */
-async function session({ features = ["batch"], ...options } = {}) {
-  const { port, actor } = stage();
-  const connecting = connected(port, options);
-  const end = await actor.open({ session: hexId(1), features });
-  const peer = await connecting;
-  const came = () => end.received.filter((message) => !isNote(message));
-  /** What has come once it is so many. */
-  const arrived = async (count) => (await until(() => came().length >= count, "nothing came"), came());
-  return { peer, end, actor, arrived };
-}
 
 describe("calls of one turn", () => {
   it("leave as one array after the first of them, in their order, each under an id of its own", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
     const rest = [request(2, "echo", [2]), { jsonrpc: "2.0", method: "note" }];
@@ -32,7 +19,7 @@ describe("calls of one turn", () => {
   });
 
   it("begin anew in the next turn", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
       if (n === 2) await null;
@@ -41,19 +28,19 @@ describe("calls of one turn", () => {
   });
 
   it("leave by themselves where there is only one", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     peer.request("echo", [1]).catch(() => {});
     assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
   });
 
   it("leave one by one to a side that does not know of lists", async () => {
-    const { peer, arrived } = await session({ features: ["cancel"] });
+    const { peer, arrived } = await played({ features: ["cancel"] });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("leave one by one if that is asked for", async () => {
-    const { peer, arrived } = await session({ coalesce: false });
+    const { peer, arrived } = await played({ coalesce: false });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
@@ -67,7 +54,7 @@ describe("calls of one turn", () => {
   });
 
   it("leave 256 at a time", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual((await arrived(4)).map((list) => list.length ?? 1), [1, 256, 256, 87]);
   });
@@ -81,7 +68,7 @@ describe("calls of one turn", () => {
   });
 
   it("are cut where something is transferred, and keep their order", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
     peer.notify("b", [buffer], { transfer: [buffer] });
@@ -93,7 +80,7 @@ describe("calls of one turn", () => {
   });
 
   it("are not held up by a call that is given up among them", async () => {
-    const { peer, arrived } = await session();
+    const { peer, arrived } = await played();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
     controller.abort(new Error("no more"));
@@ -205,7 +192,7 @@ describe("what is sent in a turn", () => {
 
 describe("a list that comes", () => {
   it("is answered as each of its requests is done, whatever the others take", async () => {
-    const { end, peer, arrived } = await session();
+    const { end, peer, arrived } = await played();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
     end.post([request(1, "slow"), ...[2, 3, 4].map((id) => request(id, "fast"))]);
@@ -227,14 +214,14 @@ describe("a list that comes", () => {
   });
 
   it("may hold the same id twice: each is a request of its own", async () => {
-    const { end, peer, arrived } = await session();
+    const { end, peer, arrived } = await played();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
     assert.deepEqual((await arrived(2)).map(({ result }) => result), ["a", "b"]);
   });
 
   it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
-    const { end, peer, arrived } = await session();
+    const { end, peer, arrived } = await played();
     const heard = [];
     peer.onNotify("note", ([n]) => {
       heard.push(n);
@@ -250,7 +237,7 @@ describe("a list that comes", () => {
   });
 
   it("of more than 256 is a batch, with the limits of one", async () => {
-    const { end, peer, arrived } = await session({ limits: { batchItems: 300 } });
+    const { end, peer, arrived } = await played({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
     const [reply] = await arrived(1);
@@ -258,7 +245,7 @@ describe("a list that comes", () => {
   });
 
   it("ends with the peer that one of its handlers destroys", async () => {
-    const { end, peer } = await session();
+    const { end, peer } = await played();
     const heard = [];
     peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
     end.post([{ jsonrpc: "2.0", method: "end" }, { jsonrpc: "2.0", method: "note" }]);
@@ -280,7 +267,7 @@ describe("what waits for the end of the turn", () => {
   });
 
   it("goes to no later session, if its own ends before", async () => {
-    const { peer, end, actor } = await session();
+    const { peer, end, actor } = await played();
     let call;
     peer.onNotify("last", () => {
       call = rejection(peer.request("late"));
@@ -299,7 +286,7 @@ describe("what waits for the end of the turn", () => {
   });
 
   it("is sent before a batch, a stream's item, and progress", async () => {
-    const { peer, end, arrived } = await session();
+    const { peer, end, arrived } = await played();
     peer.method("work", (_, { progress, notify }) => {
       notify("first");
       progress("half");

@@ -76,10 +76,11 @@ export class MessageLog {
   #describe(boundary: string, direction: Direction, message: unknown): MessageRow {
     const time = Date.now();
     const base = { seq: this.total, time, boundary, direction, elapsed: undefined };
-    if (Array.isArray(message)) {
-      return { ...base, kind: "batch", method: `${message.length} messages`, id: "", summary: summarize(message) };
-    }
+    const batch = (count: number) => ({ ...base, kind: "batch" as const, method: `${count} messages`, id: "", summary: summarize(message) });
+    if (Array.isArray(message)) return batch(message.length);
     const { id, method, params, result, error } = message as Envelope;
+    const values = method === "rpc.columns" ? (params as { values?: unknown } | undefined)?.values : undefined;
+    if (Array.isArray(values)) return batch(values.length);
     if (typeof method === "string") {
       const summary = params === undefined ? "" : summarize(params);
       if (id === undefined) return { ...base, kind: "notification", method, id: "", summary };

@@ -171,3 +171,17 @@ export function timersSet() {
     },
   };
 }
+
+const isNote = ({ id, method }) => id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
+
+/** A peer in a session with the test, and what has come over it but for notes about the session. */
+export async function played({ features = ["batch"], ...options } = {}) {
+  const { port, actor } = stage();
+  const connecting = connected(port, options);
+  const end = await actor.open({ session: hexId(1), features });
+  const peer = await connecting;
+  const came = () => end.received.filter((message) => !isNote(message));
+  /** What has come once it is so many. */
+  const arrived = async (count) => (await until(() => came().length >= count, "nothing came"), came());
+  return { peer, end, actor, arrived };
+}

@@ -41,10 +41,12 @@ export class Raw {
     const id = `before ${++this.#asked}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });
     const isAnswer = (message) => message?.id === id;
-    await until(() => this.received.some(isAnswer), "the other end answers no more");
+    // It may have left together with others.
+    await until(() => this.received.flat().some(isAnswer), "the other end answers no more");
     const unread = this.received.slice(this.#read);
     this.#read = this.received.length;
-    return unread.filter((message) => !isAnswer(message));
+    const rest = unread.map((message) => (Array.isArray(message) ? message.filter((one) => !isAnswer(one)) : message));
+    return rest.filter((message) => !isAnswer(message) && message?.length !== 0);
   }
 }
 

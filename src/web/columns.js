@@ -1,0 +1,46 @@
+// Messages of one kind that leave together, as columns: to clone three arrays costs a fraction of what it costs to clone an
+// object for each message. PROTOCOL.md, "Lists", has the form.
+
+import { callMessage } from "./outgoing.js";
+
+export const COLUMNS = "rpc.columns";
+
+/** As many messages leave together at most: the other side begins with the first while the next are on their way. */
+export const MOST_TOGETHER = 256;
+
+/** Messages as one; undefined if they are not of one kind, or if one of them has neither params nor a result. */
+export function packed(messages) {
+  const [first] = messages;
+  const isCall = first.method !== undefined;
+  const isNotification = first.id === undefined;
+  const ids = [];
+  const methods = [];
+  const values = [];
+  let isOneMethod = true;
+  for (const { id, method, params, result } of messages) {
+    const value = isCall ? params : result;
+    if (value === undefined || (method !== undefined) !== isCall || (id === undefined) !== isNotification) return undefined;
+    ids.push(id);
+    methods.push(method);
+    values.push(value);
+    isOneMethod &&= method === first.method;
+  }
+  return callMessage(COLUMNS, {
+    ...(!isNotification && { ids }),
+    ...(isCall && { methods: isOneMethod ? first.method : methods }),
+    values,
+  });
+}
+
+/** The messages again: none if these are no columns. */
+export function unpacked({ ids, methods, values }) {
+  const fits = (column) => Array.isArray(column) && column.length === values.length;
+  if (!fits(values) || values.length > MOST_TOGETHER || !(ids === undefined || fits(ids))) return [];
+  if (!(methods === undefined || typeof methods === "string" || fits(methods))) return [];
+  return values.map((value, n) => {
+    const id = ids?.[n];
+    if (methods === undefined) return { jsonrpc: "2.0", result: value, id };
+    const method = typeof methods === "string" ? methods : methods[n];
+    return id === undefined ? { jsonrpc: "2.0", method, params: value } : { jsonrpc: "2.0", method, params: value, id };
+  });
+}

@@ -1,0 +1,236 @@
+// Messages of one kind that leave together as columns, where the other side reads those.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { pair, played } from "./rig/connections.js";
+import { loopback, rawChannel } from "./rig/ends.js";
+import { until } from "./rig/outcomes.js";
+
+const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
+
+/** A peer in a session with the test, which reads columns. */
+const reading = (options) => played({ features: ["batch", "columns"], ...options });
+
+/** As many calls, by whose params they are told apart. */
+function callAll(peer, ...calls) {
+  for (const [method, params] of calls) peer.request(method, params).catch(() => {});
+}
+
+describe("messages of one turn leave as columns", () => {
+  it("where they are calls of one method, after the first of them", async () => {
+    const { peer, arrived } = await reading();
+    callAll(peer, ["a", [1]], ["a", [2]], ["a", { n: 3 }]);
+    const [, rest] = await arrived(2);
+    assert.deepEqual(rest, columns({ ids: [2, 3], methods: "a", values: [[2], { n: 3 }] }));
+  });
+
+  it("where they are calls of several methods", async () => {
+    const { peer, arrived } = await reading();
+    callAll(peer, ["a", [1]], ["a", [2]], ["b", [3]]);
+    assert.deepEqual((await arrived(2))[1], columns({ ids: [2, 3], methods: ["a", "b"], values: [[2], [3]] }));
+  });
+
+  it("where they are notifications", async () => {
+    const { peer, arrived } = await reading();
+    for (const n of [1, 2, 3]) peer.notify("note", [n]);
+    assert.deepEqual((await arrived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
+  });
+
+  it("where they are results, of calls with any ids", async () => {
+    const { end, peer, arrived } = await reading();
+    peer.method("echo", ([value]) => value);
+    end.post(columns({ ids: [7, "x", 1.5], methods: "echo", values: [[1], [null], [[3]]] }));
+    assert.deepEqual(await arrived(2), [
+      { jsonrpc: "2.0", result: 1, id: 7 },
+      columns({ ids: ["x", 1.5], values: [null, [3]] }),
+    ]);
+  });
+
+  it("where they are items of a stream, with what they transfer", async () => {
+    const { end, peer, arrived } = await reading();
+    peer.method("chunks", async function* (_, { transfer }) {
+      for (const length of [1, 2, 3]) {
+        const chunk = new ArrayBuffer(length);
+        transfer([chunk]);
+        yield chunk;
+      }
+    });
+    end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "chunks", credit: 16 } });
+    const isOver = () => end.received.some(({ id, result }) => id === 1 && result === null);
+    await until(isOver, "the stream does not end");
+    const packs = (await arrived(1)).filter(({ method }) => method === "rpc.columns");
+    const sizes = packs.flatMap(({ params }) => params.values.map(({ value }) => value.byteLength));
+    assert.isAbove(sizes.length, 1);
+    assert.deepEqual(sizes, [1, 2, 3].slice(-sizes.length));
+  });
+
+  it("256 of them at most", async () => {
+    const { peer, arrived } = await reading();
+    callAll(peer, ...Array.from({ length: 600 }, (_, n) => ["a", [n]]));
+    assert.deepEqual((await arrived(4)).map(({ id, params }) => id ?? params.values.length), [1, 256, 256, 87]);
+  });
+});
+
+describe("messages of one turn leave as a list", () => {
+  it("where the other side has not named columns", async () => {
+    const { peer, arrived } = await played({ features: ["batch"] });
+    callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
+    assert.lengthOf((await arrived(2))[1], 2);
+  });
+
+  it("where they are of several kinds", async () => {
+    const { peer, arrived } = await reading();
+    callAll(peer, ["a", [1]], ["a", [2]]);
+    peer.notify("note", [3]);
+    assert.deepEqual((await arrived(2))[1].map(({ method }) => method), ["a", "note"]);
+  });
+
+  it("where one has no params", async () => {
+    const { peer, arrived } = await reading();
+    callAll(peer, ["a", [1]], ["a", [2]], ["b"], ["a", [3]]);
+    assert.deepEqual((await arrived(2))[1].map(({ params }) => params), [[2], undefined, [3]]);
+  });
+
+  it("where one is an error", async () => {
+    const { end, peer, arrived } = await reading();
+    peer.method("half", ([n]) => {
+      if (n === 2) throw new Error("odd one");
+      return n;
+    });
+    end.post(columns({ ids: [1, 2, 3], methods: "half", values: [[1], [2], [3]] }));
+    const [, rest] = await arrived(2);
+    assert.deepEqual(rest.map(({ id, result }) => [id, result]), [[2, undefined], [3, 3]]);
+  });
+
+  it("where one cannot be cloned, without that one", async () => {
+    const [near, far] = await pair();
+    far.method("give", ([n]) => (n === 2 ? { get broken() { throw new Error("no"); } } : { n }));
+    const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
+    assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.code), [{ n: 1 }, -32603, { n: 3 }]);
+  });
+});
+
+describe("columns that come", () => {
+  it("are calls, notifications and results in their order", async () => {
+    const { end, peer } = await reading();
+    const heard = [];
+    peer.method("a", ([n]) => void heard.push(n)).method("b", ([n]) => void heard.push(n));
+    peer.onNotify("note", ([n]) => void heard.push(n));
+    const calls = [1, 2, 3].map((n) => peer.request("x", [n]));
+    end.post(columns({ ids: [7, 8], methods: ["b", "a"], values: [[1], [2]] }));
+    end.post(columns({ methods: "note", values: [[3], [4]] }));
+    end.post(columns({ ids: [3, 1, 2], values: ["c", "a", "b"] }));
+    assert.deepEqual(await Promise.all(calls), ["a", "b", "c"]);
+    assert.deepEqual(heard, [1, 2, 3, 4]);
+  });
+
+  it("are passed over if they are none, are counted as ignored, and calls go on", async () => {
+    const { end, peer } = await reading();
+    const served = [];
+    peer.method("a", (params) => void served.push(params));
+    const values = [[1], [2]];
+    const call = peer.request("x", [1]);
+    const broken = [
+      undefined,
+      1,
+      [],
+      {},
+      { values: 2 },
+      { values: { length: 2 } },
+      { ids: [1], methods: "a", values },
+      { ids: 1, methods: "a", values },
+      { ids: [1, 2], methods: ["a"], values },
+      { ids: [1, 2], methods: null, values },
+      { ids: [1, 2], methods: 7, values },
+      { ids: [1, 2], methods: true, values },
+      { ids: [1, 2], methods: 7n, values },
+      { ids: null, methods: "a", values },
+      { ids: [], methods: [], values: [] },
+      { ids: Array(257).fill(1), methods: "a", values: Array(257).fill([1]) },
+    ];
+    for (const params of broken) end.post(columns(params));
+    await end.before();
+    assert.deepEqual([served, peer.ignored, peer.pending], [[], broken.length, 1]);
+    end.post(columns({ ids: [1], values: ["lives"] }));
+    assert.equal(await call, "lives");
+  });
+
+  it("are held to the rules of messages, one by one", async () => {
+    const { end, peer } = await reading();
+    peer.method("a", ([n]) => n);
+    end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
+    const replies = (await end.before()).flat().filter(({ method }) => method === undefined);
+    assert.deepEqual(replies.map(({ id, result, error }) => [id, result ?? error.code]), [
+      [1, 1],
+      [null, -32600],
+      [3, -32601],
+      [4, -32600],
+    ]);
+  });
+
+  // A few bytes would tell of millions: what is in there twice is cloned once.
+  it("are not looked for in columns, lists or batches", async () => {
+    const { end, peer } = await reading();
+    let count = 0;
+    peer.onNotify("note", () => void count++);
+    let laughs = { methods: "note", values: Array(256).fill([]) };
+    for (let depth = 0; depth < 4; depth++) laughs = { methods: "rpc.columns", values: Array(256).fill(laughs) };
+    const start = performance.now();
+    for (const message of [columns(laughs), Array(256).fill(columns(laughs)), Array(300).fill(columns(laughs))]) end.post(message);
+    await end.before();
+    assert.equal(count, 0);
+    assert.isBelow(performance.now() - start, 2_000);
+  });
+
+  it("are read where nothing is coalesced, and answered one by one", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("twice", ([n]) => 2 * n);
+    raw.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));
+    assert.deepEqual(await raw.before(), [
+      { jsonrpc: "2.0", result: 2, id: 1 },
+      { jsonrpc: "2.0", result: 4, id: 2 },
+    ]);
+  });
+
+  it("with null for params are as messages with null for params", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport, { paramsNull: "invalid" }).method("a", () => "called");
+    raw.post(columns({ ids: [1], methods: "a", values: [null] }));
+    assert.equal((await raw.next()).error.code, -32600);
+  });
+});
+
+describe("without a session, columns", () => {
+  it("leave where that is asked for", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { coalesce: "columns" });
+    callAll(client, ["a", [1]], ["a", [2]], ["a", [3]]);
+    await until(() => raw.received.length >= 2);
+    assert.deepEqual(raw.received.at(-1), columns({ ids: [2, 3], methods: "a", values: [[2], [3]] }));
+  });
+
+  it("do not leave where lists are asked for, whatever has come", async () => {
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport, { coalesce: true });
+    raw.post(columns({ methods: "note", values: [[1], [2]] }));
+    await raw.before();
+    callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
+    await until(() => raw.received.length >= 3);
+    assert.lengthOf(raw.received.at(-1), 2);
+  });
+
+  it("cross as JSON, too", async () => {
+    const { near, far } = loopback();
+    for (const end of [near, far]) {
+      const send = end.send.bind(end);
+      end.send = (message) => send(JSON.parse(JSON.stringify(message)));
+    }
+    new JSONRPCServer(far, { coalesce: "columns" }).method("twice", ([n]) => 2 * n);
+    const client = new JSONRPCClient(near, { coalesce: "columns", paramsNull: "invalid" });
+    for (let turn = 0; turn < 3; turn++) {
+      assert.deepEqual(await Promise.all([1, 2, 3].map((n) => client.request("twice", [n]))), [2, 4, 6]);
+    }
+    assert.isTrue(near.sent.some(({ params }) => params?.methods === "twice"));
+    assert.isTrue(far.sent.some(({ params }) => params?.values?.length === 2));
+  });
+});
