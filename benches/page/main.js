@@ -2,6 +2,8 @@
 // page posts what it measures, since nobody is attached who could ask.
 
 const PATIENCE = 120_000;
+/** What moves buffers goes ways that nothing before it has warmed. */
+const TRANSFERS = ["C-transfer", "H"];
 
 const { plan, own, other } = await (await fetch("/plan")).json();
 const post = (body) => fetch("/", { method: "POST", body: JSON.stringify(body) });
@@ -70,7 +72,8 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
     }
   };
   // Nobody is to meet cold code. Without a transport, code is most of what is measured.
-  const [times, warm] = boundary === "loopback" ? [5, size] : [2, workload === "A" ? 1_000 : Math.min(size, 1_000)];
+  const warm = boundary === "loopback" ? size : workload === "A" ? 1_000 : Math.min(size, 1_000);
+  const times = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
   for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
   for (let round = 0; round < rounds; round++) {
     for (const id of inTurn(running, round)) {

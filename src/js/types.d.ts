@@ -321,7 +321,7 @@ export interface ServerOptions {
   onError?: ((error: Error) => void) | undefined;
   limits?: Limits | undefined;
   /**
-   * Whether small messages of one turn of the event loop, all but the first, leave together, as arrays of up to 256; that
+   * Whether small messages of one turn of the event loop, all but the first, leave together, up to 256 at a time; that
    * is several times as fast. What is large, or more than plain values, leaves by itself, and all keeps its order. By
    * default it is done where both sides are known to take it: in the sessions of `connect`. On a transport alone, `true`
    * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0; `"columns"`, which is faster yet, is

@@ -3,6 +3,7 @@
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone } from "./errors.js";
+import { Lane } from "./lane.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
@@ -13,7 +14,9 @@ export function doorTo(target, origin) {
   }
   if (target.window === target) return windowDoor(() => target, origin);
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin, target);
-  if (typeof target.postMessage === "function" && typeof target.addEventListener === "function") return channelDoor(target);
+  const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
+  // Who is on a broadcast channel is not one, and sessions are of two.
+  if (isChannel && !(target instanceof BroadcastChannel)) return channelDoor(target);
   throw new TypeError("connect() takes an iframe, a window, a worker or a port");
 }
 
@@ -53,6 +56,8 @@ function windowDoor(current, origin, frame) {
 function channelDoor(target) {
   return {
     post: (message, transfer) => target.postMessage(message, transfer),
+    // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
+    lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,
     listen(hear, lose, fail) {
       const message = ({ data }) => isOurs(data) && hear(data, undefined, true);
       const stop = listen(target, {

@@ -1,4 +1,4 @@
-// Agrees with the other side on a port, whoever of the two is there first, and again each time that the other side is
+// Agrees with the other side on a port or a lane, whoever of the two is there first, and again each time that the other side is
 // new. PROTOCOL.md has the rules.
 
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
@@ -6,6 +6,8 @@ import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
+/** And that a session needs no port, where its boundary is nobody's who must not hear it. */
+const LANE = "lane";
 const MOST_FEATURES = 100;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
@@ -26,6 +28,7 @@ export class Handshake {
   #door;
   #channel;
   #on;
+  #features;
   #timer;
   /** The session that there is. */
   #session;
@@ -41,6 +44,7 @@ export class Handshake {
    */
   constructor(door, channel, on) {
     this.#door = door;
+    this.#features = door.lane === undefined ? FEATURES : [...FEATURES, LANE];
     this.#channel = channel;
     this.#on = on;
   }
@@ -83,7 +87,8 @@ export class Handshake {
     if (method !== undefined || (id !== this.id && id !== this.#spent)) return false;
     if (isAllowed && id === this.id && this.#session === undefined) {
       if (error !== undefined) return this.#refused(fromWire(error), origin), true;
-      if (isId(result?.session) && isPort(result.port)) return this.#accept(result, origin), true;
+      const port = isPort(result?.port) ? result.port : isId(result?.lane) ? this.#door.lane?.(result.lane) : undefined;
+      if (isId(result?.session) && port !== undefined) return this.#accept(result, port, origin), true;
     }
     // A name is good for one answer, of a side that is allowed.
     if (isPort(result?.port)) result.port.close();
@@ -91,7 +96,7 @@ export class Handshake {
   }
 
   #greet() {
-    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: FEATURES }, this.id));
+    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: this.#features }, this.id));
   }
 
   #meet(other) {
@@ -110,17 +115,26 @@ export class Handshake {
     }
     if (this.id < other.id) return this.#greet();
     this.#withdraw("replaced");
-    const { port1, port2 } = new MessageChannel();
-    other.port = port1;
+    const offered = {};
+    const moved = [];
+    if (this.#features.includes(LANE) && other.features.includes(LANE)) {
+      offered.lane = newId();
+      other.port = this.#door.lane(offered.lane);
+    } else {
+      const { port1, port2 } = new MessageChannel();
+      offered.port = port2;
+      moved.push(port2);
+      other.port = port1;
+    }
     this.#offer = other;
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);
     });
-    const result = { session: this.id, version: 1, features: FEATURES, port: port2 };
-    this.#door.post({ jsonrpc: "2.0", id: other.id, result }, [port2], other.origin);
+    const result = { session: this.id, version: 1, features: this.#features, ...offered };
+    this.#door.post({ jsonrpc: "2.0", id: other.id, result }, moved, other.origin);
   }
 
-  #accept({ session, port, features }, origin) {
+  #accept({ session, features }, port, origin) {
     const other = { id: session, port, origin, features: strings(features) };
     this.#on.adopt(other);
     // Tells the other side that its port is in use.

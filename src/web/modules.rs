@@ -29,6 +29,7 @@ ship! {
     "/src/web/hello.js" as hello,
     "/src/web/inbox.js" as inbox,
     "/src/web/incoming.js" as incoming,
+    "/src/web/lane.js" as lane,
     "/src/web/limits.js" as limits,
     "/src/web/link.js" as link,
     "/src/web/listen.js" as listen,

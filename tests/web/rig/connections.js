@@ -39,7 +39,7 @@ export function diary(options) {
 export const hexId = (digit) => String(digit).repeat(32);
 
 /** The far end of a session, played by the test. */
-class SessionEnd extends Raw {
+export class SessionEnd extends Raw {
   /** The next message that is no note about the session itself. */
   async nextCall() {
     for (;;) {
