@@ -38,8 +38,10 @@ export class Outbox {
   #hasBegun = false;
   #endTurn = () => {
     if (this.#steps-- > 0) return void TURN.then(this.#endTurn);
-    this.#hasBegun = false;
     this.flush();
+    // Over a transport that delivers at once, more may wait now, behind what was sent just before.
+    this.#hasBegun = this.#messages.length > 0;
+    if (this.#hasBegun) TURN.then(this.#endTurn);
   };
 
   constructor(transport, drop, report) {

@@ -121,7 +121,7 @@ export class Service {
 
   /** The request with this id that is being worked on: the newest, if there are several. */
   #find(id) {
-    return this.#running.findLast((context) => context?.id === id && context.id !== undefined);
+    if (id !== undefined) return this.#running.findLast((context) => context?.id === id);
   }
 
   /** The handler that the context asks for, which also learns whose it is. */

@@ -220,7 +220,8 @@ class Outflow {
         if (this.#credit === 0) {
           link.flush();
           if (this.hasFailed) return;
-          await new Promise((wake) => (this.#wake = wake));
+          // Over a transport that delivers at once, there may be some by now.
+          if (this.#credit === 0) await new Promise((wake) => (this.#wake = wake));
         }
         const { done, value } = await this.#iterator.next();
         if (this.#stopped !== undefined || this.hasFailed) return;

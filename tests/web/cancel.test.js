@@ -343,4 +343,20 @@ describe("a request that is cancelled", () => {
     raw.post({ jsonrpc: "2.0", id: 1, result: "other" });
     assert.equal(await other, "other");
   });
+
+  it("is passed over if it names no request, and so is credit", async () => {
+    const { transport, raw } = rawChannel();
+    const errors = [];
+    const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
+    const end = deferred();
+    server.method("quick", () => 1).method("slow", () => end.promise);
+    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    raw.post({ jsonrpc: "2.0", method: "quick", id: 2 });
+    for (const params of [undefined, {}, { id: undefined }, { id: null }, []]) {
+      for (const method of ["$/cancelRequest", "rpc.credit"]) raw.post({ jsonrpc: "2.0", method, params });
+    }
+    await raw.before();
+    assert.deepEqual(errors, []);
+    end.resolve();
+  });
 });

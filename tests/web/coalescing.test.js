@@ -324,6 +324,27 @@ describe("what waits for the end of the turn", () => {
     assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.name), [0, 1, "TypeError", 3]);
   });
 
+  it("keeps its order where it is delivered at once, and answered in the middle", async () => {
+    const { near, far } = loopback();
+    const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
+    const heard = [];
+    let sent = 0;
+    const send = () => one.notify("note", [++sent]);
+    other.onNotify("note", ([n]) => {
+      heard.push(n);
+      if (n === 2) other.request("more");
+    });
+    one.method("more", send);
+    send();
+    send();
+    send();
+    await until(() => heard.length === 4);
+    assert.deepEqual(heard, [1, 2, 3, 4]);
+    await Promise.all([1, 2, 3].map(() => other.request("more")));
+    await until(() => heard.length === 7);
+    assert.deepEqual(heard, [1, 2, 3, 4, 5, 6, 7]);
+  });
+
   it("may be delivered at once", async () => {
     const { near, far } = loopback();
     const peer = new JSONRPCPeer(far, { coalesce: true }).method("twice", ([n]) => 2 * n);

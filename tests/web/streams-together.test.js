@@ -152,4 +152,15 @@ describe("items that are ready in one turn", () => {
     assert.deepEqual(notes, [0, 1, 2, 3, 4, 5].map((n) => `note ${n}`));
     assert.deepEqual(heard.filter((one) => typeof one === "number"), [0, 1, 2, 3, 4, 5]);
   });
+
+  it("go on where credit comes while they are sent", async () => {
+    const { near, far } = loopback();
+    new JSONRPCServer(far, { coalesce: true }).method("three", function* () {
+      yield* [1, 2, 3];
+    });
+    const client = new JSONRPCClient(near, { coalesce: true, timeout: 1_000 });
+    const items = [];
+    for await (const item of client.stream("three", undefined, { window: 1 })) items.push(item);
+    assert.deepEqual(items, [1, 2, 3]);
+  });
 });
