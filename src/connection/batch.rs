@@ -1,10 +1,20 @@
-//! Batches of the peer: their replies leave together, once the last request of them is answered.
+//! Batches: what one of ours is made of, and those of the peer, whose replies leave together once the last request of them is
+//! answered.
 
 use alloc::vec::Vec;
 
 use slab::Slab;
 
 use crate::message::{Message, Payload};
+
+/// One element of a batch of ours.
+#[derive(Debug)]
+pub enum BatchItem<P: Payload> {
+    /// A call.
+    Call(P::Method, Option<P>),
+    /// A notification.
+    Notify(P::Method, Option<P>),
+}
 
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {

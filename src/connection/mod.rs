@@ -20,6 +20,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
+pub use batch::BatchItem;
 pub use config::Config;
 pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
 
@@ -48,15 +49,6 @@ pub struct Connection<P: Payload> {
     closed: bool,
     /// No more input comes.
     ended: bool,
-}
-
-/// One element of a batch of ours.
-#[derive(Debug)]
-pub enum BatchItem<P: Payload> {
-    /// A call.
-    Call(P::Method, Option<P>),
-    /// A notification.
-    Notify(P::Method, Option<P>),
 }
 
 impl<P: Payload> Connection<P> {
