@@ -106,13 +106,11 @@ impl State {
             Class::Request => self.connection.begin_request(id).map(|request| word(REQUEST, request.slot())),
             _ => None,
         };
-        usual.map_or_else(
-            || {
-                self.connection.handle(Incoming::Single(entry(class, id, Token(0))));
-                self.output()
-            },
-            f64::from,
-        )
+        if let Some(word) = usual {
+            return f64::from(word);
+        }
+        self.connection.handle(Incoming::Single(entry(class, id, Token(0))));
+        self.output()
     }
 
     fn respond(&mut self, slot: u32, token: u32) -> f64 {

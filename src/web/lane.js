@@ -20,16 +20,15 @@ export class Lane {
   }
 
   addEventListener(type, listener) {
+    // That of a worker is told to who has connected to it.
     if (type === "close") return;
     const hear = ({ data }) => data?.portway === this.#name && listener({ data: data.message });
-    const hearer = type === "message" ? hear : listener;
-    this.#hearers.set(listener, hearer);
-    this.#target.addEventListener(type, hearer);
+    this.#hearers.set(listener, type === "message" ? hear : listener);
+    this.#target.addEventListener(type, this.#hearers.get(listener));
   }
 
   removeEventListener(type, listener) {
-    const hearer = this.#hearers.get(listener);
-    if (hearer !== undefined) this.#target.removeEventListener(type, hearer);
+    if (this.#hearers.has(listener)) this.#target.removeEventListener(type, this.#hearers.get(listener));
   }
 
   start() {}

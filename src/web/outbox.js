@@ -56,7 +56,7 @@ export class Outbox {
 
   /** Whether an array that comes is a list of messages that came together, and no batch whose replies wait for each other. */
   get takesLists() {
-    return Boolean(this.coalesce) || this.#transport.coalesces;
+    return this.coalesce || this.#transport.coalesces;
   }
 
   /** Sends a message. */
@@ -64,7 +64,7 @@ export class Outbox {
     if (transfer === undefined && this.keep(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
     try {
-      this.#transport.send(message, transfer ? transferable(transfer) : undefined);
+      post(this.#transport, message, transfer);
     } catch (error) {
       this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
     }

@@ -1,5 +1,5 @@
-// A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two sessions
-// waits for the next.
+// A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two
+// sessions waits for the next.
 
 import { failure, gone, unreadable, unstarted } from "./errors.js";
 import { Handshake, newId } from "./hello.js";

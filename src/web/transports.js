@@ -33,8 +33,8 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
     looking = clearInterval(looking);
   };
   const sendAndLook = (message, transfer) => {
-    // While there is a timer, that looks: to ask here each time costs as much as all else that is done for a message. But
-    // what is transferred to a window that is gone is gone, too.
+    // While there is a timer, that looks: engines take their time to say whether a window is closed. But what is transferred
+    // to one that is gone is gone, too.
     if ((looking === undefined || transfer !== undefined) && isGone()) throw gone();
     looking ??= setInterval(look, LOOK_EVERY);
     send(message, transfer);

@@ -23,7 +23,7 @@ function overheard() {
     events,
     /** Those that are about calls or connections. */
     get messages() {
-      return events.map(({ data }) => data).filter((data) => data?.jsonrpc !== undefined || Array.isArray(data));
+      return events.map(({ data }) => data).filter((data) => data?.jsonrpc !== undefined || data?.portway !== undefined || Array.isArray(data));
     },
   };
 }

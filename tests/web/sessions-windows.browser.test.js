@@ -77,6 +77,21 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
+describe("a session with a window", () => {
+  it("has a port and no lane: its hello names none, and no answer with one is taken", async () => {
+    const frame = await puppet();
+    const failed = rejection(connect(frame.element, { connectTimeout: 300 }));
+    const isHello = ({ method }) => method === "rpc.hello";
+    await until(() => frame.received.some(isHello));
+    const { id, params } = frame.received.find(isHello);
+    assert.notInclude(params.features, "lane");
+    const lane = hexId("a");
+    frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: ["lane"], lane } });
+    frame.post({ portway: lane, message: { jsonrpc: "2.0", method: "rpc.ping" } });
+    assert.equal((await failed).reason, "no-answer");
+  });
+});
+
 describe("a goodbye over the window", () => {
   const key = hexId("7");
   const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
