@@ -238,10 +238,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
    */
   function doubt() {
     if (!session?.isLoaded) return;
-    session.isDoubted = true;
-    session.port.postMessage(note("rpc.ping"));
-    pulse.quiet = 0;
-    pulse.start();
+    const other = session;
+    // Not at once: where it is in a process of its own, the old document still answers for a moment.
+    soon(other, () => {
+      other.isDoubted = true;
+      other.port.postMessage(note("rpc.ping"));
+      pulse.quiet = 0;
+      pulse.start();
+    });
   }
 
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */

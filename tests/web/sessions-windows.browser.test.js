@@ -77,6 +77,23 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
+/** A session with a frame that the test plays: its window, and its end of the port. */
+async function played(options, key) {
+  const frame = await puppet();
+  const connecting = connected(frame.element, options);
+  const isHello = ({ method }) => method === "rpc.hello";
+  await until(() => frame.received.some(isHello));
+  const { id } = frame.received.find(isHello);
+  const { port1, port2 } = new MessageChannel();
+  afterThisTest(() => port1.close());
+  frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } }, undefined, [port2]);
+  const peer = await connecting;
+  if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
+  // What comes through the port after the key shows that the key has come.
+  port1.postMessage({ jsonrpc: "2.0", method: "first" });
+  return { frame, peer, port: port1 };
+}
+
 describe("a session with a window", () => {
   it("has a port and no lane: its hello names none, and no answer with one is taken", async () => {
     const frame = await puppet();
@@ -96,23 +113,6 @@ describe("a goodbye over the window", () => {
   const key = hexId("7");
   const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
 
-  /** A session with a frame that the test plays: its window, and its end of the port. */
-  async function played(options) {
-    const frame = await puppet();
-    const connecting = connected(frame.element, options);
-    const isHello = ({ method }) => method === "rpc.hello";
-    await until(() => frame.received.some(isHello));
-    const { id } = frame.received.find(isHello);
-    const { port1, port2 } = new MessageChannel();
-    afterThisTest(() => port1.close());
-    frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } }, undefined, [port2]);
-    await connecting;
-    port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
-    // What comes through the port after the key shows that the key has come.
-    port1.postMessage({ jsonrpc: "2.0", method: "first" });
-    return { frame, port: port1 };
-  }
-
   /** Has the frame hold its lock, as documents of one origin do; until it is released. */
   async function locked(port) {
     const name = `portway:${hexId("f")}`;
@@ -130,7 +130,7 @@ describe("a goodbye over the window", () => {
   it("that overtakes what was sent through the port before waits for it, whatever is said meanwhile", async () => {
     const heard = [];
     const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
-    const { frame, port } = await played(told);
+    const { frame, port } = await played(told, key);
     await until(() => heard.length === 1);
     const release = await locked(port);
     frame.post(bye("closed"));
@@ -154,7 +154,7 @@ describe("a goodbye over the window", () => {
     ]) {
       const heard = [];
       const told = diary({ notifications: { first: () => heard.push("first") } });
-      const { frame } = await played(told);
+      const { frame } = await played(told, key);
       await until(() => heard.length === 1);
       const start = performance.now();
       frame.post(bye(reason));
@@ -293,6 +293,21 @@ describe("a frame", () => {
       assert.isBelow(ms, 3_000);
     });
   }
+
+  it("whose old document answers once more after the next one has loaded, and then is gone, is missed", async () => {
+    let loaded = false;
+    const { frame, peer, port } = await played({ notifications: { first: () => (loaded = true) } });
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
+    await until(() => loaded);
+    // Until `rpc.load` has come, too.
+    await pause(20);
+    const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+    frame.element.dispatchEvent(new Event("load"));
+    for (let n = 0; n < 5; n++, await pause(10)) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
+    const [reason, ms] = await hanging;
+    assert.equal(reason, "session-ended");
+    assert.isBelow(ms, 3_000);
+  });
 
   it("that is told to have loaded again, and answers, keeps its session", async () => {
     const told = diary({ origin: origins.other });

@@ -225,7 +225,6 @@ describe("a stack that is full", () => {
       }
       client.destroy();
       server.destroy();
-      await pause(0);
     });
   }).timeout(60_000);
 });

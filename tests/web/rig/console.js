@@ -7,15 +7,18 @@ export class ConsoleWatch {
   #lines = [];
   #expected = undefined;
   #originals = {};
+  #currentTest;
 
-  static start() {
+  /** `currentTest` returns the name of the test that runs: each unexpected line is reported with it. */
+  static start(currentTest) {
     current = new ConsoleWatch();
+    current.#currentTest = currentTest;
     for (const kind of ["error", "warn"]) {
       current.#originals[kind] = console[kind];
       console[kind] = (...args) => current.#add(args);
     }
     // The engines print these there, too.
-    const rejected = (reason) => current.#add(["unhandled rejection:", reason]);
+    const rejected = (reason) => current.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
     if (typeof process === "object") process.on("unhandledRejection", rejected);
     else addEventListener("unhandledrejection", ({ reason }) => rejected(reason));
     return current;
@@ -23,7 +26,8 @@ export class ConsoleWatch {
 
   #add(args) {
     const text = args.map((arg) => (arg instanceof Error ? `${arg.name}: ${arg.message}` : String(arg))).join(" ");
-    (this.#expected ?? this.#lines).push(text);
+    if (this.#expected !== undefined) this.#expected.push(text);
+    else this.#lines.push(`${text}\nduring "${this.#currentTest()}"`);
   }
 
   /** The lines that nobody expected. */
@@ -36,10 +40,25 @@ export class ConsoleWatch {
     const lines = (this.#expected = []);
     try {
       await run(lines);
+      await this.#rejectionsReported(lines);
     } finally {
       this.#expected = undefined;
     }
     return lines;
+  }
+
+  /**
+   * Until the engine has reported the rejections so far, which belong to this run. Engines report them in order, but at a time
+   * of their own: a timer may fire before.
+   */
+  async #rejectionsReported(lines) {
+    const last = `the last rejection of ${this.#currentTest()}`;
+    Promise.reject(new Error(last));
+    const isLast = (line) => line.includes(last);
+    for (let n = 0; n < 1_000 && !lines.some(isLast); n++) await new Promise((resolve) => setTimeout(resolve, 1));
+    const found = lines.findIndex(isLast);
+    if (found < 0) throw new Error("the engine does not report unhandled rejections");
+    lines.splice(found, 1);
   }
 }
 

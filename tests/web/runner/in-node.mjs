@@ -13,7 +13,7 @@ export async function runInNode(specs) {
   const mocha = new Mocha({ timeout: 10_000, reporter: Silent, failZero: true, forbidOnly: true });
   for (const spec of specs) mocha.addFile(fileURLToPath(new URL(`../${spec}`, import.meta.url)));
   const tally = new Tally();
-  const watch = ConsoleWatch.start();
+  const watch = ConsoleWatch.start(() => tally.current);
   try {
     await mocha.loadFilesAsync();
   } catch (error) {

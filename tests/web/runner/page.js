@@ -15,7 +15,7 @@ function file(test) {
 }
 
 mocha.setup({ ui: "bdd", timeout: 10_000, reporter: class {}, forbidOnly: true });
-const watch = ConsoleWatch.start();
+const watch = ConsoleWatch.start(() => tally.current);
 for (const spec of specs) {
   tally.current = `loading ${spec}`;
   try {
