@@ -15,13 +15,16 @@ pub struct Config {
     /// it asks for one within a call's timeout / `n`, or a second if that is less, and the call may end that much later
     /// than its timeout, never earlier: a driver that makes many calls then reads the clock a few times a second, not once a call.
     pub time_grain: u64,
+    /// The id after which those of our calls begin: where a link takes the place of another on one boundary, answers to
+    /// calls of the old one may still come. 0 at first.
+    pub last_id: u64,
 }
 
 impl Config {
     /// Exact time, default limits.
     #[must_use]
     pub const fn new(profile: Profile) -> Self {
-        Self { profile, limits: Limits::DEFAULT, time_grain: 0 }
+        Self { profile, limits: Limits::DEFAULT, time_grain: 0, last_id: 0 }
     }
 
     /// The same, with other limits.
@@ -34,5 +37,11 @@ impl Config {
     #[must_use]
     pub const fn with_time_grain(self, time_grain: u64) -> Self {
         Self { time_grain, ..self }
+    }
+
+    /// The same, with ids that begin after this one.
+    #[must_use]
+    pub const fn with_last_id(self, last_id: u64) -> Self {
+        Self { last_id, ..self }
     }
 }

@@ -52,12 +52,12 @@ pub struct Connection<P: Payload> {
 }
 
 impl<P: Payload> Connection<P> {
-    /// An open connection. The first call gets the id 1.
+    /// An open connection. The first call gets the id after `config.last_id`.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         Self {
             config,
-            calls: PendingCalls::new(),
+            calls: PendingCalls::new(config.last_id),
             deadlines: Deadlines::new(config.time_grain),
             call_batches: NonZeroU32::MIN,
             inbound: InboundRequests::new(),

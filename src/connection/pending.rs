@@ -79,8 +79,9 @@ impl Slots {
 }
 
 impl PendingCalls {
-    pub(super) const fn new() -> Self {
-        Self { slots: Slots::new(), index: Index { table: Vec::new() }, last_id: 0 }
+    /// None yet; their ids begin after `last_id`.
+    pub(super) const fn new(last_id: u64) -> Self {
+        Self { slots: Slots::new(), index: Index { table: Vec::new() }, last_id }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -223,13 +224,13 @@ mod tests {
 
     #[test]
     fn ids_count_from_one() {
-        let mut calls = PendingCalls::new();
+        let mut calls = PendingCalls::new(0);
         assert_eq!((1..=3).map(|_| calls.insert(None).id).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]
     fn an_unknown_id_takes_nothing() {
-        let mut calls = PendingCalls::new();
+        let mut calls = PendingCalls::new(0);
         assert_eq!(calls.take(1), None);
         let key = calls.insert(None);
         assert_eq!(calls.take(key.id + 1), None);
@@ -241,7 +242,7 @@ mod tests {
     /// A long-lived call stays where later ids want to be; whatever the order of endings, each id finds its own slot.
     #[test]
     fn any_order_of_endings_finds_each_call() {
-        let mut calls = PendingCalls::new();
+        let mut calls = PendingCalls::new(0);
         let mut waiting: Vec<CallKey> = Vec::new();
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut random = |bound: usize| {
@@ -271,7 +272,7 @@ mod tests {
     /// Ids that count up must not end up in one row of the table: the removal of each would look over all of it.
     #[test]
     fn calls_that_wait_keep_apart() {
-        let mut calls = PendingCalls::new();
+        let mut calls = PendingCalls::new(0);
         for _ in 0..100_000 {
             calls.insert(None);
         }
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_only_batch_is_found_and_two_are_not_confused() {
-        let mut calls = PendingCalls::new();
+        let mut calls = PendingCalls::new(0);
         calls.insert(None);
         assert_eq!(calls.only_batch(), []);
         let first = calls.insert(NonZeroU32::new(1));

@@ -15,10 +15,18 @@ function isNodeWorker(target) {
   return typeof target?.on === "function" && typeof target.addEventListener !== "function";
 }
 
+/** Each worker has one wrapper, so that all transports on it are on one boundary. */
+const wrapped = new WeakMap();
+
 // What a thread dies of has to be listened to, since as long as nobody does, it ends the whole program.
 const EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
 
 function asEventTarget(worker) {
+  if (!wrapped.has(worker)) wrapped.set(worker, wrapperOf(worker));
+  return wrapped.get(worker);
+}
+
+function wrapperOf(worker) {
   const wrappers = new Map();
   // Told again with the exit, which is what ends a thread that has begun.
   let error;

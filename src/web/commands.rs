@@ -31,7 +31,7 @@ pub(super) const NEXT_REPLY: u32 = 12;
 pub(super) const TELL_FAULT: u32 = 13;
 /// Tell what is wrong with an element, through `told.js`; `validator.rs` has the arguments.
 pub(super) const VALIDATE: u32 = 14;
-/// Make a link, and give its number.
+/// Make a link whose ids begin after this one; returns its number.
 pub(super) const OPEN: u32 = 15;
 /// Forget a link.
 pub(super) const FREE: u32 = 16;

@@ -74,10 +74,11 @@ export class Core {
   /** Called if the wasm dies. */
   onDeath;
 
-  constructor(onDeath) {
+  /** The first call has the id after `lastId`. */
+  constructor(onDeath, lastId) {
     this.onDeath = onDeath;
     this.#user = new WeakRef(this);
-    this.#link = call(this.#instance, 0, OPEN);
+    this.#link = call(this.#instance, 0, OPEN, lastId);
     this.#instance.users.add(this.#user);
     dropped.register(this, { instance: this.#instance, link: this.#link, user: this.#user }, this);
   }

@@ -65,8 +65,9 @@ struct Subject {
 }
 
 impl State {
-    const fn new() -> Self {
-        let connection = Connection::new(Config::new(PROFILE).with_time_grain(TIME_GRAIN));
+    const fn new(last_id: u64) -> Self {
+        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_last_id(last_id);
+        let connection = Connection::new(config);
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
         let subject = Subject { element: 0, replies: Vec::new(), fault };
         Self { connection, armed: None, frame: Vec::new(), subject }
@@ -288,7 +289,7 @@ fn milliseconds(timeout: f64) -> Option<u64> {
 pub fn run(link: u32, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
     let Some(mut links) = LINKS.try_lock() else { return 0.0 };
     match command {
-        commands::OPEN => links.insert(State::new()) as f64,
+        commands::OPEN => links.insert(State::new(a as u64)) as f64,
         commands::FREE => {
             links.try_remove(link as usize);
             0.0

@@ -1,5 +1,6 @@
 // Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
 
+import { boundaryOf, boundaryOfWindow } from "./boundaries.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone } from "./errors.js";
@@ -27,6 +28,7 @@ function windowDoor(current, origin, frame) {
   return {
     allowed,
     current,
+    boundary: boundaryOfWindow(globalThis, current() ?? frame),
     /** Posts to one origin, or as long as that is not known, to each that is allowed. */
     post(message, transfer, to) {
       for (const one of to === undefined ? allowed : [to]) current()?.postMessage(message, one === "null" ? "*" : one, transfer);
@@ -55,6 +57,7 @@ function windowDoor(current, origin, frame) {
 /** A worker, a port, or the owner of this worker. */
 function channelDoor(target) {
   return {
+    boundary: boundaryOf(target),
     post: (message, transfer) => target.postMessage(message, transfer),
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
     lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,

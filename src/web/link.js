@@ -2,6 +2,7 @@
 // (`core.rs`), which sees integers only. This is the hot path: no call into wasm takes or gives an object here, and
 // nothing is allocated for a call but its promise and its message.
 
+import { boundaryOf, enter, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
 import {
   CALL,
@@ -26,6 +27,7 @@ import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Service } from "./service.js";
+import { STREAM } from "./streams.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -33,7 +35,10 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 /** What wasm has died of is nobody's business on the other side. */
 const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
 
-/** Links by transport: a client and a server on one transport share a link. */
+/**
+ * Links by transport, or by the hub that several transports on one boundary share: all clients and servers on it share a
+ * link.
+ */
 const links = new WeakMap();
 
 // One executor for all promises; it leaves the two functions here.
@@ -51,6 +56,9 @@ export class Link {
   /** Why calls are refused, while they are: a `CallError`. */
   #gone = undefined;
   #transport;
+  /** The transports that this link was made on, which end with it. */
+  #transports = new Set();
+  #boundary;
   #core;
   #outbox;
   #outputs;
@@ -59,8 +67,8 @@ export class Link {
   #onError = undefined;
   #users = 0;
   #lastBatch = 0;
-  /** wasm counts the calls, too: 1, 2, 3. */
-  #lastId = 0;
+  /** wasm counts the calls, too. */
+  #lastId;
   #limits = { ...DEFAULTS };
   #nullParams = true;
   #timer = undefined;
@@ -69,11 +77,13 @@ export class Link {
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
     const limits = checkedLimits(options?.limits);
-    let link = links.get(transport);
+    const end = transport?.hub ?? transport;
+    let link = links.get(end);
     if (link === undefined || link.closed) {
-      link = new Link(transport);
-      links.set(transport, link);
+      link = new Link(end);
+      links.set(end, link);
     }
+    link.#transports.add(transport);
     link.#configure(options, limits);
     link.#users++;
     return link;
@@ -83,7 +93,9 @@ export class Link {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("a transport is an object with the functions send and onMessage, such as workerTransport(worker)");
     }
-    this.#core = new Core(() => this.#die());
+    this.#boundary = transport.boundary ?? boundaryOf(transport);
+    this.#lastId = enter(this.#boundary, this);
+    this.#core = new Core(() => this.#die(), this.#lastId);
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
     this.#outbox = new Outbox(transport, (entry, problem) => this.#dropEntry(entry, problem), (problem) => this.report(problem));
@@ -275,7 +287,9 @@ export class Link {
     this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#outbox.flush();
-    this.#transport.destroy?.();
+    leave(this.#boundary, this, this.#lastId);
+    this.#transport.detach?.();
+    for (const transport of this.#transports) transport.destroy?.();
     this.#service.stop();
   }
 
@@ -403,7 +417,27 @@ export class Link {
         return this.#control(method, params), false;
       }
     }
-    return this.#service.servers.length > 0;
+    return this.#service.servers.length > 0 && (this.#boundary.ends.size < 2 || id === undefined || this.#answers(method, params, id));
+  }
+
+  /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
+  #answers(method, params, id) {
+    const name = method === STREAM ? params?.method : method;
+    const origin = this.#transport.lastOrigin?.();
+    let chosen = this;
+    let most = 0;
+    for (const end of this.#boundary.ends) {
+      const rank = end.serves(name, origin, id);
+      if (rank > most) [chosen, most] = [end, rank];
+    }
+    return chosen === this;
+  }
+
+  /** Of a method that is called from an origin: 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
+  serves(method, origin, id) {
+    // Nobody on a channel hears their own calls.
+    const isDeaf = this.#boundary.isShared ? this.#calls.waiting().has(id) : this.#transport.hears?.(origin) === false;
+    return isDeaf ? 0 : this.#service.rank(method);
   }
 
   #receiveColumns(params, isPart) {

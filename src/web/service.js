@@ -64,10 +64,29 @@ export class Service {
     this.#answer(context, undefined, result);
   }
 
-  /** Runs the handler of a notification. One that was registered as a method does, too. */
+  /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
   notified(context) {
+    const { method } = context;
+    const heard = this.servers.length > 1 ? this.servers.filter(({ notifications }) => notifications.has(method)) : [];
+    if (heard.length > 1) return this.#notifyAll(heard, context);
     const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
     if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
+  }
+
+  #notifyAll(servers, context) {
+    const params = given(context.takeParams());
+    for (const server of servers) {
+      context.server = server;
+      // A handler before it may have destroyed this server.
+      const handler = server.notifications.get(context.method);
+      if (handler !== undefined) this.#link.guard(() => handler(params, context));
+    }
+  }
+
+  /** 2 if a server here has a method, 1 if it has only others, 0 if there is no server. */
+  rank(method) {
+    if (this.servers.length === 0) return 0;
+    return this.servers.some(({ methods }) => methods.has(method)) ? 2 : 1;
   }
 
   /** The peer no longer wants the answer to its request with this id. */

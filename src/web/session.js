@@ -279,6 +279,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     coalesces: false,
     /** Whether it reads columns. */
     columns: false,
+    boundary: door.boundary,
+    /** Of what other ends on the boundary hear, a session with a peer that knows none takes part in. */
+    hears: (origin) => session?.isPlain === true && session.origin === origin,
+    lastOrigin: () => session?.origin,
     /** Begins to listen, and to say hello. */
     start() {
       // What runs may throw, too, and go on. What throws before it has said a word has not started.

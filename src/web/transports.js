@@ -1,6 +1,7 @@
 // Transports over the message boundaries of a browser. Listeners are added and removed, never assigned, and messages of
 // others are left untouched: they share the boundary with us.
 
+import { boundaryOf, boundaryOfName, boundaryOfWindow } from "./boundaries.js";
 import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
@@ -12,14 +13,45 @@ import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 /** How often a window is looked at while calls wait, in milliseconds: there is no event for its end. */
 const LOOK_EVERY = 500;
 
+/** What hears each boundary, by the options that it hears it with. */
+const hubs = new WeakMap();
+
 /**
- * A transport that hears `source`.
+ * A transport on a boundary. Those that are made with the same options share one hub, which hears the boundary, and which
+ * ends with the last of them: two users of one boundary then share ids, and each request has one answer.
+ */
+function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
+  if (!hubs.has(boundary)) hubs.set(boundary, new Map());
+  const shared = hubs.get(boundary);
+  if (!shared.has(sharing)) shared.set(sharing, { ...hear(options), boundary, hears, lastOrigin, users: 0 });
+  const hub = shared.get(sharing);
+  hub.users++;
+  const user = {
+    hub,
+    send: hub.send,
+    onMessage: (handler) => user.hub?.onMessage(handler, user),
+    onClose: hub.onClose,
+    onError: hub.onError,
+    destroy() {
+      if (user.hub === undefined) return;
+      user.hub = undefined;
+      hub.detach(user);
+      if (--hub.users > 0) return;
+      shared.delete(sharing);
+      hub.destroy();
+    },
+  };
+  return user;
+}
+
+/**
+ * Hears `source`.
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
  * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
  * source tells that the other side is gone; `isGone` is asked where it has none.
  */
-function transport({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
+function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
   const inbox = new Inbox();
   const isMine = (event) => isOurs(event.data) && accepts(event);
   let report = complain;
@@ -67,9 +99,12 @@ function transport({ source, send, accepts = () => true, keeps, early, signs = [
   if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
   return {
     send: isGone === undefined ? send : sendAndLook,
-    onMessage(handler) {
-      inbox.attach(handler);
+    onMessage(handler, user) {
+      inbox.attach(handler, user);
       start();
+    },
+    detach(user) {
+      inbox.detach(user);
     },
     onClose(handler, isAnyWaiting) {
       lose = handler;
@@ -98,6 +133,7 @@ function need(object, name, ...methods) {
 export function portTransport(port) {
   need(port, "the port", "postMessage", "addEventListener");
   return transport({
+    boundary: boundaryOf(port),
     source: port,
     keeps: true,
     // Not every engine has it.
@@ -115,6 +151,7 @@ export function portTransport(port) {
 export function workerTransport(worker) {
   need(worker, "the worker", "postMessage", "addEventListener");
   return transport({
+    boundary: boundaryOf(worker),
     source: worker,
     signs: ["close", "error"],
     send: (message, transfer) => worker.postMessage(message, transfer),
@@ -129,7 +166,7 @@ export function selfTransport() {
     );
   }
   const send = (message, transfer) => globalThis.postMessage(message, transfer);
-  return transport({ source: globalThis, early: globalThis, send });
+  return transport({ boundary: boundaryOf(globalThis), source: globalThis, early: globalThis, send });
 }
 
 /** Everybody of this origin on one channel. */
@@ -138,6 +175,8 @@ export function broadcastTransport(nameOrChannel) {
   const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
   need(channel, "the channel", "postMessage", "addEventListener");
   return transport({
+    boundary: boundaryOfName(channel.name),
+    sharing: channel,
     source: channel,
     send(message, transfer) {
       if (transfer?.length > 0) throw new TypeError("a BroadcastChannel cannot transfer anything");
@@ -157,13 +196,19 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   const allowed = targetOrigins(options.origin, () => ownOrigin(source));
   // Of several origins, the one that the window turned out to have.
   let known = allowed[0];
+  let lastOrigin;
   return transport({
+    boundary: boundaryOfWindow(source, target),
+    sharing: allowed.join(" "),
+    hears: (origin) => allowsOrigin(allowed, origin),
+    lastOrigin: () => lastOrigin,
     source,
     isGone: () => target.closed,
     early: source === globalThis ? target : undefined,
     accepts(event) {
       if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;
-      if (allowed.length > 1) known = event.origin;
+      lastOrigin = event.origin;
+      if (allowed.length > 1) known = lastOrigin;
       return true;
     },
     // A window without an origin cannot be named; the choice of it was the caller's.

@@ -58,11 +58,13 @@ describe("a broadcast channel", () => {
     const name = freshName();
     const stranger = new BroadcastChannel(name);
     afterThisTest(() => stranger.close());
+    const asked = new Promise((resolve) => stranger.addEventListener("message", ({ data }) => resolve(data), { once: true }));
     const call = new JSONRPCClient(joined(name)).request("a");
-    for (const message of ["text", { type: "x" }, { jsonrpc: "2.0", method: "a", id: 1 }, { jsonrpc: "2.0", id: 9, result: 9 }]) {
+    const { id } = await asked;
+    for (const message of ["text", { type: "x" }, { jsonrpc: "2.0", method: "a", id }, { jsonrpc: "2.0", id: 9, result: 9 }]) {
       stranger.postMessage(message);
     }
-    stranger.postMessage({ jsonrpc: "2.0", id: 1, result: "own" });
+    stranger.postMessage({ jsonrpc: "2.0", id, result: "own" });
     assert.equal(await call, "own");
   });
 });

@@ -1,0 +1,45 @@
+// Boundaries on which several transports of one realm are made: no two calls there may have one id, and each request gets
+// one answer. The registry is on the global object, since a realm may hold more than one copy of this library.
+
+const registry = Symbol.for("portway.boundaries");
+
+function registered(map, key) {
+  if (!map.has(key)) map.set(key, { ends: new Set(), lastId: 0 });
+  return map.get(key);
+}
+
+const objects = () => (globalThis[registry] ??= { objects: new WeakMap(), names: new Map() }).objects;
+
+/**
+ * The boundary of an object: a port, a worker, a channel. `ends` are the links on it, and `lastId` is the last id that a call
+ * on it had.
+ */
+export function boundaryOf(object) {
+  return registered(objects(), object);
+}
+
+/** The boundary of a window whose messages arrive at `source`. */
+export function boundaryOfWindow(source, target) {
+  return registered((boundaryOf(source).windows ??= new WeakMap()), target);
+}
+
+/** The boundary of all channels of one name. Other realms share it, so its ids are chosen at random. */
+export function boundaryOfName(name) {
+  objects();
+  const { names } = globalThis[registry];
+  return Object.assign(registered(names, name), { isShared: true });
+}
+
+/** Adds an end to its boundary; returns the id after which its ids begin. */
+export function enter(boundary, end) {
+  // The ids 1, 2, 3 of another end may be in use.
+  const isRandom = boundary.isShared || boundary.ends.size > 0;
+  boundary.ends.add(end);
+  return isRandom ? Math.floor(Math.random() * 2 ** 48) : boundary.lastId;
+}
+
+/** Removes an end. Answers to its calls may still come, so later ends go on after its last id. */
+export function leave(boundary, end, lastId) {
+  boundary.ends.delete(end);
+  boundary.lastId = lastId;
+}

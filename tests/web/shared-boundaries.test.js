@@ -1,0 +1,155 @@
+// Several clients and servers with transports of their own on one port, worker or channel.
+
+import { assert } from "chai";
+import { afterThisTest } from "./rig/cleanup.js";
+import { until } from "./rig/outcomes.js";
+import {
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  broadcastTransport,
+  freshCopy,
+  inNode,
+  portTransport,
+  wasmBytes,
+  workerTransport,
+} from "./rig/portway.js";
+import { describeSharedBoundary } from "./rig/shared-boundary.js";
+import { RPCError } from "./rig/portway.js";
+import { serve } from "./fixtures/serve.js";
+
+let channels = 0;
+const freshName = () => `shared boundary ${++channels} ${Math.random()}`;
+
+/** A far end that serves, in this realm. */
+function farEnd(transport) {
+  const peer = new JSONRPCPeer(transport);
+  serve(peer, { RPCError });
+  return { ask: (method) => peer.request(method), tell: (method, params) => peer.notify(method, params), far: peer };
+}
+
+describe("clients and servers on one port", () => {
+  describeSharedBoundary(() => {
+    const { port1, port2 } = new MessageChannel();
+    const { far, ...rest } = farEnd(portTransport(port2));
+    return { ...rest, transport: () => portTransport(port1), close: () => far.destroy() };
+  });
+
+  it("share one sequence of ids: 1, 2, 3 in the order of the calls", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port2.close());
+    const ids = [];
+    port2.onmessage = ({ data }) => ids.push(data.id);
+    const clients = [0, 1].map(() => new JSONRPCClient(portTransport(port1)));
+    for (let n = 0; n < 6; n++) clients[n % 2].request("a").catch(() => {});
+    await until(() => ids.length === 6);
+    assert.deepEqual(ids, [1, 2, 3, 4, 5, 6]);
+    clients.forEach((client) => client.destroy());
+  });
+
+  it("leave the port open until the last of them is destroyed", async () => {
+    const { port1, port2 } = new MessageChannel();
+    farEnd(portTransport(port2));
+    const [first, second] = [0, 1].map(() => new JSONRPCClient(portTransport(port1)));
+    first.destroy();
+    assert.equal(await second.request("later", [0, "open"]), "open");
+    second.destroy();
+  });
+
+  it("each hear the messages that came before they were made", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const early = portTransport(port1);
+    early.onMessage(() => {});
+    const heard = [];
+    early.onMessage((message) => heard.push(message.method));
+    const server = new JSONRPCServer(portTransport(port1)).onNotify("note", () => heard.push("server"));
+    port2.postMessage({ jsonrpc: "2.0", method: "note" });
+    await until(() => heard.length === 2);
+    assert.sameMembers(heard, ["note", "server"]);
+    server.destroy();
+    port2.postMessage({ jsonrpc: "2.0", method: "later" });
+    await until(() => heard.length === 3);
+    early.destroy();
+  });
+
+  it("of two copies of the library do not mix either", async () => {
+    const copy = await freshCopy();
+    await copy.default(await wasmBytes());
+    const { port1, port2 } = new MessageChannel();
+    const { ask, far } = farEnd(portTransport(port2));
+    const here = new JSONRPCPeer(portTransport(port1)).method("here", () => "here");
+    const there = new copy.JSONRPCPeer(copy.portTransport(port1)).method("there", () => "there");
+    const answers = await Promise.all([here.request("later", [20, "a"]), there.request("later", [0, "b"])]);
+    assert.deepEqual(answers, ["a", "b"]);
+    assert.deepEqual(await Promise.all([ask("here"), ask("there")]), ["here", "there"]);
+    here.destroy();
+    there.destroy();
+    far.destroy();
+  });
+});
+
+describe("clients and servers on one worker", () => {
+  describeSharedBoundary(async () => {
+    const worker = await startWorker();
+    const asker = new JSONRPCClient(workerTransport(worker));
+    return {
+      transport: () => workerTransport(worker),
+      ask: (method) => asker.request("ask", [method]),
+      tell: (method, params) => asker.notify("notifyBack", params),
+      close() {
+        asker.destroy();
+        worker.terminate();
+      },
+    };
+  });
+});
+
+describe("clients and servers on channels of one name", () => {
+  describeSharedBoundary(() => {
+    const name = freshName();
+    const { far, ...rest } = farEnd(broadcastTransport(name));
+    return { ...rest, transport: () => broadcastTransport(name), close: () => far.destroy() };
+  });
+
+  it("of several realms begin their ids at random places", async () => {
+    const name = freshName();
+    const channel = new BroadcastChannel(name);
+    afterThisTest(() => channel.close());
+    const ids = [];
+    channel.onmessage = ({ data }) => ids.push(data.id);
+    const clients = [0, 1].map(() => new JSONRPCClient(broadcastTransport(name)));
+    for (const client of clients) for (let n = 0; n < 2; n++) client.request("a").catch(() => {});
+    await until(() => ids.length === 4);
+    const [a, b, c, d] = ids;
+    assert.deepEqual([b - a, d - c], [1, 1]);
+    assert.isAbove(Math.min(a, c), 1_000_000);
+    assert.isTrue(ids.every(Number.isSafeInteger));
+    assert.isAbove(Math.abs(a - c), 1_000);
+    clients.forEach((client) => client.destroy());
+  });
+});
+
+describe("clients and servers on one channel object", () => {
+  describeSharedBoundary(() => {
+    const name = freshName();
+    const channel = new BroadcastChannel(name);
+    const { far, ...rest } = farEnd(broadcastTransport(name));
+    return {
+      ...rest,
+      transport: () => broadcastTransport(channel),
+      close() {
+        far.destroy();
+        channel.close();
+      },
+    };
+  });
+});
+
+async function startWorker() {
+  if (inNode) {
+    const { Worker } = await import("node:worker_threads");
+    return new Worker(new URL("fixtures/node-worker.mjs", import.meta.url));
+  }
+  const { readyWorker } = await import("./rig/workers.js");
+  return readyWorker("worker.js");
+}
