@@ -15,16 +15,17 @@ export class Incoming {
 
   /**
    * Members are read once: where nothing is cloned they may be getters, which say something else the next time, or throw,
-   * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own.
+   * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own. Of messages
+   * that came together, `event` keeps the params apart.
    */
-  constructor(link, message, idLength) {
+  constructor(link, message, idLength, event) {
     const { id, method, params, result, error } = message;
     this.#link = link;
     this.method = method;
     /** @internal The id of the request or response, exactly as it came. */
     this.id = id;
     /** @internal Until a handler has them: whoever keeps the context need not keep those. */
-    this.params = params;
+    this.params = event === undefined || method === undefined ? params : event.own(params);
     /** @internal */
     this.result = result;
     /** @internal */

@@ -27,6 +27,7 @@ import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Service } from "./service.js";
+import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
@@ -348,22 +349,27 @@ export class Link {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) message.forEach((one) => this.#receiveOne(one, true));
+      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) this.#receiveAll(message);
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
     }
   }
 
-  /** Takes a message; `isPart` says that it has come with others. */
-  #receiveOne(message, isPart) {
+  #receiveAll(messages) {
+    const event = new ParamsOfEvent();
+    for (const message of messages) this.#receiveOne(message, event);
+  }
+
+  /** Takes a message. If it has come with others, `event` keeps their params apart. */
+  #receiveOne(message, event) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (this.closed || !isMessage(message)) return;
-      const incoming = new Incoming(this, message, this.#limits.idLength);
+      const incoming = new Incoming(this, message, this.#limits.idLength, event);
       // Whoever speaks is there.
       this.#gone = undefined;
-      if (incoming.method !== undefined && !this.#wants(incoming, isPart)) return;
+      if (incoming.method !== undefined && !this.#wants(incoming, event !== undefined)) return;
       const word = this.#core.run(RECEIVE, incoming.shape, idNumber(incoming.id, 0));
       // The two of the hot path, without a detour.
       const operation = word & (OPERATION | MORE);
@@ -381,12 +387,13 @@ export class Link {
     const elements = [];
     const ids = [];
     const places = new Map();
+    const event = new ParamsOfEvent();
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of batch) {
-      const message = new Incoming(this, item, idLength);
+      const message = new Incoming(this, item, idLength, event);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
@@ -444,7 +451,7 @@ export class Link {
     // Columns of columns could be told in a few bytes, and take for ever.
     const messages = isPart ? [] : unpacked(Object(params));
     if (messages.length === 0) this.ignored++;
-    for (const message of messages) this.#receiveOne(message, true);
+    this.#receiveAll(messages);
   }
 
   /** The other side is at work on a call, which so may take longer. */

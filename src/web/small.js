@@ -53,6 +53,7 @@ function copied(value) {
 
 function copiedObject(value) {
   const isArray = Array.isArray(value);
+  if (isArray && value.length > left) return void (left = -1);
   const isPlain = isArray ? Object.keys(value).length === value.length : Object.getPrototypeOf(value) === Object.prototype;
   // What is in there twice would become two.
   if (!isPlain || seen.includes(value)) return void (left = -1);

@@ -281,7 +281,7 @@ describe("what waits for the end of the turn", () => {
     actor.hello(hexId("f"));
     const next = await actor.open({ session: hexId(2), features: ["batch"] });
     peer.notify("next");
-    await until(() => next.received.some(({ method }) => method === "next"));
+    await until(() => next.received.flat().some(({ method }) => method === "next"));
     assert.isFalse(next.received.flat().some(({ method }) => method === "late"));
   });
 

@@ -1,0 +1,127 @@
+// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one object.
+
+import { assert } from "chai";
+import { JSONRPCServer } from "./rig/portway.js";
+import { played } from "./rig/connections.js";
+import { rawChannel } from "./rig/ends.js";
+import { pause, until } from "./rig/outcomes.js";
+
+/** A peer in a session, whose requests wait between the check of their params and their use, as handlers do. */
+async function checking() {
+  const used = [];
+  const methods = {
+    async read({ file }) {
+      const name = file.name;
+      if (name !== "public") throw new Error("denied");
+      await pause(10);
+      used.push(file.name);
+    },
+    rename: ({ file }) => void (file.name = "secret"),
+  };
+  return { used, ...(await played({ features: ["batch", "columns"], methods })) };
+}
+
+const requests = (file) => [
+  { jsonrpc: "2.0", method: "read", params: { file }, id: 1 },
+  { jsonrpc: "2.0", method: "rename", params: { file }, id: 2 },
+];
+
+const ways = {
+  "a list": (messages) => messages,
+  columns: (messages) => ({
+    jsonrpc: "2.0",
+    method: "rpc.columns",
+    params: {
+      ids: messages.map(({ id }) => id),
+      methods: messages.map(({ method }) => method),
+      values: messages.map(({ params }) => params),
+    },
+  }),
+};
+
+describe("params of requests that came together", () => {
+  for (const [way, together] of Object.entries(ways)) {
+    it(`share nothing in ${way}: what one handler has checked, another cannot change`, async () => {
+      const { end, used } = await checking();
+      end.post(together(requests({ name: "public" })));
+      await until(() => used.length === 1);
+      assert.deepEqual(used, ["public"]);
+    });
+
+    it(`are refused in ${way} if they share what is too large to be copied`, async () => {
+      const { end, used, arrived } = await checking();
+      end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
+      await until(() => used.length === 1);
+      assert.deepEqual(used, ["public"]);
+      const replies = (await arrived(2)).flat();
+      assert.deepEqual(replies.filter(({ error }) => error !== undefined).map(({ id, error }) => [id, error.code]), [[2, -32600]]);
+    });
+  }
+
+  it("share nothing in a batch, where peers of others know no lists", async () => {
+    const { transport, raw } = rawChannel();
+    const seen = [];
+    new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
+    const deep = { list: [{ n: 1 }] };
+    raw.post([1, 2, 3].map((id) => ({ jsonrpc: "2.0", method: "keep", params: id === 3 ? [deep.list[0]] : { deep }, id })));
+    await raw.next();
+    assert.deepEqual(seen, [{ deep }, { deep }, [{ n: 1 }]]);
+    assert.notStrictEqual(seen[0].deep, seen[1].deep);
+    assert.notStrictEqual(seen[0].deep.list, seen[1].deep.list);
+    assert.notStrictEqual(seen[0].deep.list[0], seen[2][0]);
+  });
+
+  for (const [what, make] of [
+    ["maps", () => new Map([["key", { n: 1 }]])],
+    ["sets", () => new Set([{ n: 1 }])],
+    ["bytes", () => new Uint8Array(8)],
+    ["dates", () => new Date(0)],
+  ]) {
+    it(`that share ${what} are refused but for the first`, async () => {
+      const { transport, raw } = rawChannel();
+      const seen = [];
+      new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
+      const shared = make();
+      raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [shared], id })));
+      const replies = await raw.next();
+      assert.lengthOf(seen, 1);
+      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [[1, undefined], [2, -32600]]);
+    });
+  }
+
+  it("may hold one value several times each, and rings", async () => {
+    const { transport, raw } = rawChannel();
+    const seen = [];
+    new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
+    const ring = [];
+    ring.push(ring);
+    const twice = { n: 1 };
+    raw.post([
+      { jsonrpc: "2.0", method: "keep", params: ring, id: 1 },
+      { jsonrpc: "2.0", method: "keep", params: [twice, twice], id: 2 },
+    ]);
+    await raw.next();
+    assert.strictEqual(seen[0][0], seen[0]);
+    assert.strictEqual(seen[1][0], seen[1][1]);
+  });
+
+  it("that share much cost little: 256 requests that name one value of a megabyte", async () => {
+    const { end, came } = await stalled();
+    const big = { data: Array.from({ length: 100_000 }, (_, n) => n) };
+    end.post(ways.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
+    const start = performance.now();
+    await until(() => came().length === 256);
+    assert.isBelow(performance.now() - start, 2_000);
+    assert.equal(came().filter(({ error }) => error?.code === -32600).length, 255);
+  });
+});
+
+async function stalled() {
+  const { end } = await played({ features: ["batch", "columns"], methods: { keep: () => "kept" } });
+  const isReply = ({ id, method }) => id !== undefined && method === undefined;
+  const unpacked = (message) => {
+    if (message?.method !== "rpc.columns") return [message].flat();
+    return message.params.values.map((result, n) => ({ id: message.params.ids[n], result }));
+  };
+  return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
+}
