@@ -3,6 +3,9 @@
 /** What others are compared with. */
 export const BASES = ["raw-num", "raw-env", "seed"];
 
+/** An older build, twice: what lies between its two copies is no difference between builds. */
+export const OLD = ["old-1", "old-2"];
+
 const near = ["worker", "port-worker", "frame", "port-frame"];
 const workers = ["worker", "port-worker"];
 const ports = ["port-worker", "port-frame", "port-far-frame"];
@@ -46,6 +49,10 @@ export const subjects = [
   // Its text takes buffers for objects without members.
   { id: "kkrpc", title: "kkrpc", peer: true, boundaries: ["worker"], lacks: ["C", "F", "G", "I", "loopback"] },
 ];
+
+for (const id of OLD) {
+  subjects.push({ id, title: `an older build, copy ${id.at(-1)}`, boundaries: everywhere, transfers: "both", lacks: ["I", "node"] });
+}
 
 /** `origin` is that of the other side: this page's own, or another site's. */
 export const boundaries = {
@@ -102,11 +109,12 @@ function takesPart({ id: subject, transfers, lacks, boundaries: places }, { id }
 }
 
 /** The plan of a run: boundary by boundary, each with its workloads, each with its subjects. */
-export function makePlan({ only, boundary, subject, rounds, quick, engine }) {
+export function makePlan({ only, boundary, subject, rounds, quick, engine, old }) {
   const isAsked = ({ id }) => only === undefined || only.includes(id) || only.includes(id.split("-")[0]);
   const asked = workloads.filter(isAsked).filter(({ id }) => engine === "chromium" || ["A", "B-1k", "B-10k", "E"].includes(id));
   const places = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
-  const chosen = subjects.filter(({ id }) => subject === undefined || subject.includes(id) || BASES.includes(id));
+  const isChosen = ({ id }) => subject === undefined || subject.includes(id) || BASES.includes(id);
+  const chosen = subjects.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));
   return places.flatMap((place) => {
     const cells = asked
       .filter((workload) => workload.boundaries.includes(place) || (boundary !== undefined && mayGo(workload, place)))

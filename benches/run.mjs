@@ -1,5 +1,5 @@
 // The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--subject ID] [--rounds N] [--quick]
-// [--check]`. It measures the built package, pkg/, beside other libraries. What it finds is printed, and written to
+// [--check] [--old PKG]`. It measures the built package, pkg/, beside other libraries. What it finds is printed, and written to
 // target/bench/report.json with every round.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -58,7 +58,7 @@ async function inBrowser() {
   if (plan.every(({ boundary }) => boundary === "node")) return;
   let end, stuck, patience;
   const ended = new Promise((resolve, reject) => ([end, stuck] = [resolve, reject]));
-  const site = await serve(plan, (posted) => {
+  const site = await serve(plan, options.old, (posted) => {
     clearTimeout(patience);
     patience = setTimeout(() => stuck(new Error("the page is stuck")), PATIENCE);
     if (posted.error !== undefined) return stuck(new Error(posted.error));
@@ -96,6 +96,7 @@ function readOptions() {
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
+      old: several,
       write: { type: "boolean", default: false },
     },
   });

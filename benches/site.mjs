@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { bundle, pkg } from "../tests/comparison/bundles.mjs";
+import { OLD } from "./plan.mjs";
 
 const html = (script) => ({
   type: "text/html",
@@ -20,8 +21,8 @@ const headers = {
   "cache-control": "max-age=3600",
 };
 
-/** The address of the page, and how to stop. `onPost` gets what the page posts. */
-export async function serve(plan, onPost) {
+/** The address of the page, and how to stop. `onPost` gets what the page posts; `old` is the folder of an older build. */
+export async function serve(plan, old, onPost) {
   const files = new Map([["/", html("/main.js")]]);
   const source = (name) => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
   files.set("/main.js", script(source("main.js")));
@@ -34,11 +35,13 @@ export async function serve(plan, onPost) {
     files.set("/rust_bench_bg.wasm", { type: "application/wasm", body });
   }
   for (const id of ids) {
-    const subject = `import * as subject from "../../benches/subjects/${id}.mjs";`;
+    const isOld = OLD.includes(id);
+    const subject = `import * as subject from "../../benches/subjects/${isOld ? "portway" : id}.mjs";`;
+    const code = async (source) => script(await bundle(source, undefined, isOld ? old : undefined));
     const near = `import "../../benches/page/memory.js"; ${subject} import { start } from "../../benches/page/near.js"; start(subject, "${id}");`;
     const far = `${subject} import { start } from "../../benches/page/far.js"; start(subject);`;
-    files.set(`/near/${id}.js`, script(await bundle(near)));
-    files.set(`/far/${id}.js`, script(await bundle(far)));
+    files.set(`/near/${id}.js`, await code(near));
+    files.set(`/far/${id}.js`, await code(far));
     files.set(`/near/${id}.html`, html(`/near/${id}.js`));
     files.set(`/far/${id}.html`, html(`/far/${id}.js`));
   }

@@ -357,7 +357,7 @@ export class Link {
   }
 
   #receiveAll(messages) {
-    const event = new ParamsOfEvent();
+    const event = new ParamsOfEvent(true);
     for (const message of messages) this.#receiveOne(message, event);
   }
 
@@ -387,7 +387,7 @@ export class Link {
     const elements = [];
     const ids = [];
     const places = new Map();
-    const event = new ParamsOfEvent();
+    const event = new ParamsOfEvent(false);
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;

@@ -66,9 +66,10 @@ export class Service {
 
   /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
   notified(context) {
-    const { method } = context;
-    const heard = this.servers.length > 1 ? this.servers.filter(({ notifications }) => notifications.has(method)) : [];
-    if (heard.length > 1) return this.#notifyAll(heard, context);
+    if (this.servers.length > 1) {
+      const heard = this.servers.filter(({ notifications }) => notifications.has(context.method));
+      if (heard.length > 1) return this.#notifyAll(heard, context);
+    }
     const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
     if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
   }

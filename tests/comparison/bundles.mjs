@@ -10,8 +10,8 @@ import { outcome } from "./probes/channel.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 export const pkg = resolve(here, "../../pkg");
 
-/** Portway comes from where it was built, and in a page it is not the module for Node. */
-function fromPackage(module) {
+/** Portway comes from the folder where it was built, and in a page it is not the module for Node. */
+function fromPackage(module, pkg) {
   return {
     name: "portway",
     setup({ onResolve }) {
@@ -21,8 +21,8 @@ function fromPackage(module) {
   };
 }
 
-/** The code of a page or worker, from its source. */
-export async function bundle(contents, module = "inline.js") {
+/** The code of a page or worker, from its source. `folder` has the build of Portway that goes into it. */
+export async function bundle(contents, module = "inline.js", folder = pkg) {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: here },
     bundle: true,
@@ -31,7 +31,7 @@ export async function bundle(contents, module = "inline.js") {
     format: "esm",
     platform: "browser",
     target: "es2022",
-    plugins: [fromPackage(module)],
+    plugins: [fromPackage(module, folder)],
   });
   return outputFiles[0].contents;
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries; and with
 //! `--only native` or `wipc`, byte streams beside other libraries.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -49,6 +50,9 @@ pub(crate) struct Arguments {
     /// Print each promised ratio with its bound, and fail when one is missed
     #[arg(long)]
     check: bool,
+    /// The pkg/ of an older build, which is measured twice beside the new one
+    #[arg(long, value_name = "PKG")]
+    old: Option<PathBuf>,
     /// Put the table and the plot in the README
     #[arg(long)]
     write: bool,
@@ -130,6 +134,9 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
         }
     }
     add_how(&mut command, arguments);
+    if let Some(old) = &arguments.old {
+        command.arg("--old").arg(std::path::absolute(old)?);
+    }
     if arguments.write {
         command.arg("--write");
     }
