@@ -43,3 +43,14 @@ export function leave(boundary, end, lastId) {
   boundary.ends.delete(end);
   boundary.lastId = lastId;
 }
+
+/** The end that answers a request: the first of those that have the method, else of those that serve others. */
+export function answering({ ends }, method, origin, id) {
+  let chosen;
+  let most = 0;
+  for (const end of ends) {
+    const rank = end.serves(method, origin, id);
+    if (rank > most) [chosen, most] = [end, rank];
+  }
+  return chosen;
+}

@@ -2,7 +2,7 @@
 // (`core.rs`), which sees integers only. This is the hot path: no call into wasm takes or gives an object here, and
 // nothing is allocated for a call but its promise and its message.
 
-import { boundaryOf, enter, leave } from "./boundaries.js";
+import { answering, boundaryOf, enter, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
 import {
   CALL,
@@ -429,15 +429,7 @@ export class Link {
 
   /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
   #answers(method, params, id) {
-    const name = method === STREAM ? params?.method : method;
-    const origin = this.#transport.lastOrigin?.();
-    let chosen = this;
-    let most = 0;
-    for (const end of this.#boundary.ends) {
-      const rank = end.serves(name, origin, id);
-      if (rank > most) [chosen, most] = [end, rank];
-    }
-    return chosen === this;
+    return this === answering(this.#boundary, method === STREAM ? params?.method : method, this.#transport.lastOrigin?.(), id);
   }
 
   /** Of a method that is called from an origin: 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
