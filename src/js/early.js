@@ -4,8 +4,19 @@
 const EARLY = Symbol.for("portway.early");
 /** Whom a transport hears by now; with the functions below, once this module has run. */
 const heard = (globalThis[EARLY] ??= new WeakSet());
-/** More than this of one sender, and nobody is coming for them. */
-const MOST_KEPT = 10_000;
+/** The number of messages that are kept, of all senders together. */
+const MAX_KEPT = 10_000;
+/** How long messages are kept once the wasm has started, in milliseconds: by then each transport has been made. */
+const KEEP_TIME = 10_000;
+/** The cost of a sender, and of all senders together, once the wasm has failed: a message costs 1, an answer 10. */
+const MAX_COST = 1_000;
+const MAX_TOTAL_COST = 10_000;
+const ANSWER_COST = 10;
+const MAX_ID_LENGTH = 1_024;
+/** A fixed text: the reason may hold addresses or tokens, and any window may ask. */
+const FAILED = { code: -32603, message: "portway could not start" };
+
+const isWindow = typeof document !== "undefined";
 
 function isOurs(data) {
   if (!Array.isArray(data)) return data?.jsonrpc === "2.0";
@@ -13,48 +24,96 @@ function isOurs(data) {
   return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
 }
 
-/** Answers every request in a message: this side will never serve. */
-function refuse(event, text) {
-  const messages = Array.isArray(event.data) ? event.data : [event.data];
-  const requests = messages.filter((message) => typeof message?.method === "string" && message.id !== undefined);
-  const replies = requests.map(({ id }) => ({ jsonrpc: "2.0", error: { code: -32603, message: text }, id }));
-  // In a frame, the answer goes to the window that asked, and to no other origin.
-  const post = event.source
-    ? (reply) => event.source.postMessage(reply, event.origin === "null" ? "*" : event.origin)
-    : (reply) => globalThis.postMessage(reply);
-  replies.forEach(post);
-}
+/** Whether an answer can have this id: a value of another kind, or a long text, may fail to be cloned, or be costly. */
+const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
 if (heard.take === undefined && typeof globalThis.addEventListener === "function") {
-  let kept = [];
-  /** How many were kept, by sender: whoever floods this side leaves room for others. */
-  let counts = new WeakMap();
-  let failure;
+  /** The events that are kept, by sender. Their data is not read before a transport wants them: reading it costs a copy. */
+  let kept = new Map();
+  let count = 0;
+  let hasWarned = false;
+  let hasFailed = false;
+  let timer;
+  /** The cost of each sender so far, and of all together. */
+  const costs = new WeakMap();
+  let costOfAll = 0;
+
   const listener = (event) => {
     // What comes from the owner of a worker has no source.
     const sender = event.source ?? globalThis;
-    if (!isOurs(event.data) || heard.has(sender)) return;
-    if (failure !== undefined) return refuse(event, failure);
-    const count = counts.get(sender) ?? 0;
-    counts.set(sender, count + 1);
-    if (count === MOST_KEPT) console.warn("portway: early messages are dropped, since nobody handles them");
-    if (count < MOST_KEPT) kept.push(event);
+    if (event.isTrusted === false || heard.has(sender)) return;
+    if (hasFailed) refuse(event, sender);
+    else keep(event, sender);
   };
+
+  function keep(event, sender) {
+    let events = kept.get(sender);
+    if (events === undefined) kept.set(sender, (events = []));
+    events.push(event);
+    if (++count > MAX_KEPT) dropOne(sender, events);
+  }
+
+  /** The sender that has the most events loses its newest: a sender that floods this side leaves room for the others. */
+  function dropOne(sender, events) {
+    for (const [other, more] of kept) if (more.length > events.length) [sender, events] = [other, more];
+    events.pop();
+    count--;
+    if (events.length === 0) kept.delete(sender);
+    if (!hasWarned) console.warn("portway: early messages are dropped, since nobody handles them");
+    hasWarned = true;
+  }
+
+  /** Answers the requests in a message: this side will not serve. A sender that has cost too much gets no answer. */
+  function refuse(event, sender) {
+    // In a window, an answer goes to the window that asked and to its origin. That window may be gone.
+    if (isWindow && event.source === null) return;
+    const spent = costs.get(sender) ?? 0;
+    const left = Math.min(MAX_COST - spent, MAX_TOTAL_COST - costOfAll);
+    if (left <= 0) return;
+    const { data } = event;
+    let cost = 1;
+    for (const { id, method } of isOurs(data) ? [data].flat() : []) {
+      if (typeof method !== "string" || !isId(id)) continue;
+      if (cost >= left) break;
+      cost += ANSWER_COST;
+      const reply = { jsonrpc: "2.0", error: FAILED, id };
+      if (isWindow) sender.postMessage(reply, event.origin === "null" ? "*" : event.origin);
+      else sender.postMessage(reply);
+    }
+    costs.set(sender, spent + cost);
+    costOfAll += cost;
+  }
+
+  function letGo() {
+    globalThis.removeEventListener("message", listener);
+    kept = new Map();
+    count = 0;
+  }
+
   globalThis.addEventListener("message", listener);
   Object.assign(heard, {
-    take(isMine) {
-      const mine = kept.filter(isMine);
-      kept = kept.filter((event) => !mine.includes(event));
-      // A worker has one owner, who has been heard now.
-      if (typeof document === "undefined") globalThis.removeEventListener("message", listener);
+    /** Takes the kept events of a sender that `isMine` accepts. */
+    take(isMine, sender) {
+      const mine = [];
+      const rest = [];
+      for (const event of kept.get(sender) ?? []) (isMine(event) ? mine : rest).push(event);
+      if (rest.length > 0) kept.set(sender, rest);
+      else kept.delete(sender);
+      count -= mine.length;
+      // A worker has one owner, and a transport hears it from here on.
+      if (!isWindow) globalThis.removeEventListener("message", listener);
       return mine;
     },
+    /** The wasm has started, or has failed with an error; with null, the error was printed already. */
     settle(error) {
-      failure = error === undefined ? undefined : `portway could not start: ${error?.message ?? error}`;
-      if (failure === undefined) return;
-      for (const event of kept) refuse(event, failure);
-      kept = [];
-      counts = new WeakMap();
+      clearTimeout(timer);
+      hasFailed = error !== undefined;
+      if (!hasFailed) return void (timer = setTimeout(letGo, KEEP_TIME));
+      if (error !== null) console.error("portway could not start:", error);
+      const refused = kept;
+      letGo();
+      globalThis.addEventListener("message", listener);
+      for (const [sender, events] of refused) for (const event of events) refuse(event, sender);
     },
   });
 }

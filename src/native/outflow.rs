@@ -3,19 +3,26 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Poll, Waker};
+use core::time::Duration;
 use std::boxed::Box;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use futures_core::Stream;
+use tokio::task::yield_now;
 
 use super::Text;
 use super::error::CallError;
 use super::link::Link;
-use super::streams::{self, MOST_CREDIT};
+use super::streams;
 use crate::connection::RequestKey;
 use crate::message::Id;
 use crate::text::{RpcError, write_result};
+
+/// The number of items that the streams of a link send together before other tasks have their turn, and the time for that.
+const MAX_TURN_ITEMS: usize = 256;
+const MAX_TURN_TIME: Duration = Duration::from_millis(4);
 
 /// What a handler of a stream gives.
 pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Text, RpcError>> + Send>>;
@@ -27,6 +34,8 @@ pub(super) struct Outflow(Mutex<Credit>);
 #[derive(Default)]
 struct Credit {
     count: u32,
+    /// The most that there has been at a time.
+    window: u32,
     /// No more comes.
     is_last: bool,
     waker: Option<Waker>,
@@ -34,12 +43,19 @@ struct Credit {
 
 impl Outflow {
     pub(super) fn new(count: u32) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Credit { count, is_last: false, waker: None })))
+        Arc::new(Self(Mutex::new(Credit { count, window: count, is_last: false, waker: None })))
     }
 
-    fn grant(&self, count: u32) {
+    /// The most credit that there has been at a time.
+    pub(super) fn window(&self) -> u32 {
+        self.lock().window
+    }
+
+    /// Gives credit: beyond the window no more than `spare`, which all streams together may still have.
+    fn grant(&self, count: u32, spare: u32) {
         let mut credit = self.lock();
-        credit.count = credit.count.saturating_add(count).min(MOST_CREDIT);
+        credit.count = credit.count.saturating_add(count).min(credit.window.saturating_add(spare));
+        credit.window = credit.window.max(credit.count);
         let waker = credit.waker.take();
         drop(credit);
         if let Some(waker) = waker {
@@ -91,7 +107,7 @@ impl Link {
     pub(super) fn grant(&self, id: &Id, count: u32) {
         let key = self.input(|connection| connection.request_with_id(id));
         if let Some(outflow) = key.and_then(|key| self.running.outflow(key)) {
-            outflow.grant(count);
+            outflow.grant(count, self.running.spare_credit());
         }
     }
 }
@@ -103,11 +119,19 @@ pub(super) async fn run(
     mut source: Source,
     outflow: Arc<Outflow>,
 ) -> Result<Text, RpcError> {
+    let (mut left, mut began) = (1, Instant::now());
     // The end needs no credit, so the next item is asked for before it can be sent.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
         outflow.spend().await.ok_or_else(gone)?;
         let link = link.upgrade().ok_or_else(gone)?;
+        // A source that never waits takes turns with the link, with other streams and with other tasks.
+        if left == 0 || began.elapsed() >= MAX_TURN_TIME {
+            yield_now().await;
+            left = MAX_TURN_ITEMS / link.running.len().max(1);
+            began = Instant::now();
+        }
+        left = left.saturating_sub(1);
         link.ready().await;
         let id = link.request_id(key).ok_or_else(gone)?;
         link.notify_always(streams::ITEM, streams::write_item(&id, &item)).map_err(RpcError::from)?;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
 
+use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::task::AbortHandle;
 
@@ -43,6 +44,10 @@ impl RunningRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     fn begin(&self, key: RequestKey, running: Running) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, running);
     }
@@ -50,6 +55,13 @@ impl RunningRequests {
     /// What has the credit of a stream that is sent.
     pub(super) fn outflow(&self, key: RequestKey) -> Option<Arc<Outflow>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)?.outflow.clone()
+    }
+
+    /// How much more credit the streams of the peer may have.
+    pub(super) fn spare_credit(&self) -> u32 {
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = running.values().filter_map(|running| running.outflow.as_ref()).map(|outflow| outflow.window());
+        windows.fold(streams::MOST_CREDIT, u32::saturating_sub)
     }
 
     /// Its handler goes on in a task. Returns whether it is still wanted.
@@ -123,6 +135,11 @@ impl Link {
         let Some(Asked { method, params, credit }) = asked.filter(|asked| streams::is_credit(asked.credit)) else {
             return self.answer(key, streams::REQUEST, Err(RpcError::invalid_params("Invalid params")));
         };
+        if credit > self.running.spare_credit() {
+            let error = RpcError::new(ErrorCode::INVALID_REQUEST, "Invalid Request");
+            let error = error.with_data(&json!({ "reason": "too-much-credit" }));
+            return self.answer(key, method, Err(error));
+        }
         let Some(handler) = self.handlers.stream(method) else {
             let error = match self.handlers.method(method) {
                 None => method_not_found(method),

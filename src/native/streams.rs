@@ -11,7 +11,7 @@ pub(super) const REQUEST: &str = "rpc.stream";
 pub(super) const ITEM: &str = "rpc.item";
 pub(super) const CREDIT: &str = "rpc.credit";
 
-/// As much credit as a stream can have at a time.
+/// The credit that all streams of a peer can have at a time.
 pub(super) const MOST_CREDIT: u32 = 65_536;
 
 #[derive(Serialize, Deserialize)]

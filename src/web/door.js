@@ -8,6 +8,9 @@ import { Lane } from "./lane.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
+/** The number of messages of a window that are read though their origin is not allowed. */
+const MAX_FOREIGN_READS = 32;
+
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {
   if (target === null || target === undefined) {
@@ -25,6 +28,7 @@ export function doorTo(target, origin) {
 function windowDoor(current, origin, frame) {
   const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
   let hadWindow = false;
+  let foreignReads = 0;
   return {
     allowed,
     current,
@@ -35,13 +39,19 @@ function windowDoor(current, origin, frame) {
     },
     /** `onLoad` is called as a document in the frame has loaded. */
     listen(hear, lose, fail, onLoad) {
-      const onEvent = ({ data, source, origin, isTrusted }) => {
-        if (isTrusted === false || !isOurs(data)) return;
-        // A window that goes has no more to be the source; the key of the session tells whose goodbye it is.
-        if (source === null ? data.method === "rpc.bye" : source === current()) hear(data, origin, allowsOrigin(allowed, origin));
+      const onEvent = (event) => {
+        const { source, origin, isTrusted } = event;
+        const isAllowed = allowsOrigin(allowed, origin);
+        // Without a source it may be a goodbye: a window that goes has none any more.
+        if (isTrusted === false || (source === null ? !isAllowed : source !== current())) return;
+        // Of an origin that is not allowed only a hello counts, and it comes early. Reading data makes the engine copy it.
+        if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
+        const { data } = event;
+        // The key of the session shows whose goodbye it is.
+        if (isOurs(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
       };
       const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad })];
-      if (current() !== null) takeEarly(({ source }) => source === current(), current()).forEach(onEvent);
+      if (current() !== null) takeEarly(current()).forEach(onEvent);
       return () => stops.forEach((stop) => stop());
     },
     /** Why the other side cannot be there. */
@@ -72,7 +82,7 @@ function channelDoor(target) {
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });
       target.start?.();
-      if (target === globalThis) takeEarly(() => true, target).forEach(message);
+      if (target === globalThis) takeEarly(target).forEach(message);
       return stop;
     },
     loss() {},

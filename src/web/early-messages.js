@@ -2,15 +2,18 @@
 
 const EARLY = Symbol.for("portway.early");
 
-/** The message events kept so far that are for the caller, which hears `source` itself from here on. */
-export function takeEarly(isMine, source) {
+/** The message events of `source` kept so far that are for the caller, which hears `source` itself from here on. */
+export function takeEarly(source, isMine = () => true) {
   // `early.js` may be loaded later, or not at all.
   const heard = (globalThis[EARLY] ??= new WeakSet());
   heard.add(source);
-  return heard.take?.(isMine) ?? [];
+  return heard.take?.(isMine, source) ?? [];
 }
 
-/** Tells those who call meanwhile that this side will not start; or without an error, that it has started after all. */
+/**
+ * The wasm has not started, for this error, or null if it was printed already: callers get an answer. Without an error, it
+ * has started.
+ */
 export function settleEarly(error) {
   globalThis[EARLY]?.settle?.(error);
 }

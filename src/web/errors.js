@@ -53,10 +53,11 @@ export function unreadable() {
 RPCError.prototype.name = "RPCError";
 CallError.prototype.name = "CallError";
 
+export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-const REQUEST_CANCELLED = -32800;
+export const REQUEST_CANCELLED = -32800;
 
 /** How deep what an error holds is followed, and how many objects of it cross. */
 const DEEPEST = 8;

@@ -146,6 +146,11 @@ export class Handshake {
     // Beside the one who has said hello there may be another who does not know it.
     if (this.#hasMet) return;
     if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
+    this.beginPlain(origin);
+  }
+
+  /** Begins a session with a peer that knows none: plain JSON-RPC on the boundary itself. */
+  beginPlain(origin) {
     const postMessage = (message, transfer) => this.#door.post(message, transfer, origin);
     this.#begin({ origin, features: [], port: { postMessage }, letGo() {}, isPlain: true });
   }

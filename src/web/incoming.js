@@ -10,17 +10,19 @@ import { listOf } from "./outgoing.js";
  * (`(params, { signal, progress }) => …`).
  */
 export class Incoming {
-  #link;
+  #session;
   #controller;
 
   /**
+   * The message came by `session`: the handler sends by it, and what it sends after its end is dropped.
+   *
    * Members are read once: where nothing is cloned they may be getters, which say something else the next time, or throw,
    * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own. Of messages
    * that came together, `event` keeps the params apart.
    */
-  constructor(link, message, idLength, event) {
+  constructor(session, message, idLength, event) {
     const { id, method, params, result, error } = message;
-    this.#link = link;
+    this.#session = session;
     this.method = method;
     /** @internal The id of the request or response, exactly as it came. */
     this.id = id;
@@ -53,7 +55,8 @@ export class Incoming {
   /** Tells the caller how far this is; it arrives at the caller's `onProgress`. */
   get progress() {
     return (value, transfer) => {
-      if (!this.hasLeft && this.#link.isRunning(this)) this.#link.notifyNow("$/progress", { token: this.id, value }, transfer);
+      const { link } = this.#session;
+      if (!this.isDropped() && link.isRunning(this)) link.notifyNow("$/progress", { token: this.id, value }, transfer);
     };
   }
 
@@ -67,13 +70,25 @@ export class Incoming {
   /** Sends a notification to the caller. */
   get notify() {
     return (method, params, options) => {
-      if (!this.hasLeft) this.#link.notify(method, params, options?.transfer);
+      if (!this.isDropped()) this.#session.link.notify(method, params, options?.transfer);
     };
   }
 
   /** @internal Whether the server of the handler was destroyed. */
   get hasLeft() {
     return this.server?.left;
+  }
+
+  /** @internal Whether the session has ended. */
+  get isOver() {
+    return this.#session.end !== undefined;
+  }
+
+  /** @internal Whether what the handler sends is dropped. If that is since its session has ended, it is reported. */
+  isDropped() {
+    const { link, end } = this.#session;
+    if (!this.hasLeft && end !== undefined) link.report(end.of(this.method, this.id));
+    return this.hasLeft || end !== undefined;
   }
 
   /** @internal The signal, if anybody has asked for it. */

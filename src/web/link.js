@@ -56,6 +56,8 @@ export class Link {
   ignored = 0;
   /** Why calls are refused, while they are: a `CallError`. */
   #gone = undefined;
+  /** The session that messages come by; without sessions, the boundary. `end` is a `CallError`, once it has ended. */
+  #session = { link: this, end: undefined };
   #transport;
   /** The transports that this link was made on, which end with it. */
   #transports = new Set();
@@ -307,6 +309,8 @@ export class Link {
     if (listens || end.reason === "unresponsive") return;
     this.#outbox.clear();
     this.#outputs.isMuted = true;
+    this.#session.end = end;
+    this.#session = { link: this, end: undefined };
     this.#service.drop();
     this.#outputs.isMuted = false;
     this.#service.stop(end);
@@ -349,16 +353,18 @@ export class Link {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) this.#receiveAll(message);
+      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) this.#receiveEach(message);
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
     }
   }
 
-  #receiveAll(messages) {
+  /** Takes messages that have come together, until their session ends. */
+  #receiveEach(messages) {
+    const session = this.#session;
     const event = new ParamsOfEvent(true);
-    for (const message of messages) this.#receiveOne(message, event);
+    for (const message of messages) if (session.end === undefined) this.#receiveOne(message, event);
   }
 
   /** Takes a message. If it has come with others, `event` keeps their params apart. */
@@ -366,7 +372,7 @@ export class Link {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
       if (this.closed || !isMessage(message)) return;
-      const incoming = new Incoming(this, message, this.#limits.idLength, event);
+      const incoming = new Incoming(this.#session, message, this.#limits.idLength, event);
       // Whoever speaks is there.
       this.#gone = undefined;
       if (incoming.method !== undefined && !this.#wants(incoming, event !== undefined)) return;
@@ -393,7 +399,7 @@ export class Link {
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of batch) {
-      const message = new Incoming(this, item, idLength, event);
+      const message = new Incoming(this.#session, item, idLength, event);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
@@ -443,7 +449,7 @@ export class Link {
     // Columns of columns could be told in a few bytes, and take for ever.
     const messages = isPart ? [] : unpacked(Object(params));
     if (messages.length === 0) this.ignored++;
-    this.#receiveAll(messages);
+    this.#receiveEach(messages);
   }
 
   /** The other side is at work on a call, which so may take longer. */

@@ -18,7 +18,7 @@ function end(error) {
   life.isOver = true;
   kill(error);
   // Whom it was still to hear gets an answer, too.
-  settleEarly(new Error("it has died"));
+  settleEarly(null);
 }
 
 /** Called by the panic hook. The text stays here: it is nobody's business on the other side. */

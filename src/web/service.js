@@ -1,8 +1,8 @@
 // Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
 // once.
 
-import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, RPCError, toWire } from "./errors.js";
-import { STREAM, isStream, iteratorOf, openStream } from "./streams.js";
+import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, toWire } from "./errors.js";
+import { MOST_CREDIT, STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
@@ -10,6 +10,8 @@ export class Service {
   #link;
   /** The requests that are being worked on, by slot. */
   #running = [];
+  /** The budget of the streams. */
+  #turn = new Turn();
   /** Replies that wait for the rest of their batch. */
   #held = new Map();
   #lastHeld = 0;
@@ -26,11 +28,13 @@ export class Service {
   serve(slot, context, batch) {
     context.slot = slot;
     context.batch = batch;
+    // A message before it in its batch may have ended the session.
+    if (context.isOver) return this.#respond(context, undefined);
     this.#running[slot] = context;
     let result;
     try {
       const sent = context.takeParams();
-      const params = context.method === STREAM ? openStream(context, sent) : sent;
+      const params = context.method === STREAM ? openStream(context, sent, this.#spareCredit()) : sent;
       result = this.#handler("methods", context)?.(given(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
@@ -51,7 +55,7 @@ export class Service {
       }
       if (context.outflow !== undefined) {
         const answer = () => this.#answer(context);
-        return void context.outflow.run(this.#link, context, result).then(answer, (thrown) => this.#fail(context, thrown));
+        return void context.outflow.run(this.#link, this.#turn, context, result).then(answer, (thrown) => this.#fail(context, thrown));
       }
       // A stream that is transferred is a result as any other.
       if (isStream(result) && !context.list?.includes(result)) {
@@ -97,7 +101,12 @@ export class Service {
 
   /** The peer takes more items of the stream that it asked for under this id. */
   grant(id, count) {
-    this.#find(id)?.outflow?.grant(count);
+    this.#find(id)?.outflow?.grant(count, this.#spareCredit());
+  }
+
+  /** How much more credit the streams of the peer may have. */
+  #spareCredit() {
+    return this.#running.reduce((spare, context) => spare - (context?.outflow?.window ?? 0), MOST_CREDIT);
   }
 
   /** Gives out a reply that waited for its batch. */
@@ -161,8 +170,8 @@ export class Service {
 
   /** Answers a request with an error object, or else with a result. */
   #answer(context, error, result) {
-    // The other side, or this one, may have gone meanwhile.
-    if (!this.isRunning(context)) return;
+    // The session or this side may have ended meanwhile. Nothing is reported of a handler that has stopped for that.
+    if (!this.isRunning(context)) return void (error?.code === REQUEST_CANCELLED || context.isDropped());
     const { id } = context;
     if (error !== undefined) context.list = undefined;
     const message =

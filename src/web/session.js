@@ -19,6 +19,8 @@ const GRACE = 100;
 const GRACE_OF_COPY = 1_000;
 /** How long the other side may be silent once its frame has loaded again. */
 const DOUBT = 1_000;
+/** How long a peer whose lock is free has to answer; `GRACE` comes before and after it. */
+const ANSWER_TIME = 300;
 
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
 export function noAnswer(ms, { allowed }) {
@@ -43,7 +45,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let number = 0;
   /** The window that the session is with. */
   let window;
-  /** What has come before it may be handed over; then undefined. */
+  /** What has come before it may be handed over, and from which origin; then undefined. */
   let held = [];
   /** Shows that a goodbye over the window is ours: all who see messages there know the id. */
   let key;
@@ -130,7 +132,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     number++;
     onOpen();
     if (number === 1) {
-      if (!other.isPlain) held = [];
+      held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
       // Whoever has waited for this is told first, and can set up what receives.
       setTimeout(release);
     }
@@ -170,14 +172,15 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function release() {
     const messages = held ?? [];
     held = undefined;
-    for (const message of messages) handler(message);
+    const other = session;
+    for (const { message } of messages) if (session === other) handler(message);
   }
 
-  function receive(message) {
+  function receive(message, origin) {
     pulse.quiet = 0;
     if (held?.length === MOST_KEPT && number > 0) release();
     if (held === undefined) handler(message);
-    else if (held.length < MOST_KEPT) held.push(message);
+    else if (held.length < MOST_KEPT) held.push({ message, origin });
   }
 
   /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
@@ -225,11 +228,28 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** There are signs that the other side has gone, and it may have said why. */
   function suspect(other) {
-    soon(other, () => {
-      const error = door.loss();
-      if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
-      else lose(error ?? gone("the worker or thread of the other side has ended"), false);
-    });
+    soon(other, loseDead);
+  }
+
+  function loseDead() {
+    const error = door.loss();
+    if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
+    else lose(error ?? gone("the worker or thread of the other side has ended"), false);
+  }
+
+  /** The lock of the peer is free. It may have been stolen, so the peer is asked once, and dead without an answer. */
+  function ask(other) {
+    other.isAsked = true;
+    other.port.postMessage(note("rpc.ping"));
+    const decide = () => {
+      if (other.isAsked) return loseDead();
+      // From here on, only a heartbeat shows that it lives.
+      isLocked = false;
+      pulse.quiet = 0;
+      pulse.start();
+    };
+    // In two steps: if this thread was blocked, the answer comes in between.
+    setTimeout(() => soon(other, decide), ANSWER_TIME);
   }
 
   /**
@@ -294,7 +314,16 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
         if (message.method === "rpc.bye") {
           if (session?.key !== undefined && message.params?.key === session.key) bidden(message.params);
-        } else if (session === undefined ? number === 0 : session.isPlain) receive(message);
+        } else if (session === undefined ? number === 0 : session.isPlain) {
+          // What another origin says is of another document, and belongs to a session of its own.
+          if (session !== undefined && origin !== session.origin) {
+            lose(ended("a document of another origin is in its place"), true);
+            // The application may have destroyed its peer for that.
+            if (cleanups.length === 0) return;
+            handshake.beginPlain(origin);
+          }
+          receive(message, origin);
+        }
       };
       cleanups = [
         door.listen(hear, (error) => lose(error, false), fail, doubt),
@@ -331,9 +360,13 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
       else if (method === "rpc.key") other.key = params?.key;
       else if (method === "rpc.load") other.isLoaded = true;
+      else if (method === "rpc.pong") other.isAsked = false;
       else if (method === "rpc.lock" && !other.isWatched) {
         other.isWatched = true;
-        watchLock(other.id, life.signal, () => (isLocked = true), () => suspect(other));
+        // A lock is sure to be shared with a worker or an own origin. Any other peer may have named a lock of ours, and is only
+        // asked once that is free.
+        const isShared = door.lane !== undefined || (other.origin === globalThis.origin && other.origin !== "null");
+        watchLock(other.id, life.signal, () => (isLocked = isShared), () => soon(other, () => ask(other)));
       }
     },
     destroy() {

@@ -1,13 +1,17 @@
 // Streams: a request `rpc.stream` asks for the items of a method; each comes as a notification `rpc.item`, and the response
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
-import { CallError, INTERNAL_ERROR, INVALID_PARAMS, RPCError } from "./errors.js";
+import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError } from "./errors.js";
 import { callMessage, callProblem } from "./outgoing.js";
 
 export const STREAM = "rpc.stream";
 
-/** As much credit as a stream can have at a time: what may be sent without a pause. */
+/** The credit that all streams of a peer can have at a time: the number of items that it may leave unread. */
 export const MOST_CREDIT = 2 ** 16;
+
+/** The number of items that the streams of a link take from their handlers in one turn, and the milliseconds for that. */
+const MAX_TURN_ITEMS = 256;
+const MAX_TURN_TIME = 4;
 
 /** What is wrong with the number of items that may be on their way, or undefined. */
 export function windowProblem(window) {
@@ -167,19 +171,62 @@ export function iteratorOf(source) {
   return source?.[Symbol.asyncIterator]?.() ?? (typeof source?.next === "function" ? source : undefined);
 }
 
-/** Takes a request for a stream: gives the params of the method, which the context then is of. */
-export function openStream(context, asked) {
+/** Takes a request for a stream: returns the params of the method, which the context then is of. */
+export function openStream(context, asked, spareCredit) {
   const { method, params, credit } = Object(asked);
   if (callProblem(method, params) !== undefined || !isCredit(credit)) throw new RPCError(INVALID_PARAMS, "Invalid params");
+  if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
   context.method = method;
   context.outflow = new Outflow(credit);
   return params;
+}
+
+// Node has the first, and browsers have channels. Tests may replace these functions later.
+const { setImmediate, MessageChannel, setTimeout } = globalThis;
+const later = setImmediate ?? (MessageChannel === undefined ? setTimeout : undefined);
+let channel;
+const waiting = [];
+
+/** Runs a function in a task of its own. A timer would run late in a hidden page. */
+function runLater(act) {
+  if (later !== undefined) return void later(act);
+  if (channel === undefined) {
+    channel = new MessageChannel();
+    channel.port1.addEventListener("message", () => waiting.shift()());
+    channel.port1.start();
+  }
+  waiting.push(act);
+  channel.port2.postMessage(0);
+}
+
+/** The budget that the streams of a link share in each turn, so that handlers that never wait cannot block this thread. */
+export class Turn {
+  #left = MAX_TURN_ITEMS;
+  /** When the time is up. */
+  #end = 0;
+  /** Resolves in the next turn, if this one is over. */
+  #next = undefined;
+
+  /** Takes one item of the budget. If nothing is left, it returns a promise, after which to try again. */
+  take() {
+    if (this.#next !== undefined) return this.#next;
+    const now = performance.now();
+    if (this.#left === MAX_TURN_ITEMS) this.#end = now + MAX_TURN_TIME;
+    if (this.#left > 0 && now < this.#end) return void this.#left--;
+    this.#next = new Promise(runLater).then(() => {
+      this.#next = undefined;
+      this.#left = MAX_TURN_ITEMS;
+    });
+    return this.#next;
+  }
 }
 
 /** Sends the items of one stream. */
 class Outflow {
   /** @internal Whether an item could not be sent: none may come after it. */
   hasFailed = false;
+  /** @internal The most credit that it has had at a time. */
+  window;
   #link;
   #credit;
   /** Goes on, when there is credit again. */
@@ -190,17 +237,19 @@ class Outflow {
   #stopped = undefined;
 
   constructor(credit) {
-    this.#credit = credit;
+    this.window = this.#credit = credit;
   }
 
-  grant(count) {
+  /** Gives credit: beyond its window no more than all streams together may still have. */
+  grant(count, spareCredit) {
     if (!isCredit(count) || this.#stopped !== undefined) return;
-    this.#credit = Math.min(this.#credit + count, MOST_CREDIT);
+    this.#credit = Math.min(this.#credit + count, this.window + spareCredit);
+    this.window = Math.max(this.window, this.#credit);
     this.#wake?.();
   }
 
   /** Sends what a handler has returned; resolves after its last item. */
-  run(link, context, source) {
+  run(link, turn, context, source) {
     return new Promise((resolve, reject) => {
       this.#iterator = iteratorOf(source);
       if (this.#iterator === undefined) {
@@ -209,11 +258,11 @@ class Outflow {
       this.#link = link;
       this.#reject = reject;
       if (this.#stopped !== undefined) this.#close();
-      else this.#pump(context, resolve);
+      else this.#pump(turn, context, resolve);
     });
   }
 
-  async #pump(context, resolve) {
+  async #pump(turn, context, resolve) {
     const link = this.#link;
     try {
       for (;;) {
@@ -222,6 +271,10 @@ class Outflow {
           if (this.hasFailed) return;
           // Over a transport that delivers at once, there may be some by now.
           if (this.#credit === 0) await new Promise((wake) => (this.#wake = wake));
+        }
+        for (let next = turn.take(); next !== undefined; next = turn.take()) {
+          await next;
+          if (this.#stopped !== undefined || this.hasFailed) return;
         }
         const { done, value } = await this.#iterator.next();
         if (this.#stopped !== undefined || this.hasFailed) return;

@@ -53,7 +53,8 @@ function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
  */
 function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
   const inbox = new Inbox();
-  const isMine = (event) => isOurs(event.data) && accepts(event);
+  // The sender is checked first: reading the data of an event makes the engine copy it.
+  const isMine = (event) => accepts(event) && isOurs(event.data);
   let report = complain;
   let lose = () => {};
   let isWaiting = () => false;
@@ -73,10 +74,9 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
   };
   const listeners = {
     message(event) {
-      const message = event.data;
-      if (!isOurs(message) || !accepts(event)) return;
+      if (!isMine(event)) return;
       hasHeard = true;
-      inbox.receive(message);
+      inbox.receive(event.data);
     },
     messageerror(event) {
       if (accepts(event)) report(unreadable());
@@ -96,7 +96,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     source.start?.();
   };
   if (!keeps) start();
-  if (early !== undefined) takeEarly(isMine, early).forEach(listeners.message);
+  if (early !== undefined) takeEarly(early, isMine).forEach(listeners.message);
   return {
     send: isGone === undefined ? send : sendAndLook,
     onMessage(handler, user) {

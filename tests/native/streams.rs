@@ -203,3 +203,66 @@ async fn a_stream_that_waits_for_credit_does_not_hold_the_end_of_the_link() -> T
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     Ok(())
 }
+
+/// The request of a stream, and its answer if it is refused.
+fn asked(id: u32, credit: u32) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "rpc.stream",
+        "params": { "method": "count", "params": [1_000_000], "credit": credit } })
+    .to_string()
+}
+
+#[tokio::test]
+async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
+    for (streams, credit) in [(1, 60_000), (64, 1_000)] {
+        let (transport, mut there) = wire()?;
+        let made = counting(transport);
+        let all: Vec<_> = (1..=streams).map(|id| asked(id, credit)).collect();
+        there.send(&format!("[{}]", all.join(","))).await?;
+        let reader = tokio::spawn(async move { while there.receive().await.is_ok() {} });
+        let (mut last, mut most) = (0, 0);
+        while made.load(Ordering::SeqCst) < streams * credit {
+            tokio::task::yield_now().await;
+            let now = made.load(Ordering::SeqCst);
+            most = most.max(now - last);
+            last = now;
+        }
+        // Two turns may lie between two of this task, and the first items leave as the requests are read.
+        assert!(most <= 2 * 256 + 2 * streams, "{most} items of {streams} streams");
+        reader.abort();
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
+    let (transport, mut there) = wire()?;
+    let made = counting(transport);
+    let mut items = [0, 0];
+    let mut answers = Vec::new();
+    let mut note = |message: Value| match message["params"]["id"].as_u64() {
+        Some(1) => items[0] += 1,
+        Some(_) => items[1] += 1,
+        None => answers.push(message),
+    };
+    there.send(&asked(2, 2)).await?;
+    for _ in 0..2 {
+        note(timeout(PATIENCE, there.receive()).await??);
+    }
+    there.send(&asked(1, 65_526)).await?;
+    there.send(&asked(3, 9)).await?;
+    // 8 are spare.
+    there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
+    for _ in 0..65_526 + 10 + 1 {
+        note(timeout(PATIENCE, there.receive()).await??);
+    }
+    assert!(timeout(Duration::from_millis(100), there.receive()).await.is_err());
+    let error = json!({ "code": -32600, "message": "Invalid Request", "data": { "reason": "too-much-credit" } });
+    assert_eq!((items, answers), ([65_526, 12], vec![json!({ "jsonrpc": "2.0", "id": 3, "error": error })]));
+    // Each stream has made one item more, which waits for credit.
+    assert_eq!(made.load(Ordering::SeqCst), 65_526 + 12 + 2);
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
+    assert_eq!(timeout(PATIENCE, there.receive()).await??["error"]["code"], -32800);
+    there.send(&asked(4, 100)).await?;
+    assert_eq!(timeout(PATIENCE, there.receive()).await??["params"]["id"], 4);
+    Ok(())
+}

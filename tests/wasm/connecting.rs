@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use portway::{CallError, Peer};
+use portway::{CallError, Context, Peer, RpcError};
 use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -38,6 +38,51 @@ async fn two_peers_connect_and_each_hears_the_end_of_the_other() {
     drop(there.take());
     until(|| seen.borrow().len() == 2).await;
     assert_eq!(*seen.borrow(), [Ok(1), Err(CallError::SessionEnded)]);
+}
+
+#[wasm_bindgen_test]
+async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
+    let ports = channel();
+    let kept: Rc<RefCell<Vec<Context>>> = Rc::default();
+    let there = Rc::new(RefCell::new(None));
+    let (contexts, slot, port) = (kept.clone(), there.clone(), ports[1].clone());
+    spawn_local(async move {
+        let peer = Peer::connect(&port)
+            .open(|peer| {
+                let (noted, asked) = (contexts.clone(), contexts);
+                peer.on_notify("note", move |(), context: Context| noted.borrow_mut().push(context));
+                peer.method("ask", move |(), context: Context| {
+                    asked.borrow_mut().push(context);
+                    async { Ok::<_, RpcError>(()) }
+                });
+            })
+            .await
+            .unwrap();
+        *slot.borrow_mut() = Some(peer);
+    });
+    let first = Peer::connect(&ports[0]).open(|_| {}).await.unwrap();
+    first.notify("note", &()).unwrap();
+    assert_eq!(first.call("ask", &()).await, Ok(()));
+    drop(first);
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let (secrets, others) = (heard.clone(), heard.clone());
+    let second = Peer::connect(&ports[0])
+        .open(|peer| {
+            peer.on_notify("secret", move |(), _| secrets.borrow_mut().push("secret"));
+            peer.on_notify("public", move |(), _| others.borrow_mut().push("public"));
+        })
+        .await
+        .unwrap();
+    assert_eq!(second.call("ask", &()).await, Ok(()));
+    assert_eq!(kept.borrow().len(), 3);
+    for context in &kept.borrow()[..2] {
+        context.notify("secret", &()).unwrap();
+    }
+    kept.borrow()[2].notify("public", &()).unwrap();
+    until(|| !heard.borrow().is_empty()).await;
+    assert_eq!(second.call("ask", &()).await, Ok(()));
+    assert_eq!(*heard.borrow(), ["public"]);
+    drop(there.take());
 }
 
 #[wasm_bindgen_test]

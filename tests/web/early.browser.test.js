@@ -2,9 +2,9 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./rig/portway.js";
-import { frame, origins, puppet } from "./rig/frames.js";
+import { frame, numberOf, origins, puppet, readsOf } from "./rig/frames.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
 
 const slow = "/pkg/portway_bg.wasm?delay=300";
 
@@ -26,7 +26,6 @@ for (const [kind, options, transportOptions] of [
 it("a frame keeps what comes from another window for a transport that is made later", async () => {
   const sibling = await puppet();
   const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
-  const numberOf = (window) => Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
   const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, numberOf(contentWindow));
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
@@ -41,11 +40,85 @@ it("a frame keeps what comes from another window for a transport that is made la
 it("a frame that others flood keeps what comes from its parent", async () => {
   const sibling = await puppet();
   const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/pkg/portway_bg.wasm?delay=2000" } });
-  const number = Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(contentWindow);
+  const number = numberOf(contentWindow);
   for (let n = 0; n < 10_100; n++) sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, number);
   await sibling.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
+  assert.deepEqual(await client.request("echo", [1]), [1]);
+});
+
+it("a frame keeps 10 000 messages of all senders together, and what one sends too many leaves room for the others", async () => {
+  const flooders = [await puppet(), await puppet()];
+  const quiet = await puppet();
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/pkg/portway_bg.wasm?delay=3000" } });
+  const number = numberOf(contentWindow);
+  const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
+  const flood = async (flooder) => {
+    for (let n = 0; n < 10_100; n++) flooder.post(note(n), number);
+    await flooder.settled();
+  };
+  await flood(flooders[0]);
+  for (let n = 0; n < 10; n++) quiet.post(note(n), number);
+  await quiet.settled();
+  await flood(flooders[1]);
+  for (let n = 10; n < 20; n++) quiet.post(note(n), number);
+  await quiet.settled();
+  const client = new JSONRPCClient(windowTransport(contentWindow));
+  afterThisTest(() => client.destroy());
+  const kept = async ({ window }) => client.request("listenTo", [numberOf(window)]);
+  const all = [await kept(flooders[0]), await kept(flooders[1]), await kept(quiet)];
+  assert.deepEqual(all[2], Array.from({ length: 20 }, (_, n) => n));
+  const counts = all.map(({ length }) => length);
+  // The call for them is one more.
+  assert.isAtMost(counts[0] + counts[1] + counts[2], 9_999);
+  assert.isAtLeast(counts[0] + counts[1] + counts[2], 9_997);
+  assert.isAtMost(Math.abs(counts[0] - counts[1]), 1);
+  for (const seen of all) assert.deepEqual(seen, Array.from(seen, (_, n) => n));
+});
+
+it("a frame reads nothing of what others have sent it before somebody wants to hear them", async () => {
+  const stranger = await puppet();
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
+  const reads = readsOf(contentWindow);
+  const post = () => stranger.post({ jsonrpc: "2.0", method: "note", params: [1] }, numberOf(contentWindow));
+  post();
+  await stranger.settled();
+  const client = new JSONRPCClient(windowTransport(contentWindow));
+  afterThisTest(() => client.destroy());
+  await client.request("echo");
+  post();
+  await stranger.settled();
+  await client.request("echo");
+  assert.isTrue(reads.some(({ source }) => source === window));
+  assert.isFalse(reads.some(({ source }) => source === stranger.window));
+  assert.deepEqual(await client.request("listenTo", [numberOf(stranger.window)]), [1, 1]);
+});
+
+it("a frame keeps messages for 10 s after its wasm has started, and then lets go of them and of its listener", async function () {
+  this.timeout(20_000);
+  const [stranger, late] = [await puppet(), await puppet()];
+  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
+  const removed = [];
+  const { removeEventListener } = contentWindow;
+  contentWindow.removeEventListener = function (type, ...more) {
+    removed.push(type);
+    return removeEventListener.call(this, type, ...more);
+  };
+  const post = (puppet, n) => puppet.post({ jsonrpc: "2.0", method: "note", params: [n] }, numberOf(contentWindow));
+  post(stranger, 1);
+  await stranger.settled();
+  const client = new JSONRPCClient(windowTransport(contentWindow));
+  afterThisTest(() => client.destroy());
+  await client.request("echo");
+  await pause(9_000);
+  assert.deepEqual(removed, []);
+  post(late, 2);
+  await late.settled();
+  assert.deepEqual(await client.request("listenTo", [numberOf(late.window)]), [2]);
+  await until(() => removed.length > 0, "the listener is not removed");
+  assert.deepEqual(removed, ["message"]);
+  assert.deepEqual(await client.request("listenTo", [numberOf(stranger.window)]), []);
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
@@ -68,8 +141,79 @@ it("a frame whose wasm is not there answers its callers with an error, then and 
     afterThisTest(() => client.destroy());
     for (let n = 0; n < 2; n++) {
       const error = await rejection(client.request("echo"));
-      assert.equal(error.code, -32603);
-      assert.include(error.message, "nowhere.wasm");
+      assert.deepEqual([error.code, error.message, error.data], [-32603, "portway could not start", undefined]);
     }
   }
+});
+
+describe("a frame whose wasm is not there", () => {
+  const failing = async () => {
+    const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/nowhere.wasm?delay=300&token=secret" } });
+    const printed = [];
+    contentWindow.console.error = (...args) => printed.push(args.map(String).join(" "));
+    const failed = () => until(() => printed.length > 0, "the reason is not printed");
+    return { number: numberOf(contentWindow), contentWindow, printed, failed };
+  };
+  const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
+  const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
+
+  it("prints the reason once, and tells it to nobody", async () => {
+    const { number, printed, failed } = await failing();
+    const stranger = await puppet();
+    stranger.post(request(1), number);
+    await stranger.settled();
+    await failed();
+    stranger.post([request(2), { jsonrpc: "2.0", method: "note" }], number);
+    stranger.post({ jsonrpc: "2.0", method: "note" }, number);
+    await until(() => refusals(stranger).length === 2, "no answer");
+    await stranger.settled();
+    const error = { code: -32603, message: "portway could not start" };
+    assert.deepEqual(stranger.received, [{ jsonrpc: "2.0", error, id: 1 }, { jsonrpc: "2.0", error, id: 2 }]);
+    assert.equal(printed.length, 1);
+    assert.include(printed[0], "nowhere.wasm");
+  });
+
+  it("answers a sender about 100 requests, and others after that", async () => {
+    const { number, failed } = await failing();
+    const [stranger, other] = [await puppet(), await puppet()];
+    for (let n = 0; n < 60; n++) stranger.post(request(n), number);
+    await stranger.settled();
+    await failed();
+    stranger.post(Array.from({ length: 100_000 }, () => request(7)), number);
+    await stranger.settled();
+    for (let n = 0; n < 100; n++) stranger.post(request(n), number);
+    await stranger.settled();
+    other.post(request("mine"), number);
+    await until(() => refusals(other).length === 1, "the other window gets no answer");
+    await stranger.settled();
+    assert.isAtLeast(refusals(stranger).length, 90);
+    assert.isAtMost(refusals(stranger).length, 100);
+  });
+
+  it("answers all senders together about 1 000 requests", async () => {
+    const { number, failed } = await failing();
+    await failed();
+    const strangers = await Promise.all(Array.from({ length: 12 }, () => puppet()));
+    for (const stranger of strangers) {
+      stranger.post(Array.from({ length: 200 }, (_, n) => request(n)), number);
+      await stranger.settled();
+    }
+    const last = await puppet();
+    last.post(request(1), number);
+    await last.settled();
+    for (const stranger of strangers) await stranger.settled();
+    assert.deepEqual(refusals(last), []);
+    assert.isAtMost(strangers.flatMap(refusals).length, 1_000);
+    assert.isAtLeast(strangers.flatMap(refusals).length, 950);
+  });
+
+  it("repeats no id that is large, or none at all", async () => {
+    const { number, failed } = await failing();
+    await failed();
+    const stranger = await puppet();
+    for (const id of ["x".repeat(1_025), { large: true }, [1], 1n, true]) stranger.post(request(id), number);
+    stranger.post(request("x".repeat(1_024)), number);
+    await until(() => refusals(stranger).length > 0, "no answer");
+    assert.deepEqual(refusals(stranger).map(({ id }) => id.length), [1_024]);
+  });
 });

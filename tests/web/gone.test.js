@@ -66,11 +66,13 @@ describe("a transport that says that the other side is gone", () => {
     assert.equal(await after, "right");
   });
 
-  it("stops the handlers that work for it, whose answers are dropped, and takes its next requests", async () => {
+  it("stops the handlers that work for it, whose answers are dropped and reported, and takes its next requests", async () => {
     const transport = mortal();
     const signals = [];
     const ends = [];
-    const server = new JSONRPCServer(transport, { limits: { inFlight: 1 } });
+    const errors = [];
+    const onError = ({ reason, method, id }) => errors.push([reason, method, id]);
+    const server = new JSONRPCServer(transport, { limits: { inFlight: 1 }, onError });
     server.method("work", (_, { signal }) => (signals.push(signal), new Promise((resolve) => ends.push(resolve))));
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     const end = new CallError("session-ended", "it reloads");
@@ -79,7 +81,7 @@ describe("a transport that says that the other side is gone", () => {
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     ends[0]("late");
     await Promise.resolve();
-    assert.deepEqual(transport.sent, []);
+    assert.deepEqual([transport.sent, errors], [[], [["session-ended", "work", 1]]]);
     ends[1]("right");
     await Promise.resolve();
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "right", id: 1 }]);

@@ -1,7 +1,7 @@
 // How the end of the other side is noticed where nobody tells of it, and what is not taken for it.
 
 import { assert } from "chai";
-import { connected, diary, stage } from "./rig/connections.js";
+import { connected, diary, hexId, stage } from "./rig/connections.js";
 import { connectingFrame, origins } from "./rig/frames.js";
 import { worker } from "./rig/workers.js";
 import { afterThisTest } from "./rig/cleanup.js";
@@ -84,6 +84,50 @@ describe("where both sides see each other's locks", () => {
     peer.notify("again");
     await until(() => told.told.length === 3);
     assert.deepEqual(told.told, [1, "session-ended", 2]);
+  });
+});
+
+/** Has another script of this origin steal the locks of the sessions, and let them go again. */
+async function steal() {
+  const { held } = await navigator.locks.query();
+  const names = held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
+  assert.isNotEmpty(names);
+  await Promise.all(names.map((name) => navigator.locks.request(name, { steal: true }, () => {})));
+}
+
+describe("a lock that was stolen", () => {
+  for (const [kind, target] of [["a worker", () => worker(file)], ["a frame", () => connectingFrame()]]) {
+    it(`is no death of ${kind} that answers, and its death is noticed all the same`, async () => {
+      const told = diary({ heartbeat: 900 });
+      const started = target();
+      const peer = await connected(started, told);
+      await locked(peer);
+      const call = peer.request("sleep", [1_500], { timeout: 0 });
+      await steal();
+      assert.equal(await call, null);
+      assert.deepEqual(await peer.request("echo", [1]), [1]);
+      assert.deepEqual(told.told, [1]);
+      const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+      await peer.request("echo");
+      if (started.terminate) started.terminate();
+      else started.remove();
+      const [reason, ms] = await hanging;
+      assert.include(["unresponsive", "peer-gone"], reason);
+      assert.isBelow(ms, 2_000);
+    });
+  }
+
+  it("is no death of a worker that answers once this page is no longer blocked", async () => {
+    const told = diary();
+    const peer = await connected(worker(file), told);
+    await locked(peer);
+    await steal();
+    await pause(150);
+    const end = performance.now() + 1_000;
+    while (performance.now() < end);
+    await pause(700);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(told.told, [1]);
   });
 });
 
@@ -219,6 +263,21 @@ describe("a lock that the other side claims", () => {
     const peer = await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     assert.equal((await rejection(peer.request("a", [], { timeout: 0 }))).reason, "unresponsive");
+  });
+
+  it("and that this side holds hides no peer at a port from the heartbeat", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port, { heartbeat: 300 });
+    const end = await actor.open({ session: hexId(4) });
+    let release;
+    await new Promise((held) => {
+      navigator.locks.request(`portway:${hexId(4)}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    });
+    afterThisTest(() => release());
+    const peer = await connecting;
+    end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    await pause(50);
+    assert.equal((await rejection(peer.request("a", [], { timeout: 5_000 }))).reason, "unresponsive");
   });
 
   it("tells of its death when it is let go without a goodbye", async () => {

@@ -2,7 +2,7 @@
 
 import { afterThisTest } from "./cleanup.js";
 import { Raw } from "./ends.js";
-import { until } from "./outcomes.js";
+import { pause, until } from "./outcomes.js";
 import { connect } from "./portway.js";
 
 /** `connect`, whose peer is destroyed after the test. */
@@ -115,6 +115,14 @@ export class Actor extends Raw {
 export function stage() {
   const [port, far] = ports();
   return { port, actor: new Actor(far) };
+}
+
+/** The peer of an actor is there again, under another name. */
+export async function again(actor, { digit = 2, ...answer } = {}) {
+  const last = actor.received.filter((message) => message?.method === "rpc.hello").at(-1);
+  const isNew = (message) => message?.method === "rpc.hello" && message.id !== last.id;
+  for (; !actor.received.some(isNew); await pause(15)) actor.hello(hexId("f"));
+  return actor.accept(actor.received.find(isNew), { session: hexId(digit), ...answer });
 }
 
 /** The listeners that a target has more than now, by any name. */

@@ -73,6 +73,26 @@ export function heardBy(transport) {
   return heard;
 }
 
+/** The number of a window among the frames of this page. */
+export function numberOf(window) {
+  return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
+}
+
+/** The message events of a window of this origin whose data the library reads, from now on. */
+export function readsOf({ MessageEvent: { prototype } }) {
+  const events = [];
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
+  Object.defineProperty(prototype, "data", {
+    ...descriptor,
+    get() {
+      if (new Error().stack.includes("/pkg/")) events.push(this);
+      return descriptor.get.call(this);
+    },
+  });
+  afterThisTest(() => Object.defineProperty(prototype, "data", descriptor));
+  return events;
+}
+
 /** How many listeners for messages a target has more than now. */
 export function countListeners(target) {
   const added = new Set();

@@ -1,0 +1,154 @@
+// The context of a handler whose session has ended, or whose peer has gone: what the handler sends by it reaches nobody, least
+// of all the next document, and is reported.
+
+import { assert } from "chai";
+import { CallError, JSONRPCServer } from "./rig/portway.js";
+import { again, connected, hexId, stage } from "./rig/connections.js";
+import { recorder } from "./rig/ends.js";
+import { deferred, pause, until } from "./rig/outcomes.js";
+
+/** A session whose far end is the test, with handlers that the test ends. */
+async function working(features = ["batch"]) {
+  const { port, actor } = stage();
+  const contexts = [];
+  const ends = [];
+  const errors = [];
+  const onError = ({ reason, method, message }) => errors.push(reason === undefined ? message : [reason, method]);
+  const work = (params, context) => {
+    contexts.push(context);
+    const end = deferred();
+    ends.push(end);
+    return end.promise;
+  };
+  const note = (params, context) => void contexts.push(context);
+  const connecting = connected(port, { methods: { work }, notifications: { note }, onError });
+  const end = await actor.open({ session: hexId(1), features });
+  return { peer: await connecting, actor, end, contexts, ends, errors };
+}
+
+const request = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
+const notification = (method = "note") => ({ jsonrpc: "2.0", method });
+
+const ways = {
+  "a request": [["batch"], (end) => end.post(request(1))],
+  "a notification": [["batch"], (end) => end.post(notification())],
+  "a list": [["batch"], (end) => end.post([request(1), notification()])],
+  "columns": [["batch"], (end) => end.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: "work", values: [[], []] } })],
+  "a batch": [[], (end) => end.post([request(1), notification(), request(2)])],
+};
+
+describe("the context of a handler whose session has ended", () => {
+  for (const [name, [features, send]] of Object.entries(ways)) {
+    it(`sends nothing to the next session, and reports that: of ${name}`, async () => {
+      const { actor, end, contexts, ends, errors, peer } = await working(features);
+      send(end);
+      await until(() => contexts.length > 0);
+      await end.before();
+      const taken = contexts.map(({ notify, progress, transfer }) => ({ notify, progress, transfer }));
+      end.bye();
+      const next = await again(actor, { features });
+      next.post(request("now"));
+      await until(() => ends.length > 0 && contexts.length > taken.length);
+      for (const { notify, progress, transfer } of taken) {
+        transfer([new ArrayBuffer(8)]);
+        notify("secret", [1]);
+        progress("secret");
+      }
+      const count = ends.length - 1;
+      for (const { resolve } of ends.slice(0, count)) resolve("secret");
+      await pause(20);
+      // What the application says by itself goes to whoever is there.
+      peer.notify("public");
+      ends.at(-1).resolve("answer");
+      const came = (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc."));
+      assert.deepEqual(came, [{ jsonrpc: "2.0", method: "public" }, { jsonrpc: "2.0", result: "answer", id: "now" }]);
+      assert.equal(errors.length, 2 * taken.length + count);
+      for (const error of errors) assert.equal(error[0], "session-ended");
+    });
+  }
+
+  it("reports nothing of a handler that stops for that", async () => {
+    const { actor, end, contexts, ends, errors } = await working();
+    end.post([request(1), request(2)]);
+    await until(() => contexts.length === 2);
+    contexts[0].signal.addEventListener("abort", () => ends[0].reject(contexts[0].signal.reason));
+    contexts[1].signal.addEventListener("abort", () => ends[1].reject(new DOMException("stopped", "AbortError")));
+    end.bye();
+    const next = await again(actor);
+    await next.before();
+    assert.deepEqual(errors, []);
+  });
+
+  it("sends no more items of a stream", async () => {
+    const { port, actor } = stage();
+    const errors = [];
+    let go;
+    let isClosed = false;
+    const methods = {
+      async *count() {
+        try {
+          yield 1;
+          await new Promise((resolve) => (go = resolve));
+          yield 2;
+        } finally {
+          isClosed = true;
+        }
+      },
+    };
+    const connecting = connected(port, { methods, onError: (error) => errors.push(error) });
+    const end = await actor.open({ session: hexId(1), features: ["batch", "stream"] });
+    await connecting;
+    end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "count", credit: 100 } });
+    await until(() => go !== undefined);
+    end.bye();
+    const next = await again(actor, { features: ["batch", "stream"] });
+    go();
+    await until(() => isClosed);
+    assert.deepEqual((await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"), []);
+    assert.deepEqual(errors, []);
+  });
+
+  it("is none in a session that is merely unresponsive", async () => {
+    const { port, actor } = stage();
+    let context;
+    const methods = { work: (_, given) => ((context = given), new Promise(() => {})) };
+    const connecting = connected(port, { methods, heartbeat: 100 });
+    const end = await actor.open({ session: hexId(1) });
+    const peer = await connecting;
+    end.post(request(1));
+    await until(() => context !== undefined);
+    const error = await peer.request("silence", [], { timeout: 0 }).catch((error) => error);
+    assert.equal(error.reason, "unresponsive");
+    context.notify("still", [1]);
+    await end.noted("still");
+  });
+});
+
+describe("messages that came together, the first of which ends the session", () => {
+  function ending(options) {
+    const errors = [];
+    const transport = { ...recorder(), onClose: (lose) => (transport.lose = lose) };
+    const served = [];
+    new JSONRPCServer(transport, { onError: ({ reason }) => errors.push(reason), ...options })
+      .method("end", () => void transport.lose(new CallError("session-ended", "it has gone"), true))
+      .method("work", (_, context) => void served.push(context));
+    return { transport, served, errors };
+  }
+
+  for (const [name, options, message] of [
+    ["a list", { coalesce: true }, [request(1, "end"), request(2)]],
+    ["columns", { coalesce: "columns" }, { jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: ["end", "work"], values: [[], []] } }],
+    ["a batch", {}, [request(1, "end"), request(2)]],
+  ]) {
+    it(`are not served, and not answered: ${name}`, async () => {
+      const { transport, served, errors } = ending(options);
+      transport.deliver(message);
+      await pause(0);
+      assert.deepEqual([served, transport.sent], [[], []]);
+      assert.deepEqual(errors, ["session-ended"]);
+      transport.deliver(request(3));
+      await pause(0);
+      assert.deepEqual([served.length, transport.sent], [1, [{ jsonrpc: "2.0", result: null, id: 3 }]]);
+    });
+  }
+});

@@ -1,0 +1,182 @@
+// What windows of other origins, and other windows, can do to a page that listens: no data of theirs is read, and none speaks
+// for the origin that a session began with.
+
+import { assert } from "chai";
+import { JSONRPCPeer, windowTransport } from "./rig/portway.js";
+import { frame, frameAddress, origins, puppet, readiness, readsOf } from "./rig/frames.js";
+import { SessionEnd, connected, diary, hexId } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+
+const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
+const notification = (method) => ({ jsonrpc: "2.0", method });
+
+/** Of events, those whose source is this window. They are not compared by chai, which may not look into it. */
+const of = ({ window }, events) => events.map(({ source }) => source === window).filter((isIt) => isIt);
+
+describe("the data of a message", () => {
+  for (const link of ["windowTransport", "connect"]) {
+    it(`of another window is not read: ${link}`, async () => {
+      const stranger = await puppet({ origin: origins.other });
+      const mine = await puppet();
+      const calls = [];
+      const methods = { call: () => void calls.push(1) };
+      if (link === "connect") {
+        const connecting = connected(mine.element, { methods });
+        await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
+        const { id } = mine.received.find(({ method }) => method === "rpc.hello");
+        mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+        await connecting;
+      } else {
+        const peer = new JSONRPCPeer(windowTransport(mine.window)).method("call", methods.call);
+        afterThisTest(() => peer.destroy());
+      }
+      const reads = readsOf(window);
+      for (const message of [request("call"), notification("call"), [request("call")], "text"]) stranger.post(message);
+      await stranger.settled();
+      mine.post(request("call", 2));
+      await until(() => calls.length > 0, "the window of the peer is not heard");
+      await stranger.settled();
+      assert.deepEqual(calls, [1]);
+      assert.isNotEmpty(of(mine, reads));
+      assert.isEmpty(of(stranger, reads));
+    });
+  }
+
+  it("of the window of the peer, but of another origin, is not read by windowTransport", async () => {
+    const stranger = await puppet({ origin: origins.other });
+    const peer = new JSONRPCPeer(windowTransport(stranger.window));
+    afterThisTest(() => peer.destroy());
+    const reads = readsOf(window);
+    stranger.post(request("call"));
+    await stranger.settled();
+    assert.isEmpty(of(stranger, reads));
+  });
+
+  it("of the window of the peer, but of another origin, is read 32 times by connect, which looks for a hello", async () => {
+    const stranger = await puppet({ origin: origins.other });
+    const connecting = rejection(connected(stranger.element, { connectTimeout: 1_000 }));
+    const reads = readsOf(window);
+    for (let n = 0; n < 100; n++) stranger.post(request("call"));
+    await stranger.settled();
+    assert.equal(of(stranger, reads).length, 32);
+    assert.equal((await connecting).reason, "no-answer");
+  });
+
+  it("that a script makes up is not read", async () => {
+    const mine = await puppet();
+    const peer = new JSONRPCPeer(windowTransport(mine.window));
+    afterThisTest(() => peer.destroy());
+    const connecting = rejection(connected(mine.element, { connectTimeout: 100 }));
+    const reads = readsOf(window);
+    dispatchEvent(new MessageEvent("message", { data: request("call"), source: mine.window, origin: origins.own }));
+    await connecting;
+    assert.isTrue(reads.every(({ isTrusted }) => isTrusted));
+  });
+});
+
+describe("a session with a peer that knows none", () => {
+  /** A page that is connected to a frame of its own origin, where the test plays a plain peer. */
+  async function plain(options) {
+    const mine = await puppet();
+    const sessions = [];
+    const contexts = [];
+    const told = diary({
+      origin: [origins.own, origins.other],
+      methods: { call: (params, context) => (contexts.push(context), "called") },
+      notifications: { note: (params, context) => void contexts.push(context) },
+      ...options,
+      onSession: ({ origin }) => sessions.push(origin),
+    });
+    const connecting = connected(mine.element, told);
+    await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
+    const { id } = mine.received.find(({ method }) => method === "rpc.hello");
+    return { mine, connecting, told: told.told, sessions, contexts, refusal: { jsonrpc: "2.0", id, error: { code: -32601, message: "no" } } };
+  }
+
+  /** Has a document of the other origin in the frame. */
+  async function navigated({ element }) {
+    const ready = readiness(element);
+    element.src = frameAddress({}, { file: "puppet.html", origin: origins.other });
+    await ready;
+  }
+
+  it("hears only the origin that it began with: another allowed origin begins a new one", async () => {
+    const errors = [];
+    const { mine, connecting, told, sessions, contexts, refusal } = await plain({ onError: (error) => errors.push(error) });
+    mine.post(refusal);
+    await connecting;
+    mine.post(request("call", "first"));
+    await until(() => mine.received.some(({ id }) => id === "first"), "no answer");
+    assert.deepEqual([sessions, told], [[origins.own], []]);
+    await navigated(mine);
+    mine.post(notification("note"));
+    mine.post(request("call", "second"));
+    await until(() => mine.received.some(({ id }) => id === "second"), "no answer");
+    assert.deepEqual([sessions, told], [[origins.own, origins.other], ["session-ended"]]);
+    assert.equal(contexts.length, 3);
+    // Of the first origin, nothing reaches the second.
+    contexts[0].notify("secret");
+    contexts[1].notify("open");
+    await until(() => mine.received.some(({ method }) => method === "open"), "the new session is not heard");
+    await mine.settled();
+    assert.isFalse(mine.received.some(({ method }) => method === "secret"));
+    assert.deepEqual(errors.map(({ reason, method }) => [reason, method]), [["session-ended", "call"]]);
+  });
+
+  it("has nothing in it that another origin has said before it began", async () => {
+    const { mine, connecting, sessions, contexts } = await plain();
+    mine.post(notification("note"));
+    await mine.settled();
+    await navigated(mine);
+    await until(() => mine.received.filter(({ method }) => method === "rpc.hello").length > 1, "no hello");
+    const { id } = mine.received.findLast(({ method }) => method === "rpc.hello");
+    mine.post(request("call"));
+    mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } });
+    await connecting;
+    await until(() => mine.received.some((message) => message.result === "called"), "no answer");
+    await pause(20);
+    assert.deepEqual([sessions, contexts.length], [[origins.other], 1]);
+  });
+
+  it("can be destroyed as another origin ends it", async () => {
+    let peer;
+    const { mine, connecting, refusal, sessions, contexts } = await plain({ onLost: () => peer.destroy() });
+    mine.post(refusal);
+    peer = await connecting;
+    await navigated(mine);
+    mine.post(request("call"));
+    await mine.settled();
+    await pause(20);
+    assert.deepEqual([sessions, contexts.length], [[origins.own], 0]);
+  });
+});
+
+describe("a frame of another origin that hangs", () => {
+  it("cannot hide from the heartbeat by a lock that this side holds", async () => {
+    const other = await puppet({ origin: origins.other });
+    const connecting = connected(other.element, { origin: origins.other, heartbeat: 300 });
+    await until(() => other.received.some(({ method }) => method === "rpc.hello"), "no hello");
+    const { id } = other.received.find(({ method }) => method === "rpc.hello");
+    const session = hexId("3");
+    let release;
+    // As this page has it for another peer, say.
+    await new Promise((held) => {
+      navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    });
+    afterThisTest(() => release());
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port1.close());
+    // The frame passes the port on, so that the event is of its origin.
+    other.element.contentWindow.postMessage(
+      { type: "post", message: { jsonrpc: "2.0", id, result: { session, version: 1, features: [] } }, port: true },
+      "*",
+      [port2],
+    );
+    const end = new SessionEnd(port1);
+    const peer = await connecting;
+    end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    await pause(50);
+    assert.equal((await rejection(peer.request("a", [], { timeout: 5_000 }))).reason, "unresponsive");
+  });
+});
