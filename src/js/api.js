@@ -99,10 +99,13 @@ export class JSONRPCServer {
   methods = new Map();
   /** @internal */
   notifications = new Map();
+  /** @internal */
+  errorData;
   #link;
   #destroyed = false;
 
   constructor(transport, options) {
+    this.errorData = options?.errorData;
     this.#link = Link.on(transport, options);
     this.#link.addServer(this);
   }

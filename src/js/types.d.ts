@@ -319,6 +319,14 @@ export interface JSONRPCClient<M extends MethodMap<M> = any> extends DisposeMemb
 export interface ServerOptions {
   /** Gets the failures that no caller can be told of, such as those of notification handlers. Default: logged. */
   onError?: ((error: Error) => void) | undefined;
+  /**
+   * Returns the `data` of an error answer: what the caller gets beside `code` and `message`. It is called with anything that a
+   * method of this server throws or rejects with, an `RPCError` with `data` included, but not for a cancelled request, an
+   * unknown method or a notification. `undefined` leaves the default, which `RPCError.data` describes; `null` is sent as
+   * `null`. If it throws, `onError` gets that, and the default is sent. It is not awaited. Data that the transport cannot
+   * send, such as a promise, is left out. An `Error` in it is cloned with its stack: return plain values.
+   */
+  errorData?: ((error: unknown) => unknown) | undefined;
   limits?: Limits | undefined;
   /**
    * Whether small messages of one turn of the event loop, all but the first, leave together, up to 256 at a time; that
@@ -438,9 +446,13 @@ export class RPCError extends Error {
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
   /**
-   * Whatever the failing side added; `undefined` when it added nothing. Of an error without `data` these are its `name`, if
-   * it says more than `Error`, its `cause`, its `errors` and its own enumerable members: plain objects in place of errors,
-   * without stacks, eight levels deep, without what cannot be cloned.
+   * What the peer sent beside code and message; `undefined` if that was nothing. A Portway server sends what `errorData`
+   * returns, else the `data` of the error that a handler has thrown, if the error has a value of its own there: an inherited
+   * member or a getter is none. Otherwise `data` is an object with the `name` of that error, unless that is `Error` or
+   * `RPCError`, its `code` (if it is not sent as the code) and `errno`, if they are texts or numbers, and its `cause` and
+   * `errors`. Of errors in there the same crosses, with their `message` and their own `data`; what else is in there crosses if
+   * it is a text, a number or the like. It has at most 8 levels, 1 000 values and 2^20 characters. No other member crosses,
+   * and no stack.
    */
   readonly data?: unknown;
   /** `data.cause`; an `Error` if it was one. */

@@ -90,11 +90,15 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// So that a handler that calls on may use `?`: an error of the other side is passed on as it is, any other is internal.
+/// So that a handler that calls on may use `?`: an error of the peer is passed on as it is. Any other is internal, and has only
+/// a text of this crate: those of its source can hold paths, values and stacks, and stay here.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Remote(error) => error,
+            CallError::Lost(_) => Self::internal("the link is lost"),
+            CallError::Params(_) => Self::internal("the params cannot be sent"),
+            CallError::Deserialize(_) => Self::internal("the result is not as expected"),
             other => Self::internal(other.to_string()),
         }
     }

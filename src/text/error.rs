@@ -63,7 +63,7 @@ impl RpcError {
     /// If it is not of this type; with the reason.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         let data = self.raw_data.as_deref()?;
-        Some(serde_json::from_str(data.get()).map_err(|problem| problem.to_string()))
+        Some(serde_json::from_str(data.get()).map_err(|problem| super::told(&problem)))
     }
 }
 

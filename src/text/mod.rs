@@ -45,9 +45,20 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
     }
 }
 
+/// The longest text of a problem in what a peer has sent, in characters: serde repeats the value in it.
+const MAX_PROBLEM: usize = 100;
+
 /// What is wrong, without the place in a text that nobody has seen.
 pub(crate) fn told(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let place = format!(" at line {} column {}", problem.line(), problem.column());
-    text.strip_suffix(&place).map_or_else(|| text.clone(), ToString::to_string)
+    shortened(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// A text, or its first [`MAX_PROBLEM`] characters.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_PROBLEM) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_string(),
+    }
 }

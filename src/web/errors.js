@@ -59,9 +59,10 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
 
-/** How deep what an error holds is followed, and how many objects of it cross. */
-const DEEPEST = 8;
-const MOST_OBJECTS = 1_000;
+/** Bounds of the `data` that is made for an error: how deep it is, how many values it has, and how many characters. */
+const MAX_DEPTH = 8;
+const MAX_VALUES = 1_000;
+const MAX_CHARACTERS = 2 ** 20;
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
@@ -71,7 +72,7 @@ export function fromWire(raw) {
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
     const cause = data?.cause;
-    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, DEEPEST) });
+    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_DEPTH) });
   } catch (thrown) {
     return thrown;
   }
@@ -88,79 +89,91 @@ function revived(value, depth) {
   return error;
 }
 
-/** The error object for whatever a handler threw. Never a stack: it is nobody's business on the other side. */
-export function toWire(thrown, signal) {
-  // Anything may be thrown, proxies and objects with throwing getters included.
-  try {
-    if (signal?.aborted && (thrown === signal.reason || thrown?.name === "AbortError")) {
-      return { code: REQUEST_CANCELLED, message: "Request cancelled" };
-    }
-    const { code, message, data } = Object(thrown);
-    const tag = tagOf(thrown);
-    // The code of a DOMException is a relic, and no protocol's; neither is that of what is no error.
-    const sendsCode = tag === "[object Error]" && Number.isInteger(code);
-    const error = {
-      code: sendsCode ? code : INTERNAL_ERROR,
-      message: typeof message === "string" ? message : "Internal error",
-    };
-    // In Firefox, a DOMException has a member of this name.
-    const added = data === undefined || tag === "[object DOMException]" ? details(thrown, sendsCode) : data;
-    if (added !== undefined) error.data = added;
-    return error;
-  } catch {
-    return { code: INTERNAL_ERROR, message: "Internal error" };
+/**
+ * The error object for anything that a handler threw. `errorData` is the option of the server, and `link` reports what it
+ * throws. Members that are not named here never cross: libraries keep headers, tokens and paths in them.
+ */
+export function toWire(thrown, signal, errorData, link) {
+  const member = (key) => attempt(() => thrown[key]);
+  if (signal?.aborted && (thrown === signal.reason || member("name") === "AbortError")) {
+    return { code: REQUEST_CANCELLED, message: "Request cancelled" };
   }
+  const code = member("code");
+  const message = member("message");
+  // The code of a DOMException is a relic, and no protocol's; neither is that of what is no error.
+  const sendsCode = Number.isInteger(code) && tagOf(thrown) === "[object Error]";
+  const error = {
+    code: sendsCode ? code : INTERNAL_ERROR,
+    message: typeof message === "string" ? message : "Internal error",
+  };
+  let data;
+  if (errorData !== undefined) link.guard(() => (data = errorData(thrown)));
+  if (data === undefined) data = ownData(thrown);
+  if (data === undefined) data = defaultData(thrown, sendsCode);
+  if (data !== undefined) error.data = data;
+  return error;
 }
 
-/** The `data` of what was thrown without any: what it holds that the error object does not say already. */
-function details(thrown, sendsCode) {
-  const found = copied(thrown, 0, new Set());
-  if (found === null || typeof found !== "object" || Array.isArray(found)) return found ?? undefined;
-  delete found.message;
-  if (sendsCode) delete found.code;
-  if (found.name === "Error" || found.name === "RPCError") delete found.name;
-  return Object.keys(found).length > 0 ? found : undefined;
+/** The `data` of an error, if it is a value of its own: neither inherited nor computed by a getter. */
+function ownData(thrown) {
+  return attempt(() => Object.getOwnPropertyDescriptor(thrown, "data").value);
+}
+
+/** The `data` of an error without any: what the error object does not say already. */
+function defaultData(thrown, sendsCode) {
+  const left = { values: MAX_VALUES, characters: MAX_CHARACTERS, seen: new Set() };
+  const known = sendsCode ? ["message", "code"] : ["message"];
+  return attempt(() => reduced(thrown, 0, left, known)) ?? undefined;
 }
 
 /**
- * A copy of a value that is fit to cross: errors and other objects as plain ones, without stacks. What cannot be cloned,
- * what throws when it is read, what is too deep and what was there before is left out.
+ * What crosses of an error that another one holds. Of any object these are `name`, `message`, `code`, `errno`, `cause`,
+ * `errors` and `data` of its own, without those in `known`. What cannot be read, what is beyond the bounds that are `left`
+ * and what was there before is left out.
  */
-function copied(value, depth, seen) {
-  if (typeof value === "function" || typeof value === "symbol") return undefined;
-  if (typeof value !== "object" || value === null) return value;
-  if (depth > DEEPEST || seen.size === MOST_OBJECTS || seen.has(value)) return undefined;
-  seen.add(value);
-  const inner = (item) => copied(item, depth + 1, seen);
-  const copy = Array.isArray(value) ? [] : {};
-  const take = (key) => {
-    try {
-      const member = inner(value[key]);
-      if (member !== undefined) copy[key] = member;
-    } catch {
-      // A getter of the application's.
-    }
-  };
-  try {
-    const tag = tagOf(value);
-    // Its holes stay holes: there may be billions of them.
-    if (Array.isArray(value)) copy.length = value.length;
-    // No `instanceof` alone: it may be an error of another frame.
-    else if (value instanceof Error || /(Error|Exception)\]$/.test(tag)) ["name", "message", "cause", "errors"].forEach(take);
-    else if (tag !== "[object Object]") {
-      const clone = structuredClone(value);
-      // In these there may be errors, which are cloned with their stacks; and anything can say that it is something else.
-      if (clone instanceof Map) return new Map(Array.from(clone, (entry) => entry.map(inner)));
-      if (clone instanceof Set) return new Set(Array.from(clone, inner));
-      return tagOf(clone) === tag ? clone : copied(clone, depth, seen);
-    }
-    for (const key of Object.keys(value)) if (key !== "stack" && key !== "__proto__") take(key);
-    return copy;
-  } catch {
-    return undefined;
+function reduced(value, depth, left, known = []) {
+  const type = typeof value;
+  if (value === undefined || type === "function" || type === "symbol" || left.values-- <= 0) return undefined;
+  if (type === "string") {
+    const text = value.slice(0, left.characters);
+    left.characters -= text.length;
+    return text;
   }
+  if (type !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH || left.seen.has(value)) return undefined;
+  left.seen.add(value);
+  const inner = (key) => attempt(() => reduced(value[key], depth + 1, left));
+  if (Array.isArray(value)) {
+    const items = Array.from({ length: Math.min(value.length, MAX_VALUES) }, (_, n) => inner(n));
+    return items.filter((item) => item !== undefined);
+  }
+  if (tagOf(value) === "[object DOMException]") known = [...known, "code"];
+  const copy = {};
+  for (const key of ["name", "message", "code", "errno", "cause", "errors"]) {
+    const member = known.includes(key) ? undefined : inner(key);
+    const isNested = key === "cause" || key === "errors";
+    if (isNested ? member !== undefined : typeof member === "string" || typeof member === "number") copy[key] = member;
+  }
+  const data = ownData(value);
+  if (data !== undefined) copy.data = data;
+  if (depth === 0 && (copy.name === "Error" || copy.name === "RPCError")) delete copy.name;
+  return Object.keys(copy).length > 0 ? copy : undefined;
+}
+
+/** The name of an error; of its message engines make what they like, such as the source of a function. */
+export function nameOf(problem) {
+  return attempt(() => String(problem.name)) ?? "Error";
 }
 
 function tagOf(value) {
-  return Object.prototype.toString.call(value);
+  return attempt(() => Object.prototype.toString.call(value));
+}
+
+/** What a function returns, or undefined if it throws: getters of the application's and proxies do. */
+function attempt(run) {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
 }

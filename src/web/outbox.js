@@ -1,7 +1,7 @@
 // Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
 import { COLUMNS, MOST_TOGETHER, packed } from "./columns.js";
-import { INTERNAL_ERROR } from "./errors.js";
+import { INTERNAL_ERROR, nameOf } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
 import { settle } from "./small.js";
 
@@ -228,13 +228,4 @@ function unsendable({ message: { id, error }, method }, problem) {
   // By name only: engines put the source of a function that cannot be cloned into the text.
   const message = `The result of "${method}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
-}
-
-/** What is thrown while a result is read may be anything. */
-function nameOf(problem) {
-  try {
-    return String(problem.name);
-  } catch {
-    return "Error";
-  }
 }

@@ -5,7 +5,7 @@
 // A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
 import "../js/early.js";
 import { complain } from "./complain.js";
-import { CallError, RPCError } from "./errors.js";
+import { CallError, RPCError, nameOf } from "./errors.js";
 import { Link } from "./link.js";
 import { whileAlive } from "./rust-death.js";
 import { Stream } from "./streams.js";
@@ -222,6 +222,11 @@ export function errorMessage(error) {
 
 export function errorData(error) {
   return error.data;
+}
+
+/** The name of anything that was thrown. */
+export function errorName(error) {
+  return nameOf(error);
 }
 
 /** The errors of the Rust API as those that JavaScript knows. */

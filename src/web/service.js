@@ -165,7 +165,10 @@ export class Service {
   }
 
   #fail(context, thrown) {
-    this.#answer(context, toWire(thrown, context.startedSignal));
+    if (!this.isRunning(context)) return;
+    // A server that was destroyed is asked nothing any more.
+    const errorData = context.hasLeft ? undefined : context.server?.errorData;
+    this.#answer(context, toWire(thrown, context.startedSignal, errorData, this.#link));
   }
 
   /** Answers a request with an error object, or else with a result. */

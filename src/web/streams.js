@@ -1,7 +1,7 @@
 // Streams: a request `rpc.stream` asks for the items of a method; each comes as a notification `rpc.item`, and the response
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
-import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError } from "./errors.js";
+import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, nameOf } from "./errors.js";
 import { callMessage, callProblem } from "./outgoing.js";
 
 export const STREAM = "rpc.stream";
@@ -177,7 +177,7 @@ export function openStream(context, asked, spareCredit) {
   if (callProblem(method, params) !== undefined || !isCredit(credit)) throw new RPCError(INVALID_PARAMS, "Invalid params");
   if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
   context.method = method;
-  context.outflow = new Outflow(credit);
+  context.outflow = new Outflow(method, credit);
   return params;
 }
 
@@ -227,6 +227,7 @@ class Outflow {
   hasFailed = false;
   /** @internal The most credit that it has had at a time. */
   window;
+  #method;
   #link;
   #credit;
   /** Goes on, when there is credit again. */
@@ -236,7 +237,8 @@ class Outflow {
   /** Why no more items are wanted. */
   #stopped = undefined;
 
-  constructor(credit) {
+  constructor(method, credit) {
+    this.#method = method;
     this.window = this.#credit = credit;
   }
 
@@ -303,7 +305,8 @@ class Outflow {
   fail(problem) {
     if (this.hasFailed) return;
     this.hasFailed = true;
-    this.#reject(problem);
+    // By name only, as where a result cannot be sent.
+    this.#reject(new RPCError(INTERNAL_ERROR, `An item of "${this.#method}" cannot be sent: ${nameOf(problem)}`));
     this.#link.guard(() => this.#iterator.return?.());
   }
 

@@ -18,6 +18,14 @@ export const notes = {
     "vscode-jsonrpc": "If the handler throws a `ResponseError`.",
     "json-rpc-2.0": "If the handler throws a `JSONRPCErrorException`.",
   },
+  disclosure: {
+    "*": "The request of the handler had an `Authorization` header, and its answer a cookie.",
+  },
+  "two-clients": {
+    "post-me": "The handshake of the second fails.",
+    "vscode-jsonrpc": "It sets `onmessage` of the port: the second client takes the place of the first, whose call waits.",
+    "json-rpc-2.0": "Both count their calls from 1: the first gets the answer of the second.",
+  },
   cancel: {
     portway: "By an `AbortSignal`.",
     "vscode-jsonrpc": "By a `CancellationToken`: the handler is told, and the call waits for what it answers.",

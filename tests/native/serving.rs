@@ -1,14 +1,18 @@
 //! Each request is answered exactly once, whatever its handler does.
 
 use std::error::Error;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use portway::profile::Profile;
 use portway::{CallError, Client, Context, ErrorCode, Framing, Peer, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -63,6 +67,63 @@ async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test
     assert_eq!(failed, Some(RpcError::invalid_params("too large").with_data(&["a", "b"])));
     assert_eq!(client.call::<u32>("add", &Add { a: 1, b: 2 }).await, Ok(3));
     Ok(())
+}
+
+#[tokio::test]
+async fn params_that_do_not_fit_are_not_repeated_at_length() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    adding(&server);
+    server.forget();
+    let client = Client::new(here);
+    for a in ["x".repeat(1_000_000), "é".repeat(100_000)] {
+        let Err(CallError::Remote(error)) = client.call::<u32>("add", &json!({ "a": a, "b": 1 })).await else {
+            return Err("no error".into());
+        };
+        let repeated = error.message.chars().filter(|&character| a.starts_with(character)).count();
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+        assert!((50..=100).contains(&repeated), "{repeated} characters: {error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_error_brings_no_text_of_its_source_to_another_caller() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    let (inner, inner_there) = Transport::pair()?;
+    let inner_server = Server::new(inner_there);
+    inner_server.method_sync("secret", |(): (), _: Context| Ok::<_, RpcError>("s3cret"));
+    inner_server.forget();
+    let inner = Arc::new(Client::new(inner));
+    server.method("deserialize", move |(): (), _: Context| {
+        let inner = Arc::clone(&inner);
+        async move { Ok::<u32, RpcError>(inner.call("secret", &()).await?) }
+    });
+    let lost = Client::new(Transport::new(Broken, tokio::io::sink(), Framing::ContentLength)?);
+    let closed = timeout(PATIENCE, lost.closed()).await?;
+    assert!(closed.to_string().contains("/home/s3cret"), "{closed}");
+    let lost = Arc::new(lost);
+    server.method("lost", move |(): (), _: Context| {
+        let lost = Arc::clone(&lost);
+        async move { Ok::<u32, RpcError>(lost.call("any", &()).await?) }
+    });
+    server.forget();
+    let client = Client::new(here);
+    for (method, message) in [("deserialize", "the result is not as expected"), ("lost", "the link is lost")] {
+        let error = client.call::<u32>(method, &()).await;
+        assert_eq!(error, Err(CallError::Remote(RpcError::internal(message))), "{method}");
+    }
+    Ok(())
+}
+
+/// Fails at once, with a path in its text.
+struct Broken;
+
+impl AsyncRead for Broken {
+    fn poll_read(self: Pin<&mut Self>, _: &mut TaskContext<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::Error::other("cannot read /home/s3cret")))
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 
 mod json_language_server;
 mod language_client;
+mod portway_js;
 mod pygls;
 mod vscode_jsonrpc;
 

@@ -1,6 +1,16 @@
 // Handlers of JSONRPCServer, with a map and without one.
 
-import { ErrorCode, JSONRPCServer, RPCError, type MethodHandler, type RPCTransport } from "portway";
+import {
+  ErrorCode,
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  RPCError,
+  connect,
+  type ConnectTarget,
+  type MethodHandler,
+  type RPCTransport,
+} from "portway";
 import { same, type Equal } from "./equal.js";
 
 interface Api {
@@ -19,6 +29,7 @@ interface CallerApi {
 }
 
 declare const transport: RPCTransport;
+declare const target: ConnectTarget;
 const server = new JSONRPCServer<Api, CallerApi>(transport);
 
 export function handlersInferParamsAndResult(): void {
@@ -39,6 +50,20 @@ export function handlersInferParamsAndResult(): void {
     .onNotify("moved", ({ x }) => x.toFixed())
     .onNotify("moved", async ({ x }) => void x)
     .onNotify("idle", (params) => same<Equal<typeof params, undefined>>(true));
+}
+
+export function whatCrossesOfAnErrorIsTheServersToSay(): void {
+  const errorData = (error: unknown) => (error instanceof RangeError ? { limit: 10 } : undefined);
+  new JSONRPCServer(transport, { errorData });
+  new JSONRPCServer<Api, CallerApi>(transport, { errorData: undefined });
+  new JSONRPCPeer(transport, { errorData: (error) => (same<Equal<typeof error, unknown>>(true), null), timeout: 5 });
+  void connect(target, { errorData, methods: { ping: () => null } });
+  // @ts-expect-error no function
+  new JSONRPCServer(transport, { errorData: { status: 404 } });
+  // @ts-expect-error what is thrown may be anything
+  new JSONRPCServer(transport, { errorData: (error: Error) => error.name });
+  // @ts-expect-error a client answers nothing
+  new JSONRPCClient(transport, { errorData });
 }
 
 export function nothingToReturn(): void {

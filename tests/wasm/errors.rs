@@ -1,5 +1,7 @@
 //! Errors: of the other side, and of the call itself.
 
+use std::rc::Rc;
+
 use portway::{CallError, Client, ErrorCode, RpcError, Transport};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
@@ -53,8 +55,46 @@ async fn params_that_do_not_fit_are_answered_with_the_reason() {
 }
 
 #[derive(Serialize)]
-struct Add2 {
-    a: &'static str,
+struct Add2<'a> {
+    a: &'a str,
+}
+
+#[wasm_bindgen_test]
+async fn params_that_do_not_fit_are_not_repeated_at_length() {
+    let (client, server) = client_and_server();
+    server.method("add", add);
+    let a = "x".repeat(1_000_000);
+    let Err(CallError::Remote(error)) = client.call::<i32>("add", &Add2 { a: &a }).await else { panic!("no error") };
+    assert!(error.message.starts_with("Invalid params: "), "{error}");
+    assert!(error.message.matches('x').count() <= 100, "{} characters", error.message.len());
+}
+
+#[wasm_bindgen_test]
+async fn a_call_error_brings_no_text_of_its_source_to_another_caller() {
+    let (client, server) = client_and_server();
+    let (inner, inner_server) = client_and_server();
+    inner_server.method_sync("secret", |(), _| Ok::<_, RpcError>("s3cret"));
+    let inner = Rc::new(inner);
+    let caller = Rc::clone(&inner);
+    server.method("deserialize", move |(), _| {
+        let inner = Rc::clone(&caller);
+        async move { Ok::<u32, RpcError>(inner.call("secret", &()).await?) }
+    });
+    server.method("send", move |(), _| {
+        let inner = Rc::clone(&inner);
+        async move {
+            let params = js_sys::Array::of1(&js_sys::Function::new_no_args("s3cret"));
+            inner.call_js("secret", &params).await?;
+            Ok::<(), RpcError>(())
+        }
+    });
+    for (method, message) in [
+        ("deserialize", "the result is not as expected"),
+        ("send", "the message cannot be sent: DataCloneError"),
+    ] {
+        let Err(CallError::Remote(error)) = client.call::<u32>(method, &()).await else { panic!("no error") };
+        assert_eq!(error, RpcError::internal(message));
+    }
 }
 
 #[wasm_bindgen_test]

@@ -130,6 +130,12 @@ export function serve(port) {
     .method("fail", () => {
       throw new RPCError(-32001, "BUILD_FAILED", { line: 7 });
     })
+    .method("failAsLibrariesDo", () => {
+      const cause = Object.assign(new Error("no such file"), { code: "ENOENT", errno: -2, path: "/home/s3cret" });
+      const config = { headers: { Authorization: "Bearer s3cret" } };
+      const name = "AxiosError";
+      throw Object.assign(new Error("Request failed", { cause }), { name, code: "ERR_BAD_REQUEST", config });
+    })
     .method("size", (buffer) => buffer.bytes.byteLength)
     .method("count", async (_, context) => {
       for (const value of [1, 2, 3]) context.progress(value);

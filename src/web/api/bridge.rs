@@ -110,6 +110,8 @@ extern "C" {
     pub(super) fn error_code(error: &JsValue) -> f64;
     #[wasm_bindgen(js_name = errorMessage)]
     pub(super) fn error_message(error: &JsValue) -> String;
+    #[wasm_bindgen(js_name = errorName)]
+    pub(super) fn error_name(error: &JsValue) -> String;
     #[wasm_bindgen(js_name = errorData)]
     pub(super) fn error_data(error: &JsValue) -> JsValue;
     #[wasm_bindgen(js_name = newRPCError)]

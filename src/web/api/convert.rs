@@ -1,5 +1,6 @@
 //! Between Rust and JavaScript, by serde.
 
+use std::format;
 use std::string::{String, ToString};
 
 use serde::Serialize;
@@ -32,9 +33,14 @@ fn check_depth(value: &JsValue) -> Result<(), String> {
     Ok(())
 }
 
+/// The longest text of a problem, in UTF-16 code units: serde repeats the value in it, which may be the peer's.
+const MAX_PROBLEM: u32 = 100;
+
 /// Without the word "Error" in front, which JavaScript would put there.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
-    js_sys::Error::from(JsValue::from(problem)).message().into()
+    let text = js_sys::Error::from(JsValue::from(problem)).message();
+    let start = text.slice(0, MAX_PROBLEM);
+    if text.length() > MAX_PROBLEM { format!("{start}…") } else { start.into() }
 }
 
 /// The params of a call: an object, an array, or nothing (JSON-RPC 2.0 §4.2).

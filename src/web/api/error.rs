@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-use super::bridge::{error_code, error_data, error_message, new_call_error, new_rpc_error};
+use super::bridge::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 use super::convert::{from_js, to_js};
 use crate::message::ErrorCode;
 
@@ -159,7 +159,8 @@ impl fmt::Display for CallError {
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
-            Self::Send(problem) => write!(f, "the message cannot be sent: {problem:?}"),
+            // By name only: its `Debug` form has a stack, and its message may have the source of a function.
+            Self::Send(problem) => write!(f, "the message cannot be sent: {}", error_name(problem)),
             Self::Deserialize(problem) => write!(f, "the result is not as expected: {problem}"),
         }
     }
@@ -177,11 +178,14 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// So that a handler that calls on may use `?`: an error of the other side is passed on as it is, any other is internal.
+/// So that a handler that calls on may use `?`: an error of the peer is passed on as it is. Any other is internal, and has only
+/// a text of this crate: those of its source can hold paths, values and stacks, and stay here.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Remote(error) => error,
+            CallError::Params(_) => Self::internal("the params cannot be sent"),
+            CallError::Deserialize(_) => Self::internal("the result is not as expected"),
             other => Self::internal(other.to_string()),
         }
     }

@@ -1,6 +1,16 @@
 // What a call can carry, and what one can do while it runs.
 
+import axios from "axios";
+import { createServer } from "node:http";
 import { NOTHING, connected, ending, outcome, pause, quiet, told } from "./channel.mjs";
+
+/** All texts in a value, those that an error hides from `Object.keys` included. */
+function textsIn(value, seen = new Set()) {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || seen.has(value)) return [];
+  seen.add(value);
+  return Object.getOwnPropertyNames(value).flatMap((name) => textsIn(value[name], seen));
+}
 
 export const features = [
   {
@@ -23,6 +33,31 @@ export const features = [
       const says = arrived.length === 4 ? "yes" : arrived.length === 0 ? "no" : `${arrived.join(", ")} only`;
       const stack = seen.some((message) => JSON.stringify(message).includes("features.mjs"));
       return outcome(says, `arrived: ${arrived.join(", ")}; with a stack: ${stack}`);
+    },
+  },
+  {
+    id: "disclosure",
+    text: "What crosses of an `AxiosError` that a handler lets through",
+    async probe(library) {
+      const secrets = { "request headers": "Bearer s3cret", cookies: "session=s3cret" };
+      const server = createServer((_, response) => response.writeHead(403, { "set-cookie": secrets.cookies }).end());
+      await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+      const address = `http://127.0.0.1:${server.address().port}/`;
+      const get = () => axios.get(address, { headers: { Authorization: secrets["request headers"] } });
+      const { call, seen } = await connected(library, { build: get });
+      await ending(call("build", {}));
+      await quiet();
+      server.close();
+      const texts = textsIn(seen);
+      const parts = {
+        message: "Request failed with status code 403",
+        name: /^AxiosError$/,
+        code: /^ERR_BAD_REQUEST$/,
+        stack: /\n +at /,
+        ...secrets,
+      };
+      const crossed = Object.keys(parts).filter((part) => texts.some((text) => text.search(parts[part]) >= 0));
+      return outcome(crossed.join(", "), crossed.join(", "));
     },
   },
   {

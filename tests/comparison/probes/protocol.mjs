@@ -1,7 +1,7 @@
 // What crosses the channel, and who else may be on it.
 
 import init, { validateMessage } from "../../../pkg/node.js";
-import { NOTHING, connected, ending, outcome, quiet, tap } from "./channel.mjs";
+import { NOTHING, connected, ending, outcome, pause, quiet, tap, told } from "./channel.mjs";
 
 const echo = { echo: ({ text }) => text };
 
@@ -102,6 +102,26 @@ export const protocol = [
       const calls = [one.call("who", { caller: "one" }), two.call("who", { caller: "two" })];
       const { value, state } = await ending(Promise.all(calls));
       return outcome(value?.join() === "two to one,one to two" ? "yes" : "no", value?.join() ?? state);
+    },
+  },
+  {
+    id: "two-clients",
+    text: "Two clients on one port each get their own answers",
+    async probe(library) {
+      const { port1, port2 } = new MessageChannel();
+      library.serve(port2, {
+        async profile({ name }) {
+          // The first to ask is the last to be answered.
+          await pause(name === "anna" ? 100 : 10);
+          return name;
+        },
+      });
+      const end = await ending(async () => {
+        const clients = [await library.call(port1), await library.call(port1)];
+        return Promise.all(["anna", "bert"].map((name, n) => clients[n].call("profile", { name })));
+      });
+      const answers = end.value?.join();
+      return outcome(answers === "anna,bert" ? "yes" : "no", answers ?? told(end));
     },
   },
   {

@@ -1,5 +1,5 @@
 //! Suite `peers`: programs that others have written, over the streams that they speak on. Emacs and npm `vscode-jsonrpc`
-//! talk to the daemon; our client and server talk to language servers and to `vscode-jsonrpc`.
+//! talk to the daemon; our client and server talk to language servers, to `vscode-jsonrpc`, and to the npm package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ use crate::workspace::COMMANDS;
 const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
 pub(super) fn run(suites: &mut Run<'_>) {
-    let daemon = suites.setup.node().and_then(|node| Ok(node.with("DUET_RPC", build_daemon(suites.setup)?)));
+    let node = suites.package().and_then(|()| suites.setup.node());
+    let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build_daemon(suites.setup)?)));
     let prepared = || match &daemon {
         Ok(environment) => Ok(environment.clone()),
         Err(error) => bail!("{error:#}"),

@@ -1,0 +1,48 @@
+//! The npm package, as a guest of WIPC: what crosses of the errors that its handlers throw.
+
+use std::time::Duration;
+
+use portway::{Client, ErrorCode, Framing, RpcError, Transport};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::{file, program};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client of the guest; `None` where there is no Node.
+fn guest() -> Option<Client> {
+    let mut command = Command::new(program("PORTWAY_NODE")?);
+    Some(Client::new(Transport::child(command.arg(file("node/failing.mjs")), Framing::Wipc).unwrap()))
+}
+
+async fn failure(client: &Client, method: &str) -> (ErrorCode, String, Option<Value>) {
+    let failure = client.call::<Value>(method, &()).timeout(PATIENCE).await.unwrap_err();
+    let RpcError { code, message, raw_data, .. } = failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone();
+    (code, message, raw_data.map(|data| serde_json::from_str(data.get()).unwrap()))
+}
+
+#[tokio::test]
+async fn of_an_error_of_axios_no_header_crosses() {
+    let Some(client) = guest() else { return };
+    let message = "Request failed with status code 403".to_owned();
+    let data = json!({ "name": "AxiosError", "code": "ERR_BAD_REQUEST" });
+    assert_eq!(failure(&client, "axios").await, (ErrorCode::INTERNAL_ERROR, message.clone(), Some(data)));
+    let caused = json!({ "cause": { "name": "AxiosError", "message": message, "code": "ERR_BAD_REQUEST" } });
+    assert_eq!(failure(&client, "cause").await, (ErrorCode::INTERNAL_ERROR, "no such user".to_owned(), Some(caused)));
+}
+
+#[tokio::test]
+async fn of_an_error_of_fs_no_path_crosses_beside_the_message() {
+    let Some(client) = guest() else { return };
+    let message = "ENOENT: no such file or directory, open '/home/s3cret'".to_owned();
+    let data = json!({ "code": "ENOENT", "errno": -2 });
+    assert_eq!(failure(&client, "fs").await, (ErrorCode::INTERNAL_ERROR, message, Some(data)));
+}
+
+#[tokio::test]
+async fn what_the_option_error_data_says_crosses() {
+    let Some(client) = guest() else { return };
+    let error = failure(&client, "chosen").await;
+    assert_eq!(error, (ErrorCode::INTERNAL_ERROR, "x".to_owned(), Some(json!({ "status": 404 }))));
+}

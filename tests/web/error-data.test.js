@@ -1,0 +1,169 @@
+// `errorData`, the option of a server that says what crosses as `data`.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { pair } from "./rig/connections.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { isOpen, rejection, until } from "./rig/outcomes.js";
+import { channels } from "./rig/wipc.js";
+
+class NotFound extends Error {
+  name = "NotFound";
+  status = 404;
+  token = "s3cret";
+}
+
+const status = (error) => error.status && { status: error.status };
+const notFound = { code: -32603, message: "x", data: { name: "NotFound" } };
+const fail = () => Promise.reject(new NotFound("x"));
+
+/** A server with this option, and the test at the other end. */
+function served(errorData, methods = { fail }) {
+  const { transport, raw } = rawChannel();
+  const asked = [];
+  const reported = [];
+  const server = new JSONRPCServer(transport, {
+    errorData: (error) => (asked.push(error), errorData(error)),
+    onError: (error) => reported.push(error),
+  });
+  for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
+  /** The error object that a request is answered with. */
+  const answer = async (method, params) => {
+    raw.post({ jsonrpc: "2.0", method, params, id: 1 });
+    return (await raw.next()).error;
+  };
+  return { transport, raw, server, asked, reported, answer };
+}
+
+describe("errorData", () => {
+  it("says what crosses as data, in place of the default", async () => {
+    const { answer, reported } = served(status);
+    assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
+    assert.deepEqual(reported, []);
+  });
+
+  it("leaves the default by undefined, and sends null", async () => {
+    assert.deepEqual(await served(() => undefined).answer("fail"), notFound);
+    assert.deepEqual(await served(() => null).answer("fail"), { ...notFound, data: null });
+  });
+
+  it("gets what the handler has thrown, whatever that is", async () => {
+    for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
+      const { asked, answer } = served(() => 7, { fail: () => Promise.reject(thrown) });
+      assert.equal((await answer("fail")).data, 7);
+      assert.deepEqual(asked, [thrown]);
+    }
+  });
+
+  it("may keep the data of an error back, and leaves it by undefined", async () => {
+    const own = { fail: () => Promise.reject(Object.assign(new Error("x"), { data: "s3cret" })) };
+    assert.deepEqual(await served(() => null, own).answer("fail"), { code: -32603, message: "x", data: null });
+    const chosen = { fail: () => Promise.reject(new RPCError(5, "x", { a: 1 })) };
+    assert.deepEqual(await served(status, chosen).answer("fail"), { code: 5, message: "x", data: { a: 1 } });
+  });
+
+  it("that throws is reported, and the default crosses", async () => {
+    for (const problem of [new Error("oh no"), undefined]) {
+      const { answer, reported } = served(() => {
+        throw problem;
+      });
+      assert.deepEqual(await answer("fail"), notFound);
+      assert.deepEqual(reported, [problem]);
+    }
+  });
+
+  it("that is no function is reported, and the default crosses", async () => {
+    const { transport, raw } = rawChannel();
+    const reported = [];
+    new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
+    raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+    assert.deepEqual((await raw.next()).error, notFound);
+    assert.deepEqual(reported.map(({ name }) => name), ["TypeError"]);
+  });
+
+  it("whose data cannot be cloned is sent without data", async () => {
+    for (const data of [() => {}, Promise.resolve(1)]) {
+      assert.deepEqual(await served(() => data).answer("fail"), { code: -32603, message: "x" });
+    }
+  });
+
+  it("that returns a promise is reported if that rejects", async () => {
+    const problem = new Error("oh no");
+    const { answer, reported } = served(async () => {
+      throw problem;
+    });
+    assert.deepEqual(await answer("fail"), { code: -32603, message: "x" });
+    await until(() => reported.length > 0);
+    assert.deepEqual(reported, [problem]);
+  });
+
+  it("is asked for streams, too", async () => {
+    const { answer } = served(status, {
+      async *fail() {
+        throw new NotFound("x");
+      },
+    });
+    assert.deepEqual(await answer("rpc.stream", { method: "fail", credit: 1 }), { ...notFound, data: { status: 404 } });
+  });
+
+  it("is not asked for a request that was cancelled, a method that is not there, or a notification", async () => {
+    const { raw, asked, answer, reported, server } = served(() => 7, {
+      wait: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    });
+    server.onNotify("note", fail);
+    assert.notProperty(await answer("nowhere"), "data");
+    raw.post({ jsonrpc: "2.0", method: "wait", id: "a" });
+    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "a" } });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32800, message: "Request cancelled" }, id: "a" });
+    raw.post({ jsonrpc: "2.0", method: "note" });
+    await until(() => reported.length > 0);
+    assert.deepEqual([await raw.before(), asked], [[], []]);
+  });
+
+  it("is not asked once its server is destroyed", async () => {
+    let reject;
+    const { asked, server, transport, raw } = served(() => 7, { wait: () => new Promise((_, no) => (reject = no)) });
+    // It keeps the link.
+    new JSONRPCServer(transport);
+    raw.post({ jsonrpc: "2.0", method: "wait", id: 1 });
+    await until(() => reject !== undefined);
+    server.destroy();
+    reject(new NotFound("x"));
+    await raw.before();
+    assert.deepEqual(asked, []);
+  });
+
+  it("is that of the server whose handler has failed, where two share a transport", async () => {
+    const { transport, answer, server } = served(() => "first", { one: fail });
+    new JSONRPCServer(transport, { errorData: () => "second" }).method("two", fail);
+    new JSONRPCServer(transport).method("three", fail);
+    assert.equal((await answer("one")).data, "first");
+    assert.equal((await answer("two")).data, "second");
+    assert.deepEqual((await answer("three")).data, { name: "NotFound" });
+    server.destroy();
+  });
+
+  it("may destroy its server", async () => {
+    const { near, far } = channel();
+    let times = 0;
+    const server = new JSONRPCServer(far, { errorData: () => (times++, server.destroy()) }).method("fail", fail);
+    const client = new JSONRPCClient(near);
+    const call = rejection(client.request("fail"));
+    await until(() => times > 0);
+    await isOpen(call);
+    client.destroy();
+    assert.instanceOf(await call, Error);
+    assert.equal(times, 1);
+  });
+
+  it("belongs to a peer, to a connection and to a channel of WIPC as well", async () => {
+    const { near, far } = channel();
+    new JSONRPCPeer(far, { errorData: status }).method("fail", fail);
+    assert.deepEqual((await rejection(new JSONRPCPeer(near).request("fail"))).data, { status: 404 });
+    const [peer] = await pair({}, { errorData: status, methods: { fail } });
+    assert.deepEqual((await rejection(peer.request("fail"))).data, { status: 404 });
+    const { host, guest } = channels();
+    new JSONRPCServer(guest.transport(), { errorData: status }).method("fail", fail);
+    assert.deepEqual((await rejection(new JSONRPCClient(host.transport()).request("fail"))).data, { status: 404 });
+  });
+});

@@ -1,0 +1,53 @@
+// All that crosses of what a handler throws, to those that a page trusts least: a frame without an origin, and a worker.
+
+import { assert } from "chai";
+import { JSONRPCServer, windowTransport, workerTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { origins, puppet } from "./rig/frames.js";
+import { until } from "./rig/outcomes.js";
+import { made, replyTo, thrown } from "./rig/thrown.js";
+
+/** A worker that asks what it is told to, and tells what it gets. */
+function puppetWorker() {
+  const source = `
+    addEventListener("message", ({ data }) => {
+      if (data.type === "post") postMessage(data.message);
+      else postMessage({ type: "received", message: data });
+    });`;
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const worker = new Worker(address);
+  afterThisTest(() => {
+    worker.terminate();
+    URL.revokeObjectURL(address);
+  });
+  const received = [];
+  worker.addEventListener("message", ({ data }) => data.type === "received" && received.push(data.message));
+  return { worker, received, post: (message) => worker.postMessage({ type: "post", message }) };
+}
+
+const boundaries = {
+  "a frame without an origin": async () => {
+    const frame = await puppet({ origin: origins.other, sandbox: "allow-scripts" });
+    return { ...frame, transport: windowTransport(frame.window, { origin: "null" }) };
+  },
+  "a worker": async () => {
+    const puppet = puppetWorker();
+    return { ...puppet, transport: workerTransport(puppet.worker) };
+  },
+};
+
+for (const [boundary, open] of Object.entries(boundaries)) {
+  describe(`to ${boundary}`, () => {
+    it("of every error crosses the same as over a port, and nothing else", async () => {
+      const errors = await Promise.all(thrown.map((one) => made(one, afterThisTest)));
+      const { transport, post, received } = await open();
+      const server = new JSONRPCServer(transport).method("fail", ([n]) => Promise.reject(errors[n].error));
+      afterThisTest(() => server.destroy());
+      for (const n of thrown.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
+      await until(() => received.length >= thrown.length, "not every request is answered");
+      received.sort((a, b) => a.id - b.id);
+      for (const [n, one] of thrown.entries()) assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);
+      assert.lengthOf(received, thrown.length);
+    });
+  });
+}

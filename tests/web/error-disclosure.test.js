@@ -1,0 +1,173 @@
+// All that crosses of what a handler throws: whole messages are compared, as they came.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, inNode } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { rejection, until } from "./rig/outcomes.js";
+import { SECRET, axiosError, made, replyTo, thrown } from "./rig/thrown.js";
+import { rawPipe } from "./rig/wipc.js";
+
+const request = (method, params, id = 1) => ({ jsonrpc: "2.0", method, params, id });
+
+/** A server with one method, which fails with this; and the test at the other end. */
+function failing(error, options) {
+  const { transport, raw } = rawChannel();
+  const server = new JSONRPCServer(transport, options).method("fail", () => Promise.reject(error));
+  return { raw, server };
+}
+
+/** The error object that crosses. */
+async function sent(error) {
+  const { raw } = failing(error);
+  raw.post(request("fail"));
+  return (await raw.next()).error;
+}
+
+describe("over a port, what crosses", () => {
+  for (const one of thrown) {
+    it(`of ${one.name} is this and nothing else`, async () => {
+      const { error } = await made(one, afterThisTest);
+      const { raw } = failing(error);
+      raw.post(request("fail"));
+      assert.deepEqual(await raw.before(), [replyTo(1, one, error)]);
+    });
+  }
+
+  it("of an AxiosError is nothing of the request, which the error has", async () => {
+    const error = await axiosError(afterThisTest);
+    assert.include(String(error.config.headers.Authorization), SECRET);
+    if (inNode) assert.include(String(error.response.headers["set-cookie"]), SECRET);
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("fail", () => Promise.reject(error));
+    const arrived = await rejection(new JSONRPCClient(near).request("fail"));
+    assert.deepEqual([arrived.code, arrived.message, arrived.data], [-32603, error.message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }]);
+  });
+});
+
+describe("in CALL frames of WIPC, what crosses", () => {
+  for (const one of thrown) {
+    it(`of ${one.name} is the same`, async () => {
+      const { error } = await made(one, afterThisTest);
+      const raw = rawPipe();
+      new JSONRPCServer(raw.channel.transport()).method("fail", () => Promise.reject(error));
+      raw.post(2, JSON.stringify(request("fail")));
+      await until(() => raw.messages.length > 0);
+      assert.deepEqual(raw.messages, [replyTo(1, one, error)]);
+    });
+  }
+});
+
+describe("what crosses of an error", () => {
+  const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
+  const reply = (id) => ({ jsonrpc: "2.0", error: { code: -32603, message: "x", data: { name: "TypeError", code: "E_X" } }, id });
+
+  it("is the same after the items of a stream", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("count", async function* () {
+      yield 1;
+      throw error;
+    });
+    raw.post(request("rpc.stream", { method: "count", credit: 5 }));
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } }, reply(1)]);
+  });
+
+  it("is the same of a ReadableStream that fails", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("count", () => new ReadableStream({ pull: (controller) => controller.error(error) }));
+    raw.post(request("rpc.stream", { method: "count", credit: 5 }));
+    assert.deepEqual(await raw.before(), [reply(1)]);
+  });
+
+  it("is the same in a batch", async () => {
+    const { raw } = failing(error);
+    raw.post([request("fail", undefined, 1), request("fail", undefined, 2)]);
+    assert.deepEqual((await raw.next()).sort((a, b) => a.id - b.id), [reply(1), reply(2)]);
+  });
+
+  for (const coalesce of [true, "columns"]) {
+    it(`is the same with coalesce: ${JSON.stringify(coalesce)}`, async () => {
+      const { raw } = failing(error, { coalesce });
+      raw.post([1, 2, 3].map((id) => request("fail", undefined, id)));
+      await until(() => raw.received.flat().length === 3);
+      assert.deepEqual(raw.received.flat(), [1, 2, 3].map(reply));
+    });
+  }
+
+  it("is the same after progress", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("work", (_, { progress }) => {
+      progress(0.5);
+      throw error;
+    });
+    raw.post(request("work"));
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 0.5 } }, reply(1)]);
+  });
+
+  it("is nothing if a notification has failed", async () => {
+    const { transport, raw } = rawChannel();
+    const reported = [];
+    const fail = () => Promise.reject(error);
+    new JSONRPCServer(transport, { onError: (problem) => reported.push(problem) }).onNotify("note", fail).method("fail", fail);
+    for (const method of ["note", "fail"]) raw.post({ jsonrpc: "2.0", method });
+    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(reported, [error, error]);
+  });
+
+  it("has no member that another one inherits or computes", async () => {
+    let reads = 0;
+    const counting = { enumerable: true, get: () => (reads++, SECRET) };
+    assert.deepEqual(await sent(Object.defineProperties(new Error("x"), { body: counting, data: counting })), { code: -32603, message: "x" });
+    assert.equal(reads, 0);
+  });
+});
+
+describe("of causes and errors", () => {
+  const depthOf = ({ data }) => {
+    let depth = 0;
+    for (let { cause } = data; cause !== undefined; { cause } = cause) depth++;
+    return depth;
+  };
+
+  it("eight levels cross", async () => {
+    let error = new Error("0");
+    for (let level = 1; level < 100; level++) error = new Error(String(level), { cause: error });
+    assert.equal(depthOf(await sent(error)), 8);
+  });
+
+  it("each crosses once", async () => {
+    const error = new AggregateError([], "x");
+    error.errors.push(error, new Error("y", { cause: error }));
+    assert.deepEqual((await sent(error)).data, { name: "AggregateError", errors: [{ name: "Error", message: "y" }] });
+  });
+
+  it("a thousand values cross, however many there are", async () => {
+    let lattice = new Error("0");
+    for (let level = 1; level < 40; level++) lattice = new AggregateError([lattice, lattice], String(level));
+    assert.isAtMost(JSON.stringify(await sent(lattice)).length, 1_000);
+    const wide = await sent(new AggregateError(Array.from({ length: 100_000 }, (_, n) => new Error(String(n))), "x"));
+    assert.isAtMost(wide.data.errors.length, 500);
+    assert.deepEqual(wide.data.errors[1], { name: "Error", message: "1" });
+    assert.deepEqual((await sent(Object.assign(new Error("x"), { errors: new Array(2 ** 32 - 1) }))).data, { errors: [] });
+  });
+
+  it("a megabyte of text crosses, and of a message all", async () => {
+    const text = "x".repeat(10_000_000);
+    const crossed = await sent(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
+    assert.equal(crossed.message.length, text.length);
+    assert.closeTo(crossed.data.cause.message.length, 2 ** 20, 20);
+    assert.deepEqual(crossed.data.cause.cause, { name: "", message: "" });
+  });
+});
+
+describe("an item of a stream that cannot be sent", () => {
+  it("fails it by the name of the problem, not with the source of a function", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("bad", async function* () {
+      yield () => "s3cret";
+    });
+    raw.post(request("rpc.stream", { method: "bad", credit: 5 }));
+    const message = 'An item of "bad" cannot be sent: DataCloneError';
+    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", error: { code: -32603, message }, id: 1 }]);
+  });
+});
