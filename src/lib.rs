@@ -10,7 +10,8 @@
 //! - [`validate`]: all that is wrong with a message;
 //! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
 //! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back;
-//! - `wipc` (in a browser, with the feature `json`): the hosts and guests of WIPC, WASI guests among them.
+//! - `wipc` (in a browser, with the feature `json`): the hosts and guests of WIPC, WASI guests among them;
+//! - `stdio` (in a browser, with the feature `json`): standard streams that wait also where they are non-blocking.
 //!
 //! # Example
 //!
@@ -49,6 +50,9 @@ pub mod connection;
 pub mod limits;
 pub mod message;
 pub mod profile;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+pub mod stdio;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]
 mod text;

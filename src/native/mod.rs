@@ -25,6 +25,7 @@ mod progress;
 mod running;
 mod server;
 mod state;
+pub(crate) mod stdin;
 pub(crate) mod stdout;
 mod streams;
 mod transport;

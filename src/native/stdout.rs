@@ -9,6 +9,8 @@ use std::vec::Vec;
 use tokio::io::AsyncWrite;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::stdio;
+
 /// Writes all that it is given while it has the lock of standard output, so that what other threads print comes before or
 /// behind it. Tokio's own gives the lock away after 2 MiB, which would tear a frame.
 #[derive(Debug, Default)]
@@ -32,11 +34,7 @@ impl AsyncWrite for WholeStdout {
         ready!(this.poll_written(context))?;
         let count = bytes.len();
         let bytes = Vec::from(bytes);
-        this.writing = Some(spawn_blocking(move || {
-            let mut out = io::stdout().lock();
-            out.write_all(&bytes)?;
-            out.flush()
-        }));
+        this.writing = Some(spawn_blocking(move || stdio::stdout().write_all(&bytes)));
         Poll::Ready(Ok(count))
     }
 

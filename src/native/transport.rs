@@ -20,6 +20,7 @@ use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
 use super::frames::WipcSettings;
 use super::link::{Link, Settings};
+use super::stdin::AsyncStdin;
 use super::stdout::WholeStdout;
 use crate::Limits;
 use crate::codec::framing::Framing;
@@ -79,15 +80,16 @@ impl Transport {
     /// Standard input and output of this process, whose output then belongs to the protocol alone: logs go to standard
     /// error. Only with WIPC may something else be printed: it comes between frames, never inside of one.
     ///
-    /// Tokio reads standard input on a thread of its own, which nothing can interrupt: a program that ends before its
-    /// input does should end by [`std::process::exit`], or by `Runtime::shutdown_background`.
+    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A write that waits
+    /// for the peer holds the end of the runtime. A program that must end although its peer does not read ends by
+    /// [`std::process::exit`], or by `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio(framing: Framing) -> io::Result<Self> {
         // Also tokio's handles panic without a runtime.
         Handle::try_current().map_err(no_runtime)?;
-        Self::new(tokio::io::stdin(), WholeStdout::default(), framing)
+        Self::new(AsyncStdin::default(), WholeStdout::default(), framing)
     }
 
     /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::WholeStdout;
 
 /// How much is read at once.
@@ -62,15 +63,16 @@ impl Channel {
 
     /// The guest's end on standard input and output. What the program prints comes between frames, never inside of one.
     ///
-    /// Tokio reads standard input on a thread of its own, which nothing can interrupt: a program that ends before its input
-    /// does should end by [`std::process::exit`], or by `Runtime::shutdown_background`.
+    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A write that waits
+    /// for the host holds the end of the runtime. A program that must end although its host does not read ends by
+    /// [`std::process::exit`], or by `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio() -> io::Result<Self> {
         // Also tokio's handles panic without a runtime.
         Handle::try_current().map_err(io::Error::other)?;
-        Self::guest(tokio::io::stdin(), WholeStdout::default())
+        Self::guest(AsyncStdin::default(), WholeStdout::default())
     }
 
     /// The host's end: after `CLOSE` it sends nothing more. What the guest still says is received.

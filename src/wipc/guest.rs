@@ -1,12 +1,13 @@
 //! A guest that waits for its host: no runtime, no threads.
 
 use core::fmt;
-use std::io::{self, Read, Stdin, Stdout, Write};
+use std::io::{self, Read, Write};
 use std::vec::Vec;
 use std::{format, vec};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+use crate::stdio::{Stdin, Stdout, stdin, stdout};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -44,10 +45,10 @@ pub struct Guest<R = Stdin, W = Stdout> {
 }
 
 impl Guest {
-    /// A guest on standard input and output.
+    /// A guest on standard input and output. Either may be non-blocking (`O_NONBLOCK`): see [`stdio`](crate::stdio).
     #[must_use]
     pub fn new() -> Self {
-        Self::on(io::stdin(), io::stdout())
+        Self::on(stdin(), stdout())
     }
 }
 
@@ -58,7 +59,8 @@ impl Default for Guest {
 }
 
 impl<R: Read, W: Write> Guest<R, W> {
-    /// A guest on any two streams. Neither needs a buffer of its own.
+    /// A guest on any two streams. Neither needs a buffer of its own. A read or a write has to wait until it can be done: for
+    /// standard streams, use those of [`stdio`](crate::stdio) and not those of [`std::io`].
     pub const fn on(input: R, output: W) -> Self {
         Self {
             input,

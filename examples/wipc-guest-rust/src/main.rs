@@ -3,5 +3,5 @@
 fn main() -> std::io::Result<()> {
     // Frames may stand among other output.
     println!("the guest is ready");
-    wipc_guest_rust::serve(std::io::stdin(), std::io::stdout())
+    wipc_guest_rust::serve(portway::stdio::stdin(), portway::stdio::stdout())
 }

@@ -1,10 +1,11 @@
 //! The arguments of the program.
 
 use std::env;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{ColorChoice, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+use portway::stdio;
 
 use crate::level::Level;
 
@@ -58,10 +59,12 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
     let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
     let shown = match parsed {
         Ok(Arguments { version: false, command: Some(Subcommands::Rpc), options }) => return Ok(options),
-        Ok(Arguments { version: false, command: None, .. }) => command.print_help(),
-        Ok(_) => writeln!(io::stdout(), "{}", env!("CARGO_PKG_VERSION")),
+        Ok(Arguments { version: false, command: None, .. }) => {
+            command.try_get_matches_from_mut(["duet-rpc", "-h"]).map_or_else(|help| show(&help), |_| Ok(()))
+        }
+        Ok(_) => writeln!(stdio::stdout(), "{}", env!("CARGO_PKG_VERSION")),
         Err(error) if error.use_stderr() => return Err(complain(&error, &mut command)),
-        Err(help) => help.print(),
+        Err(help) => show(&help),
     };
     // Nobody is left to hear of it if this cannot be shown.
     Err(if shown.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -69,11 +72,23 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
 
 /// Shows what is wrong with the arguments, always with the usage.
 fn complain(error: &Error, command: &mut Command) -> ExitCode {
-    let _ = error.print();
+    let _ = show(error);
     if !error.render().to_string().contains("Usage:") {
-        let _ = writeln!(io::stderr(), "\n{}", command.render_usage());
+        let _ = writeln!(stdio::stderr(), "\n{}", command.render_usage());
     }
     ExitCode::FAILURE
+}
+
+/// Writes help or an error. Where styles are shown, clap writes it.
+fn show(text: &Error) -> io::Result<()> {
+    let is_terminal = if text.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let plain = text.render().to_string();
+    match text.use_stderr() {
+        _ if has_styles => text.print(),
+        true => stdio::stderr().write_all(plain.as_bytes()),
+        false => stdio::stdout().write_all(plain.as_bytes()),
+    }
 }
 
 /// Help and errors are shown in colour on a terminal; `NO_COLOR` is heeded by clap itself. What the arguments say has to be

@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info};
 
 use portway::profile::Profile;
-use portway::{Closed, Framing, Server, Stopper, Transport};
+use portway::{Closed, Framing, Server, Stopper, Transport, stdio};
 
 use crate::arguments::Options;
 use crate::logging::Log;
@@ -33,7 +33,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
         Ok(log) => log,
         Err(problem) => {
             // Without standard error there is nobody to tell.
-            let _ = writeln!(io::stderr(), "error: the log cannot be started: {problem}");
+            let _ = writeln!(stdio::stderr(), "error: the log cannot be started: {problem}");
             return ExitCode::FAILURE;
         }
     };
@@ -41,7 +41,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let closed = runtime.block_on(run(&log, options));
-        // A read of standard input that waits on a thread of the runtime must not keep the process.
+        // A write that waits for the client on a thread of the runtime must not keep the process.
         runtime.shutdown_background();
         closed
     }));

@@ -17,7 +17,11 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(shown) => return output::show(&shown),
+    };
+    let outcome = match arguments.command {
         Command::Call(arguments) => call::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),

@@ -1,10 +1,11 @@
 //! What is said to people and programs, so that nothing fails in a bad way when they do not listen.
 
 use core::fmt;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::env;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+
+use portway::stdio;
 
 /// The exit code for what has to do with the command line, files and standard streams.
 pub(crate) const UNUSABLE: u8 = 2;
@@ -49,17 +50,22 @@ pub(crate) fn say_more(text: impl fmt::Display) {
 
 /// A program that was started may write there too: a line is not to be torn apart by its lines.
 fn write_at_once(line: &str) {
-    let _ = io::stderr().write_all(line.as_bytes());
+    let _ = stdio::stderr().write_all(line.as_bytes());
 }
 
-/// Standard output without a buffer, for those who have their own.
-pub(crate) fn raw_stdout() -> io::Result<File> {
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Standard input without a buffer.
-pub(crate) fn raw_stdin() -> io::Result<File> {
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+/// Writes help, or what is wrong with the arguments, and returns the exit code. Where styles are shown, clap writes it.
+pub(crate) fn show(text: &clap::Error) -> ExitCode {
+    let is_error = text.use_stderr();
+    let is_terminal = if is_error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let plain = text.render().to_string();
+    // The exit code is the same if nobody reads the text.
+    let _ = match is_error {
+        _ if has_styles => text.print(),
+        true => stdio::stderr().write_all(plain.as_bytes()),
+        false => stdio::stdout().write_all(plain.as_bytes()),
+    };
+    u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// How the command ends that has written this. Nobody has to read on to the end: a closed pipe is no problem.

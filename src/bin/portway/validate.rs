@@ -7,17 +7,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use portway::codec::json;
+use portway::stdio;
 use portway::validate::{Expect, Options, Severity};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::arguments::ValidateArguments;
-use crate::output::{Problem, UNUSABLE, ended, harmless, raw_stdin, raw_stdout, say};
+use crate::output::{Problem, UNUSABLE, ended, harmless, say};
 
 pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
-    let out = raw_stdout().map_err(|error| Problem::new(UNUSABLE, error.to_string()))?;
     let mut validation = Validation {
-        out: BufWriter::new(out),
+        out: BufWriter::new(stdio::stdout()),
         options: Options { expect: expectation(arguments), null_params_are_absent: arguments.null_params },
         arguments,
         valid: 0,
@@ -44,7 +44,7 @@ const fn expectation(arguments: &ValidateArguments) -> Expect {
 }
 
 struct Validation<'a> {
-    out: BufWriter<File>,
+    out: BufWriter<stdio::Stdout>,
     options: Options,
     arguments: &'a ValidateArguments,
     valid: u64,
@@ -71,10 +71,10 @@ impl Validation<'_> {
         let standard_input = [Path::new("-").to_path_buf()];
         let files = if self.arguments.files.is_empty() { &standard_input[..] } else { &self.arguments.files };
         for file in files {
-            let (name, opened) = if file.as_os_str() == OsStr::new("-") {
-                ("<stdin>".into(), raw_stdin())
+            let (name, opened): (_, io::Result<Box<dyn Read>>) = if file.as_os_str() == OsStr::new("-") {
+                ("<stdin>".into(), Ok(Box::new(stdio::stdin())))
             } else {
-                (file.to_string_lossy(), File::open(file))
+                (file.to_string_lossy(), File::open(file).map(|file| Box::new(file) as _))
             };
             match opened {
                 Ok(opened) if self.arguments.lines => self.check_lines(&name, opened)?,
@@ -94,7 +94,7 @@ impl Validation<'_> {
         self.out.flush()
     }
 
-    fn check_lines(&mut self, name: &str, file: File) -> io::Result<()> {
+    fn check_lines(&mut self, name: &str, file: impl Read) -> io::Result<()> {
         let mut reader = BufReader::with_capacity(64 * 1024, file);
         let mut line = Vec::new();
         let mut number = 0;

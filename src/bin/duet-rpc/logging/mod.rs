@@ -13,6 +13,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use portway::stdio;
 use tracing_subscriber::Registry;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -57,7 +58,7 @@ impl Log {
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
-            None => (Queue::start(io::stderr())?, "stderr".to_owned()),
+            None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
         let (filter, handle) = reload::Layer::new(options.log_level.filter());
         let lines =
@@ -89,7 +90,7 @@ fn open(path: &Path) -> Option<File> {
             let path = path.display();
             // Without standard error there is nobody to tell.
             let _ =
-                writeln!(io::stderr(), "Warning: Cannot write to log file '{path}': {error}. Using stderr instead.");
+                writeln!(stdio::stderr(), "Warning: Cannot write to log file '{path}': {error}. Using stderr instead.");
             None
         }
     }

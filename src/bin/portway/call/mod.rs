@@ -11,7 +11,7 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portway::{CallError, Closed, Context, Framing, Limits, Peer, RpcError, Transport};
+use portway::{CallError, Closed, Context, Framing, Limits, Peer, RpcError, Transport, stdio};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ use self::signals::Signals;
 use self::streams::{Program, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
-use crate::output::{Problem, UNUSABLE, ended, harmless, raw_stdout, say, say_more};
+use crate::output::{Problem, UNUSABLE, ended, harmless, say, say_more};
 
 const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
@@ -202,7 +202,7 @@ fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode,
 
 fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Problem> {
     line.push('\n');
-    ended(raw_stdout().and_then(|mut out| out.write_all(line.as_bytes())), code)
+    ended(stdio::stdout().write_all(line.as_bytes()), code)
 }
 
 /// The error as it came.

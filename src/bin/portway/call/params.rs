@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 
+use portway::stdio;
 use serde_json::value::RawValue;
 
 use crate::output::{Problem, UNUSABLE};
@@ -13,7 +14,7 @@ pub(super) fn read(argument: Option<&str>) -> Result<Option<Box<RawValue>>, Prob
         None => return Ok(None),
         Some("-") => {
             let mut text = String::new();
-            io::stdin().lock().read_to_string(&mut text).map_err(|error| unreadable("standard input", &error))?;
+            stdio::stdin().read_to_string(&mut text).map_err(|error| unreadable("standard input", &error))?;
             text
         }
         Some(argument) => match argument.strip_prefix('@') {

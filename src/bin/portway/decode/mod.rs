@@ -13,28 +13,27 @@ use portway::codec::frame::{Event, FrameFault};
 use portway::codec::framing::FrameDecoder;
 use portway::codec::wipc;
 use portway::message::{Fault, Reason};
-use portway::{Framing, Limits};
+use portway::{Framing, Limits, stdio};
 use serde_json::value::RawValue;
 
 use self::events::Events;
 use self::progress::Progress;
 use crate::arguments::{DecodeArguments, DecodeFraming};
 use crate::detect::Detector;
-use crate::output::{Problem, UNUSABLE, ended, raw_stdin, raw_stdout};
+use crate::output::{Problem, UNUSABLE, ended};
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
 
 pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Problem> {
-    let mut input = raw_stdin().map_err(unreadable)?;
-    let mut progress = Progress::new(&input);
-    let mut events = Events::new(raw_stdout().map_err(unreadable)?);
+    let mut input = stdio::stdin();
+    let mut progress = Progress::new();
+    let mut events = Events::new(stdio::stdout());
     let mut stream = Stream::new(arguments);
     let mut chunk = vec![0; CHUNK];
     let written = loop {
         let count = match input.read(&mut chunk) {
             Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(unreadable(error)),
         };
         let bytes = chunk.get(..count).unwrap_or_default();

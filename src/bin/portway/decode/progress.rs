@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
+
+use portway::stdio;
 
 use super::events::Count;
 
@@ -22,9 +25,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(input: &File) -> Self {
+    pub(super) fn new() -> Self {
         let is_watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
-        let length = input.metadata().ok().filter(|input| input.is_file() && input.len() > 0).map(|input| input.len());
+        let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let metadata = input.and_then(|input| input.metadata()).ok();
+        let length = metadata.filter(|input| input.is_file() && input.len() > 0).map(|input| input.len());
         Self { next: is_watched.then(|| Instant::now() + PATIENCE), is_shown: false, read: 0, length }
     }
 
@@ -43,13 +48,13 @@ impl Progress {
         let Count { messages, errors } = count;
         let megabytes = self.read / 1_000_000;
         let line = format!("\r{megabytes} MB{part}, {messages} messages, {errors} errors\x1b[K");
-        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = stdio::stderr().write_all(line.as_bytes());
     }
 
     /// Takes the line away.
     pub(super) fn clear(&self) {
         if self.is_shown {
-            let _ = io::stderr().write_all(b"\r\x1b[K");
+            let _ = stdio::stderr().write_all(b"\r\x1b[K");
         }
     }
 }

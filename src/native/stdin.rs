@@ -1,0 +1,86 @@
+//! Standard input on tokio.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::vec::Vec;
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::stdio;
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// Reads standard input on a thread, which starts with the first read. It is not a thread of the runtime, which therefore ends
+/// while the thread still waits for input.
+#[derive(Debug, Default)]
+pub(crate) struct AsyncStdin {
+    thread: Option<Thread>,
+    chunk: Chunk,
+}
+
+#[derive(Debug, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// The bytes from `start` to `end` were read, and not taken yet.
+    start: usize,
+    end: usize,
+}
+
+#[derive(Debug)]
+struct Thread {
+    requests: Sender<Chunk>,
+    chunks: UnboundedReceiver<io::Result<Chunk>>,
+    /// Whether a request has no chunk yet.
+    is_reading: bool,
+}
+
+impl Thread {
+    fn start() -> io::Result<Self> {
+        let (requests, wanted) = channel();
+        let (done, chunks) = unbounded_channel();
+        thread::Builder::new().name("stdin".into()).spawn(move || read(&wanted, &done))?;
+        Ok(Self { requests, chunks, is_reading: false })
+    }
+}
+
+/// One chunk for each request, so that nothing is read that is not wanted.
+fn read(wanted: &Receiver<Chunk>, done: &UnboundedSender<io::Result<Chunk>>) {
+    while let Ok(mut chunk) = wanted.recv() {
+        chunk.bytes.resize(CHUNK, 0);
+        let count = stdio::stdin().read(&mut chunk.bytes);
+        let chunk = count.map(|count| Chunk { start: 0, end: count, ..chunk });
+        if done.send(chunk).is_err() {
+            return;
+        }
+    }
+}
+
+impl AsyncRead for AsyncStdin {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Self { thread, chunk } = self.get_mut();
+        if chunk.start == chunk.end {
+            let thread = match thread {
+                Some(thread) => thread,
+                none => none.insert(Thread::start()?),
+            };
+            let ended = || io::Error::other("the thread that reads standard input has ended");
+            if !thread.is_reading {
+                thread.requests.send(core::mem::take(chunk)).map_err(|_| ended())?;
+                thread.is_reading = true;
+            }
+            let read = ready!(thread.chunks.poll_recv(context));
+            thread.is_reading = false;
+            *chunk = read.unwrap_or_else(|| Err(ended()))?;
+        }
+        let rest = chunk.bytes.get(chunk.start..chunk.end).unwrap_or_default();
+        let taken = rest.get(..buffer.remaining()).unwrap_or(rest);
+        buffer.put_slice(taken);
+        chunk.start += taken.len();
+        Poll::Ready(Ok(()))
+    }
+}

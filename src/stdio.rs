@@ -1,0 +1,188 @@
+//! Standard input, output and error of this process, for non-blocking descriptors too.
+//!
+//! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). Another process can
+//! therefore set it at any time: Node does when a script touches `process.stdin`. From then on `std::io` fails with
+//! [`io::ErrorKind::WouldBlock`], and its `write_all` does not report how many bytes it has written.
+//!
+//! The streams here wait with `poll(2)` until the descriptor is ready, and then continue. They lose no byte, and they do not
+//! change the flag, since it belongs to other processes too. Where the target is not Unix, they are those of `std::io`.
+
+use std::io::{self, Read, StdoutLock, Write};
+
+/// Standard input. It shares its buffer with [`std::io::Stdin`].
+#[derive(Clone, Copy, Debug)]
+pub struct Stdin(());
+
+/// Standard output, without a buffer. It first writes the bytes that [`std::io::Stdout`] has buffered.
+///
+/// `write_all` holds the lock of [`std::io::Stdout`] until all bytes are written: output of other threads comes before or
+/// after them.
+#[derive(Clone, Copy, Debug)]
+pub struct Stdout(());
+
+/// Standard error, without a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Stderr(());
+
+/// Returns the standard input of this process.
+#[must_use]
+pub const fn stdin() -> Stdin {
+    Stdin(())
+}
+
+/// Returns the standard output of this process.
+#[must_use]
+pub const fn stdout() -> Stdout {
+    Stdout(())
+}
+
+/// Returns the standard error of this process.
+#[must_use]
+pub const fn stderr() -> Stderr {
+    Stderr(())
+}
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut input = io::stdin().lock();
+        sys::when_readable(&io::stdin(), || input.read(buffer))
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut out = io::stdout().lock();
+        flush(&mut out)?;
+        sys::write(&mut out, bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        flush(&mut out)?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match sys::write(&mut out, rest)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => rest = rest.get(count..).unwrap_or_default(),
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        flush(&mut io::stdout().lock())
+    }
+}
+
+/// The buffer of std keeps the bytes that it could not write, so that it can be flushed again.
+fn flush(out: &mut StdoutLock<'_>) -> io::Result<()> {
+    sys::when_writable(&io::stdout(), || out.flush())
+}
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut out = io::stderr().lock();
+        sys::when_writable(&io::stderr(), || out.write(bytes))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // The lock is reentrant.
+        let _lock = io::stderr().lock();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.write(rest)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => rest = rest.get(count..).unwrap_or_default(),
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+mod sys {
+    use core::time::Duration;
+    use std::io::{self, StdoutLock};
+    use std::os::fd::AsFd;
+    use std::thread;
+
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    /// The pause before a descriptor is polled again that was reported as ready and was not.
+    const PAUSE: Duration = Duration::from_millis(1);
+
+    pub(super) fn when_readable<T>(input: &impl AsFd, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        when_ready(input, PollFlags::IN, call)
+    }
+
+    pub(super) fn when_writable<T>(output: &impl AsFd, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        when_ready(output, PollFlags::OUT, call)
+    }
+
+    /// Not through the buffer of std, which searches all that it is to write for line ends, each time.
+    pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
+        when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
+    }
+
+    /// Repeats a call that has no effect when it fails, until it neither would block nor is interrupted.
+    fn when_ready<T>(
+        descriptor: &impl AsFd,
+        readiness: PollFlags,
+        mut call: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut has_waited = false;
+        loop {
+            match call() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Another process was faster, or `poll` and the device disagree: this must not become a busy loop.
+                    if has_waited {
+                        thread::sleep(PAUSE);
+                    }
+                    has_waited = true;
+                    wait(descriptor, readiness)?;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// An end or an error of the descriptor counts as ready: the next call reports it.
+    fn wait(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
+        match poll(&mut [PollFd::new(descriptor, readiness)], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod sys {
+    use std::io::{self, StdoutLock, Write};
+
+    pub(super) fn when_readable<S, T>(_input: &S, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        uninterrupted(call)
+    }
+
+    pub(super) fn when_writable<S, T>(_output: &S, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        uninterrupted(call)
+    }
+
+    pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
+        uninterrupted(|| out.write(bytes))
+    }
+
+    fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match call() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+}
