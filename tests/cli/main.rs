@@ -8,7 +8,17 @@ mod decode;
 mod endings;
 mod framings;
 mod help;
+#[path = "../shared/standard_streams.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "other tests share it; a failed test is a panic"
+)]
+mod non_blocking;
 mod peers;
+mod standard_streams;
 mod streaming;
 mod validate;
 mod wipc;

@@ -5,6 +5,9 @@
 mod daemon;
 mod frames;
 mod log;
+#[path = "../shared/standard_streams.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod non_blocking;
 
 mod command_line;
 mod content_type;
@@ -22,4 +25,5 @@ mod ordering;
 mod params;
 mod resynchronise;
 mod signals;
+mod standard_streams;
 mod time_out;

@@ -5,12 +5,22 @@
 mod calls;
 mod endings;
 mod framing;
+#[path = "../shared/standard_streams.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "other tests share it; a failed test is a panic"
+)]
+mod non_blocking;
 mod notifications;
 mod one_by_one;
 mod pressure;
 mod processes;
 mod serving;
 mod sockets;
+mod standard_streams;
 mod storm;
 mod streams;
 mod wire;

@@ -31,6 +31,10 @@ fn this_program_is_a_guest_if_it_is_asked_to() {
     let outcome = match role.as_str() {
         "echo" => echo(),
         "serve" => serve(),
+        "ready echo" => after_a_line(echo),
+        "ready serve" => after_a_line(serve),
+        "ready async echo" => after_a_line(|| block_on(async_echo())),
+        "ready peer" => after_a_line(|| block_on(quiet_peer())),
         "async echo" => block_on(async_echo()),
         "peer" => block_on(peer()),
         "stubborn" => stubborn(),
@@ -53,6 +57,20 @@ fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     let outcome = runtime.block_on(work);
     runtime.shutdown_background();
     outcome
+}
+
+/// Prints a line that ends the output of libtest.
+fn after_a_line(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    println!("ready");
+    work()
+}
+
+/// Answers calls, on a transport.
+async fn quiet_peer() -> io::Result<()> {
+    let peer = Peer::new(Transport::stdio(Framing::Wipc)?);
+    peer.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
+    peer.run().await;
+    Ok(())
 }
 
 /// Gives back each frame, `CLOSE` too.

@@ -1,0 +1,111 @@
+//! Standard streams that are non-blocking.
+
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::daemon::program;
+use crate::frames::{frame, request};
+use crate::non_blocking::{
+    Kind, Subject, When, carries_100_megabytes_each_way, read_to_end, run, serves_behind_node,
+    serves_whenever_the_flag_is_set, set_nonblocking, write_all,
+};
+
+fn daemon() -> Command {
+    let mut command = program();
+    command.arg("rpc");
+    command
+}
+
+/// The id of a request comes back, however long it is.
+const DAEMON: Subject = Subject {
+    command: daemon,
+    preamble: b"",
+    request: |payload| frame(request(format!("\"{payload}\""), "version")),
+    answer: |payload| {
+        frame(format!(r#"{{"jsonrpc":"2.0","id":"{payload}","result":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION")))
+    },
+};
+
+#[test]
+fn it_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(DAEMON);
+}
+
+#[test]
+fn it_serves_behind_a_script_for_node_that_touches_its_streams() {
+    serves_behind_node(DAEMON);
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_arrive_through_non_blocking_pipes() {
+    carries_100_megabytes_each_way(DAEMON);
+}
+
+#[test]
+fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
+    const LINES: usize = 3_000;
+    for kind in Kind::ALL {
+        let (log, their_log) = kind.make();
+        set_nonblocking(&their_log);
+        let mut command = daemon();
+        command.args(["--log-level", "warn"]).stderr(their_log);
+        let (input, our_input) = Kind::Pipes.make();
+        let child = command.stdin(input).stdout(Stdio::null()).spawn().unwrap();
+        // It keeps its end of the log until it is dropped.
+        drop(command);
+        for number in 0..LINES {
+            write_all(&our_input, &frame(request(number, "nope")));
+        }
+        thread::sleep(Duration::from_millis(100));
+        let reader = thread::spawn(move || read_to_end(&log));
+        // The log has half a second after the end.
+        thread::sleep(Duration::from_millis(100));
+        drop(our_input);
+        let mut child = child;
+        assert!(child.wait().unwrap().success());
+        let log = String::from_utf8(reader.join().unwrap()).unwrap();
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines.len(), LINES);
+        for (number, line) in lines.iter().enumerate() {
+            assert!(line.ends_with(&format!("id={number}")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn help_and_errors_are_written_whole_to_a_pipe_that_is_full() {
+    for arguments in [&["--help"][..], &[], &["--version"], &["rpc", "--help"], &["rpc", "--nope"]] {
+        let expected = program().args(arguments).output().unwrap();
+        let (reader, writer) = Kind::Pipes.make();
+        set_nonblocking(&writer);
+        let held = fill(&writer);
+        let mut command = program();
+        command.args(arguments).stdout(writer.try_clone().unwrap()).stderr(writer);
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        thread::sleep(Duration::from_millis(30));
+        let written = read_to_end(&reader);
+        assert_eq!(child.wait().unwrap().code(), expected.status.code());
+        let expected = [expected.stdout, expected.stderr].concat();
+        assert_eq!(String::from_utf8_lossy(&written[held..]), String::from_utf8_lossy(&expected), "{arguments:?}");
+    }
+}
+
+/// Writes until there is no room. Returns how many bytes that were.
+fn fill(writer: &OwnedFd) -> usize {
+    let mut held = 0;
+    while let Ok(count) = rustix::io::write(writer, &[b'.'; 4096]) {
+        held += count;
+    }
+    held
+}
+
+#[test]
+fn it_ends_well_when_a_non_blocking_input_ends() {
+    for when in When::ALL {
+        let (code, output) = run(daemon(), b"", when, Kind::Pipes);
+        assert_eq!((code, output), (Some(0), Vec::new()));
+    }
+}

@@ -1,0 +1,96 @@
+//! A program that serves on its standard streams: this program itself, started with the name of a role.
+
+use std::env;
+use std::io;
+use std::process::{self, Command};
+use std::time::Duration;
+
+use portway::{Context, Framing, RpcError, Server, Transport};
+use serde_json::value::RawValue;
+
+use crate::non_blocking::{
+    Kind, Running, Streams, Subject, When, carries_100_megabytes_each_way, serves_behind_node,
+    serves_whenever_the_flag_is_set, write_all,
+};
+use crate::wire::frame;
+
+fn program(role: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_default());
+    command.args(["--exact", "standard_streams::this_program_serves_if_it_is_asked_to", "--nocapture"]);
+    command.env("ROLE_OF_SERVER", role);
+    command
+}
+
+#[test]
+fn this_program_serves_if_it_is_asked_to() {
+    let Ok(role) = env::var("ROLE_OF_SERVER") else { return };
+    let mut first = String::new();
+    let served = match role.as_str() {
+        "after a line" => io::stdin().read_line(&mut first).and_then(|_| serve()),
+        _ => serve(),
+    };
+    process::exit(if served.is_ok() { 0 } else { 9 });
+}
+
+/// Serves, and drops its runtime, as a program does at the end of `#[tokio::main]`.
+fn serve() -> io::Result<()> {
+    // It ends the output of libtest.
+    println!("ready");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        let server = Server::new(Transport::stdio(Framing::ContentLength)?);
+        server.method("echo", |params: Box<RawValue>, _: Context| async move { Ok::<_, RpcError>(params) });
+        let stopper = server.stopper();
+        server.on_notify("stop", move |(): (), _: Context| stopper.stop());
+        server.run().await;
+        Ok(())
+    })
+}
+
+const SERVER: Subject = Subject {
+    command: || program("serve"),
+    preamble: b"ready\n",
+    request: |payload| frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"echo","params":["{payload}"]}}"#)),
+    answer: |payload| frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":["{payload}"]}}"#)),
+};
+
+#[test]
+fn a_server_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(SERVER);
+}
+
+#[test]
+fn a_server_serves_behind_a_script_for_node_that_touches_its_streams() {
+    serves_behind_node(SERVER);
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_pass_a_server_through_non_blocking_pipes() {
+    carries_100_megabytes_each_way(SERVER);
+}
+
+#[test]
+fn a_program_ends_with_its_server_while_its_input_is_open() {
+    for when in When::ALL {
+        let mut running = Running::start(SERVER, Streams::Both, when, Kind::Pipes);
+        running.read_preamble();
+        running.exchange(10, usize::MAX);
+        // The next read waits for input, and there will be none.
+        std::thread::sleep(Duration::from_millis(20));
+        write_all(running.input(), &frame(r#"{"jsonrpc":"2.0","method":"stop"}"#));
+        assert_eq!(running.end().code(), Some(0), "{when:?}");
+    }
+}
+
+#[test]
+fn bytes_that_std_has_buffered_from_standard_input_are_served() {
+    let subject = Subject { command: || program("after a line"), ..SERVER };
+    let mut running = Running::start(subject, Streams::Both, When::Later, Kind::Pipes);
+    // The line and the first request are read at once.
+    write_all(running.input(), &[b"a line\n", &(SERVER.request)("with it")[..]].concat());
+    running.read_preamble();
+    running.set_nonblocking();
+    running.expect("with it", Duration::ZERO);
+    running.exchange(100_000, usize::MAX);
+    running.finish();
+}

@@ -1,0 +1,74 @@
+//! Guests whose standard streams are non-blocking.
+
+use std::process::Command;
+
+use portway::codec::wipc::{FrameType, encode};
+
+use crate::guests::guest;
+use crate::non_blocking::{
+    Subject, carries_100_megabytes_each_way, serves_behind_node, serves_whenever_the_flag_is_set,
+};
+
+fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(frame_type, payload.as_bytes(), &mut bytes).unwrap();
+    bytes
+}
+
+/// A guest that sends data back.
+const fn echo(command: fn() -> Command) -> Subject {
+    let data = |payload: &str| frame(FrameType::Data, payload);
+    Subject { command, preamble: b"ready\n", request: data, answer: data }
+}
+
+const ECHO: Subject = echo(|| guest("ready echo").into_std());
+const ASYNC_ECHO: Subject = echo(|| guest("ready async echo").into_std());
+
+/// A guest that answers calls.
+const SERVER: Subject = Subject {
+    command: || guest("ready serve").into_std(),
+    // It sends OPEN first.
+    preamble: b"ready\nWIPC\0\0\0\0\0",
+    request: |payload| {
+        let call = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"echo","params":["{payload}"]}}"#);
+        frame(FrameType::Call, &call)
+    },
+    answer: |payload| frame(FrameType::Call, &format!(r#"{{"jsonrpc":"2.0","id":"a","result":["{payload}"]}}"#)),
+};
+
+const PEER: Subject = Subject { command: || guest("ready peer").into_std(), preamble: b"ready\n", ..SERVER };
+
+#[test]
+fn a_guest_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(ECHO);
+}
+
+#[test]
+fn a_guest_server_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(SERVER);
+}
+
+#[test]
+fn a_channel_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(ASYNC_ECHO);
+}
+
+#[test]
+fn a_peer_of_a_host_serves_whenever_its_streams_become_non_blocking() {
+    serves_whenever_the_flag_is_set(PEER);
+}
+
+#[test]
+fn guests_serve_behind_a_script_for_node_that_touches_their_streams() {
+    [ECHO, SERVER, ASYNC_ECHO].into_iter().for_each(serves_behind_node);
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_pass_a_guest_through_non_blocking_pipes() {
+    carries_100_megabytes_each_way(ECHO);
+}
+
+#[test]
+fn a_hundred_megabytes_each_way_pass_a_channel_through_non_blocking_pipes() {
+    carries_100_megabytes_each_way(ASYNC_ECHO);
+}
