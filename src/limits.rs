@@ -24,6 +24,10 @@ pub struct Limits {
     pub unwritten_bytes: usize,
     /// Longest string that is taken for an id, in UTF-8 bytes. Default 10 485 760: as long as a message may be.
     pub id_bytes: usize,
+    /// In the Rust API in browsers: most visits that reading a value of the peer may take. Each value and each key is a visit,
+    /// and an object that is referred to twice counts twice; an array counts by its length, holes included. 16 bytes of a
+    /// string or buffer that is copied are a visit more. Default 1 000 000.
+    pub conversion_visits: usize,
 }
 
 impl Limits {
@@ -38,6 +42,7 @@ impl Limits {
         pending_calls: 1_000_000,
         unwritten_bytes: 16 * 1024 * 1024,
         id_bytes: 10 * 1024 * 1024,
+        conversion_visits: 1_000_000,
     };
 }
 

@@ -33,9 +33,9 @@ const CANCEL = 2;
 const POLL = 3;
 
 /** A link, or in the place of one that cannot be, what went wrong. */
-function linkOn(transport) {
+function linkOn(transport, limits) {
   try {
-    return { link: Link.on(transport) };
+    return { link: Link.on(transport, { limits }) };
   } catch (problem) {
     complain(problem);
     return { problem };
@@ -49,8 +49,8 @@ export class RustClient {
   /** How calls end, by token: the functions are made once, and used by one call after the other. */
   #ends = [];
 
-  constructor(transport) {
-    const { link, problem } = linkOn(transport);
+  constructor(transport, limits) {
+    const { link, problem } = linkOn(transport, limits);
     this.#link = link;
     this.#problem = problem;
   }
@@ -115,8 +115,8 @@ export class RustServer {
   #link;
   #tell;
 
-  constructor(transport) {
-    this.#link = linkOn(transport).link;
+  constructor(transport, limits) {
+    this.#link = linkOn(transport, limits).link;
     this.#link?.addServer(this);
   }
 

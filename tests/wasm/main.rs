@@ -5,6 +5,7 @@
 mod calls;
 mod cancellation;
 mod connecting;
+mod conversion;
 mod death;
 mod errors;
 mod javascript;

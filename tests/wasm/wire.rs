@@ -19,6 +19,13 @@ extern "C" {
     pub fn nested(levels: u32, ring: bool) -> JsValue;
     #[wasm_bindgen(js_name = evaluate)]
     pub fn js_value(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = costlyNames)]
+    pub fn costly_names() -> Vec<String>;
+    pub fn costly(name: &str) -> JsValue;
+    pub fn large(name: &str) -> JsValue;
+    pub fn unsteady(name: &str) -> JsValue;
+    pub fn kinds() -> Vec<JsValue>;
+    pub async fn together(port: &JsValue, method: &str, value: &JsValue) -> JsValue;
     pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
     #[wasm_bindgen(js_name = mortalWorker)]
@@ -32,6 +39,8 @@ extern "C" {
     async fn next(this: &Wire) -> JsValue;
     #[wasm_bindgen(method)]
     pub fn send(this: &Wire, json: &str);
+    #[wasm_bindgen(method, js_name = sendWith)]
+    pub fn send_with(this: &Wire, json: &str, value: &JsValue);
 
     #[wasm_bindgen(js_name = connect)]
     pub fn js_client(port: &JsValue) -> JsValue;

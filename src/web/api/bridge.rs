@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::panic;
 use std::string::{String, ToString};
 
-use js_sys::Promise;
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
 #[wasm_bindgen(module = "/src/web/rust-roles.js")]
@@ -17,7 +17,7 @@ extern "C" {
     pub(super) type ClientRole;
 
     #[wasm_bindgen(constructor, js_class = RustClient)]
-    pub(super) fn new(transport: &JsValue) -> ClientRole;
+    pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ClientRole;
 
     #[wasm_bindgen(method)]
     pub(super) fn hear(this: &ClientRole, tell: &Closure<dyn Fn(u32, u32, JsValue)>);
@@ -57,7 +57,7 @@ extern "C" {
     pub(super) type ServerRole;
 
     #[wasm_bindgen(constructor, js_class = RustServer)]
-    pub(super) fn new(transport: &JsValue) -> ServerRole;
+    pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ServerRole;
 
     #[wasm_bindgen(method)]
     pub(super) fn hear(this: &ServerRole, tell: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
@@ -109,7 +109,7 @@ extern "C" {
     #[wasm_bindgen(js_name = errorCode)]
     pub(super) fn error_code(error: &JsValue) -> f64;
     #[wasm_bindgen(js_name = errorMessage)]
-    pub(super) fn error_message(error: &JsValue) -> String;
+    pub(super) fn error_message(error: &JsValue) -> JsValue;
     #[wasm_bindgen(js_name = errorName)]
     pub(super) fn error_name(error: &JsValue) -> String;
     #[wasm_bindgen(js_name = errorData)]
@@ -165,10 +165,29 @@ extern "C" {
     pub(super) fn open(this: &JsSession) -> Promise;
 }
 
-#[wasm_bindgen(module = "/src/web/nesting.js")]
+#[wasm_bindgen(module = "/src/web/rust-values.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = isTooDeep)]
-    pub(super) fn is_too_deep(value: &JsValue) -> bool;
+    #[wasm_bindgen(js_name = problemOf)]
+    pub(super) fn problem_of(value: &JsValue, max_visits: f64) -> u32;
+
+    #[wasm_bindgen(js_name = kindOf)]
+    pub(super) fn kind_of(value: &JsValue) -> u32;
+    #[wasm_bindgen(js_name = numberOf)]
+    pub(super) fn number_of(value: &JsValue) -> f64;
+    #[wasm_bindgen(js_name = textOf)]
+    pub(super) fn text_of(value: &JsValue, most: u32) -> Option<String>;
+    #[wasm_bindgen(js_name = startOf)]
+    pub(super) fn start_of(text: &JsValue, length: u32) -> String;
+    #[wasm_bindgen(js_name = fieldsOf)]
+    pub(super) fn fields_of(object: &JsValue, names: &Array) -> JsValue;
+    #[wasm_bindgen(js_name = elementsOf)]
+    pub(super) fn elements_of(value: &JsValue, most: u32) -> JsValue;
+    #[wasm_bindgen(js_name = entriesOf)]
+    pub(super) fn entries_of(value: &JsValue, most: u32) -> JsValue;
+    #[wasm_bindgen(js_name = ownEntriesOf)]
+    pub(super) fn own_entries_of(object: &JsValue, most: u32) -> JsValue;
+    #[wasm_bindgen(js_name = bytesOf)]
+    pub(super) fn bytes_of(buffer: &JsValue) -> JsValue;
 }
 
 #[wasm_bindgen]

@@ -38,7 +38,8 @@ const LONGEST: f64 = 9e15;
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R> {
     stage: Stage,
-    decode: fn(JsValue) -> Result<R, CallError>,
+    decode: fn(JsValue, usize) -> Result<R, CallError>,
+    max_visits: usize,
 }
 
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl<R> Call<R> {
         timeout: Option<Duration>,
         method: &str,
         params: Result<JsValue, CallError>,
-        decode: fn(JsValue) -> Result<R, CallError>,
+        decode: fn(JsValue, usize) -> Result<R, CallError>,
     ) -> Self {
         let stage = match params {
             Err(problem) => Stage::Failed(problem),
@@ -84,7 +85,7 @@ impl<R> Call<R> {
                 Stage::Unsent(Rc::clone(link), request)
             }
         };
-        Self { stage, decode }
+        Self { stage, decode, max_visits: link.max_visits }
     }
 
     /// How long to wait, in place of the client's timeout. `None` waits for ever.
@@ -98,12 +99,16 @@ impl<R> Call<R> {
         self.with(|request| request.transfer = list.into())
     }
 
-    /// Runs a function each time the other side tells how far it is. What is no `P` is passed over.
+    /// Runs a function each time the other side tells how far it is. What is no `P` is passed over. A value that is nested
+    /// too deep, or takes too many visits to read, ends the call.
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
-        let listener = move |value| {
-            if let Ok(value) = from_js(value) {
+        let listener = move |value, max_visits| match from_js(value, max_visits) {
+            Ok(value) => {
                 listener(value);
+                Ok(())
             }
+            Err(problem) if problem.reason().is_some() => Err(CallError::unreadable(problem)),
+            Err(_) => Ok(()),
         };
         self.with(|request| request.on_progress = Some(OnProgress(Rc::new(listener))))
     }
@@ -153,7 +158,7 @@ impl<R> Future for Call<R> {
                 return Poll::Pending;
             }
         };
-        Poll::Ready(end.and_then(this.decode))
+        Poll::Ready(end.and_then(|value| (this.decode)(value, this.max_visits)))
     }
 }
 

@@ -81,7 +81,7 @@ impl Client {
     /// It is sent when the future is first polled. What is wrong with the params is told there, too.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
-        let decode = |value| from_js(value).map_err(CallError::Deserialize);
+        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
         Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
     }
 
@@ -89,7 +89,7 @@ impl Client {
     #[must_use = "a call is sent when it is awaited"]
     pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
         let params = check_params(params).map(|()| params.clone());
-        Call::new(&self.owner.link, self.timeout, method, params, Ok)
+        Call::new(&self.owner.link, self.timeout, method, params, |value, _| Ok(value))
     }
 
     /// The items that a method gives one after the other. They come no faster than they are taken.
@@ -144,8 +144,9 @@ struct Owner {
 
 impl Owner {
     fn new(transport: &Transport) -> Self {
-        let role = ClientRole::new(transport.used());
-        let link = Rc::new(ClientLink { role, calls: RefCell::default(), destroyed: Cell::new(false) });
+        let role = ClientRole::new(transport.used(), &transport.js_limits());
+        let max_visits = transport.max_visits();
+        let link = Rc::new(ClientLink { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
         let listener = Rc::clone(&link);
         let tell = Closure::new(move |token, what, value| listener.tell(token, what, value));
         link.role.hear(&tell);
@@ -163,6 +164,8 @@ impl Drop for Owner {
 #[derive(Debug)]
 pub(super) struct ClientLink {
     role: ClientRole,
+    /// Most visits to read a value of the peer.
+    pub(super) max_visits: usize,
     /// Never borrowed while anything else runs: not JavaScript, no waker, no drop of one.
     calls: RefCell<Slab<CallState>>,
     destroyed: Cell<bool>,
@@ -178,12 +181,15 @@ struct CallState {
 enum Stage {
     Waiting(Option<Waker>),
     Ended(Result<JsValue, CallError>),
+    /// It has failed here, and is not cancelled at the peer yet.
+    Rejected(CallError),
     /// Its end was taken, or it was given up.
     Over,
 }
 
+/// Receives a progress value, and the most visits to read it. An error ends the call.
 #[derive(Clone)]
-pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue)>);
+pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue, usize) -> Result<(), CallError>>);
 
 impl core::fmt::Debug for OnProgress {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -237,9 +243,16 @@ impl ClientLink {
 
     /// How a call ended, if it has; else `waker` hears of it.
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
-        let before = self.replace(token, |stage| matches!(stage, Stage::Ended(_)).then_some(Stage::Over));
-        if let Some(Stage::Ended(end)) = before {
-            return Poll::Ready(end);
+        let before = self.replace(token, |stage| match stage {
+            Stage::Ended(_) => Some(Stage::Over),
+            // The future is dropped then, which cancels the call.
+            Stage::Rejected(_) => Some(Stage::Waiting(None)),
+            _ => None,
+        });
+        match before {
+            Some(Stage::Ended(end)) => return Poll::Ready(end),
+            Some(Stage::Rejected(problem)) => return Poll::Ready(Err(problem)),
+            _ => {}
         }
         let waiting = Stage::Waiting(Some(waker.clone()));
         let before = self.replace(token, |stage| matches!(stage, Stage::Waiting(_)).then_some(waiting));
@@ -250,7 +263,7 @@ impl ClientLink {
     /// The call is no longer wanted; if it waits, the other side is told.
     pub(super) fn give_up(&self, token: u32, slot: i32) {
         let before = self.replace(token, |_| Some(Stage::Over));
-        if matches!(before, Some(Stage::Waiting(_))) {
+        if matches!(before, Some(Stage::Waiting(_) | Stage::Rejected(_))) {
             self.role.cancel(slot);
         }
         self.remove(token);
@@ -276,18 +289,29 @@ impl ClientLink {
     /// JavaScript tells of a call.
     fn tell(&self, token: u32, what: u32, value: JsValue) {
         if what == PROGRESS {
-            let listener = self.calls.borrow().get(token as usize).and_then(|call| call.on_progress.clone());
-            if let Some(OnProgress(listener)) = listener {
-                listener(value);
+            let calls = self.calls.borrow();
+            let call = calls.get(token as usize).filter(|call| matches!(call.stage, Stage::Waiting(_)));
+            let listener = call.and_then(|call| call.on_progress.clone());
+            drop(calls);
+            if let Some(OnProgress(listener)) = listener
+                && let Err(problem) = listener(value, self.max_visits)
+            {
+                self.end(token, |stage| matches!(stage, Stage::Waiting(_)).then_some(Stage::Rejected(problem)));
             }
             return;
         }
-        let end = if what == RESULT { Ok(value) } else { Err(failure(what, value)) };
-        let before = self.replace(token, |stage| match stage {
+        let end = if what == RESULT { Ok(value) } else { Err(failure(what, value, self.max_visits)) };
+        self.end(token, |stage| match stage {
             Stage::Waiting(_) => Some(Stage::Ended(end)),
+            // Another call may use the slot from now on, so this call must not be cancelled.
+            Stage::Rejected(problem) => Some(Stage::Ended(Err(problem.clone()))),
             _ => None,
         });
-        if let Some(Stage::Waiting(Some(waker))) = before {
+    }
+
+    /// Replaces the stage of a call, and wakes its task.
+    fn end(&self, token: u32, next: impl FnOnce(&Stage) -> Option<Stage>) {
+        if let Some(Stage::Waiting(Some(waker))) = self.replace(token, next) {
             waker.wake();
         }
     }
@@ -306,9 +330,9 @@ impl ClientLink {
 }
 
 /// Why a call has no result, by the number that JavaScript has for it.
-pub(super) fn failure(what: u32, value: JsValue) -> CallError {
+pub(super) fn failure(what: u32, value: JsValue, max_visits: usize) -> CallError {
     match what {
-        ERROR => CallError::Remote(RpcError::from_js(&value)),
+        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::Remote),
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,
         INVALID_RESPONSE => CallError::InvalidResponse,

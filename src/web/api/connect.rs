@@ -15,6 +15,7 @@ use super::client::failure;
 use super::error::CallError;
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
+use crate::Limits;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -27,6 +28,7 @@ pub struct Connect {
     channel: String,
     heartbeat: Option<Duration>,
     timeout: Option<Duration>,
+    limits: Limits,
     on_session: Box<dyn Fn(u32)>,
     on_lost: Box<dyn Fn(CallError)>,
 }
@@ -46,6 +48,7 @@ impl Connect {
             channel: String::new(),
             heartbeat: Some(HEARTBEAT),
             timeout: Some(CONNECT_TIMEOUT),
+            limits: Limits::DEFAULT,
             on_session: Box::new(|_| {}),
             on_lost: Box::new(|_| {}),
         }
@@ -64,6 +67,11 @@ impl Connect {
     /// How long to wait for the first session: 10 seconds, if nothing is said. `None` waits for ever.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
+    }
+
+    /// Sets bounds on the peer, see [`Transport::with_limits`].
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// How often the other side is asked whether it is there, where nothing else tells: every 10 seconds, if nothing is
@@ -90,12 +98,13 @@ impl Connect {
         install_core();
         let (on_session, on_lost) = (self.on_session, self.on_lost);
         let begins = Closure::new(on_session);
-        let ends = Closure::new(move |what, error| on_lost(failure(what, error)));
+        let max_visits = self.limits.conversion_visits;
+        let ends = Closure::new(move |what, error| on_lost(failure(what, error, max_visits)));
         let heartbeat = self.heartbeat.map_or(0.0, |every| milliseconds(Some(every)));
         let timeout = milliseconds(self.timeout);
         let session = session_to(&self.target, &self.origin, &self.channel, heartbeat, timeout, &begins, &ends)
             .map_err(TransportError)?;
-        let transport = Transport::made(Ok(session.transport()))?;
+        let transport = Transport::made(Ok(session.transport()))?.with_limits(self.limits);
         let peer = Peer::new(transport).with_sessions(Sessions { _begins: begins, _ends: ends });
         set_up(&peer);
         JsFuture::from(session.open()).await.map_err(TransportError)?;

@@ -8,29 +8,41 @@ use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
-use super::bridge::is_too_deep;
+use super::bridge::problem_of;
+use super::deserializer::{self, ReadError};
 use super::error::CallError;
+
+// Why a conversion may not begin; `rust-values.js` has the same numbers.
+const FITS: u32 = 0;
+const TOO_DEEP: u32 = 1;
+const TOO_MANY_VISITS: u32 = 2;
 
 /// What `serde_json` would make of a value, but that bytes stay bytes: maps are objects, and `None` is null.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
+/// Converts a value of the application. Its size is not limited, but the peer could not read deeper nesting.
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
     let value = value.serialize(&SERIALIZER).map_err(text)?;
-    check_depth(&value)?;
+    check(&value, usize::MAX).map_err(|problem| problem.to_string())?;
     Ok(value)
 }
 
-pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, String> {
-    check_depth(&value)?;
-    serde_wasm_bindgen::from_value(value).map_err(text)
+/// Reads a value of the peer; all of them are read here. The visits are counted before, so that a small message that stands
+/// for a large value is refused at once. They are counted again while the value is read, which includes what only a type
+/// visits, such as getters, and values that change meanwhile.
+pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
+    check(&value, max_visits)?;
+    deserializer::read(value, max_visits)
 }
 
-/// What is nested without end would end the stack, and all of this program with it.
-fn check_depth(value: &JsValue) -> Result<(), String> {
-    if value.is_object() && is_too_deep(value) {
-        return Err("the value is nested more than 128 levels deep".to_string());
+fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
+    let most = if max_visits == usize::MAX { f64::INFINITY } else { max_visits as f64 };
+    match problem_of(value, most) {
+        FITS => Ok(()),
+        TOO_DEEP => Err(ReadError::TooDeep),
+        TOO_MANY_VISITS => Err(ReadError::TooManyVisits(max_visits)),
+        _ => Err(ReadError::Unreadable),
     }
-    Ok(())
 }
 
 /// The longest text of a problem, in UTF-16 code units: serde repeats the value in it, which may be the peer's.

@@ -1,6 +1,8 @@
 //! How calls fail, and what handlers fail with.
 
 use core::fmt;
+use std::collections::BTreeMap;
+use std::format;
 use std::string::{String, ToString};
 
 use serde::Serialize;
@@ -9,6 +11,8 @@ use wasm_bindgen::JsValue;
 
 use super::bridge::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 use super::convert::{from_js, to_js};
+use super::deserializer::ReadError;
+use crate::Limits;
 use crate::message::ErrorCode;
 
 /// An error that crosses the wire: what a handler answers with, and what the caller gets.
@@ -22,7 +26,7 @@ use crate::message::ErrorCode;
 ///     Err(RpcError::new(BUILD_FAILED, "no such file").with_data(&[entry]))
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RpcError {
     /// What kind of error this is.
@@ -31,13 +35,22 @@ pub struct RpcError {
     pub message: String,
     /// More about the error, or `undefined`. [`RpcError::data`] reads it.
     pub js_data: JsValue,
+    /// Most visits to read the data.
+    max_visits: usize,
+}
+
+impl PartialEq for RpcError {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code && self.message == other.message && self.js_data == other.js_data
+    }
 }
 
 impl RpcError {
     /// An error without data.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), js_data: JsValue::UNDEFINED }
+        let max_visits = Limits::DEFAULT.conversion_visits;
+        Self { code, message: message.into(), js_data: JsValue::UNDEFINED, max_visits }
     }
 
     /// The error for params that do not fit the method, -32602.
@@ -67,15 +80,26 @@ impl RpcError {
     /// The data, if there is any.
     ///
     /// # Errors
-    /// If it is not of this type; with the reason.
+    /// If it is not of this type, or takes more visits to read than [`Limits::conversion_visits`]; with the reason.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
-        (!self.js_data.is_undefined()).then(|| from_js(self.js_data.clone()))
+        let read = || from_js(self.js_data.clone(), self.max_visits).map_err(|problem| problem.to_string());
+        (!self.js_data.is_undefined()).then(read)
     }
 
     /// Reads an `RPCError` of JavaScript.
-    pub(super) fn from_js(error: &JsValue) -> Self {
+    pub(super) fn from_js(error: &JsValue, max_visits: usize) -> Result<Self, ReadError> {
         let code = ErrorCode::new(error_code(error) as i64);
-        Self { code, message: error_message(error), js_data: error_data(error) }
+        let message = from_js(error_message(error), max_visits)?;
+        Ok(Self { code, message, js_data: error_data(error), max_visits })
+    }
+
+    /// The error for params that cannot be read.
+    pub(super) fn unreadable_params(problem: &ReadError) -> Self {
+        let error = Self::invalid_params(format!("Invalid params: {problem}"));
+        match problem.reason() {
+            Some(reason) => error.with_data(&BTreeMap::from([("reason", reason)])),
+            None => error,
+        }
     }
 }
 
@@ -118,11 +142,16 @@ pub enum CallError {
     Params(String),
     /// The transport could not send the message, since its params cannot be cloned, for example.
     Send(JsValue),
-    /// The result is not of the type that was asked for.
+    /// The result is not of the type that was asked for; or a result, an error, an item or a progress value is nested too deep
+    /// or takes more visits to read than [`Limits::conversion_visits`].
     Deserialize(String),
 }
 
 impl CallError {
+    pub(super) fn unreadable(problem: ReadError) -> Self {
+        Self::Deserialize(problem.to_string())
+    }
+
     /// The error of the other side, if this is one.
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {

@@ -26,7 +26,8 @@ use super::error::CallError;
 #[must_use = "a stream is asked for when it is polled"]
 pub struct Items<T> {
     stage: Stage,
-    decode: fn(JsValue) -> Result<T, CallError>,
+    decode: fn(JsValue, usize) -> Result<T, CallError>,
+    max_visits: usize,
 }
 
 enum Stage {
@@ -62,7 +63,8 @@ impl<T: DeserializeOwned> Items<T> {
                 window: 16,
             },
         };
-        Self { stage, decode: |value| from_js(value).map_err(CallError::Deserialize) }
+        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
+        Self { stage, decode, max_visits: link.max_visits }
     }
 
     /// How long to wait for the next item, in place of the client's timeout. `None` waits for ever.
@@ -106,9 +108,9 @@ impl<T> Stream for Items<T> {
         let item = match step {
             Ok(step) => {
                 let step: Step = step.unchecked_into();
-                (!step.done()).then(|| (this.decode)(step.value()))
+                (!step.done()).then(|| (this.decode)(step.value(), this.max_visits))
             }
-            Err(problem) => Some(Err(failure(what_ended(&problem), problem))),
+            Err(problem) => Some(Err(failure(what_ended(&problem), problem, this.max_visits))),
         };
         if !matches!(item, Some(Ok(_))) {
             this.stage = Stage::Over;

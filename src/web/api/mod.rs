@@ -9,6 +9,7 @@ mod client;
 mod connect;
 mod context;
 mod convert;
+mod deserializer;
 mod error;
 mod items;
 mod peer;

@@ -53,7 +53,7 @@ impl RunningRequest {
     pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
         match outcome {
             Ok(result) => self.request.answer(&result),
-            Err(RpcError { code, message, js_data }) => self.request.fail(code.value() as f64, &message, &js_data),
+            Err(RpcError { code, message, js_data, .. }) => self.request.fail(code.value() as f64, &message, &js_data),
         }
     }
 

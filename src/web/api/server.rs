@@ -38,7 +38,9 @@ const POLLED: i32 = 0;
 /// Serves the other side.
 ///
 /// Methods and notifications are registered by name; a name that is registered again gets the new handler. Methods that
-/// nobody has registered are answered with -32601, and params that do not fit the type of a handler with -32602. When the
+/// nobody has registered are answered with -32601, and params that do not fit the type of a handler with -32602; so are those
+/// that are nested more than 128 levels deep or take more visits to read than [`Limits::conversion_visits`](crate::Limits),
+/// where `data.reason` is `nesting-too-deep` or `too-many-visits`. When the
 /// server is dropped, so are its handlers and all their work; what was being worked on is answered with an error.
 ///
 /// ```no_run
@@ -71,7 +73,8 @@ impl Server {
     /// A server without methods. What comes in before the running piece of code has ended finds the methods that are
     /// registered until then.
     pub fn new(transport: Transport) -> Self {
-        let service = Rc::new(Service::new(ServerRole::new(transport.used())));
+        let service =
+            Rc::new(Service::new(ServerRole::new(transport.used(), &transport.js_limits()), transport.max_visits()));
         let listener = Rc::clone(&service);
         let tell = Closure::new(move |what, number, params, request| match what {
             REQUEST => Service::serve(&listener, number, params, request),
@@ -93,7 +96,8 @@ impl Server {
         F: Fn(P, Context) -> W + 'static,
         W: Future<Output = Result<R, E>> + 'static,
     {
-        self.add_method(name, move |params, context| match read_params(params) {
+        let max_visits = self.service.max_visits;
+        self.add_method(name, move |params, context| match read_params(params, max_visits) {
             Err(error) => Answer::Now(Err(error)),
             Ok(params) => {
                 let work = handler(params, context);
@@ -110,8 +114,9 @@ impl Server {
         E: Into<RpcError>,
         F: Fn(P, Context) -> Result<R, E> + 'static,
     {
+        let max_visits = self.service.max_visits;
         self.add_method(name, move |params, context| {
-            Answer::Now(read_params(params).and_then(|params| written(handler(params, context))))
+            Answer::Now(read_params(params, max_visits).and_then(|params| written(handler(params, context))))
         })
     }
 
@@ -135,8 +140,9 @@ impl Server {
         P: DeserializeOwned,
         F: Fn(P, Context) + 'static,
     {
+        let max_visits = self.service.max_visits;
         self.add_notification(name, move |params, context| {
-            handler(from_js(params)?, context);
+            handler(from_js(params, max_visits).map_err(|problem| problem.to_string())?, context);
             Ok(())
         })
     }
@@ -198,6 +204,8 @@ impl Drop for Server {
 #[derive(Debug)]
 struct Service {
     role: ServerRole,
+    /// Most visits to read params.
+    max_visits: usize,
     methods: Handlers<dyn Fn(JsValue, Context) -> Answer>,
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
     /// Never borrowed while anything else runs.
@@ -207,9 +215,9 @@ struct Service {
 }
 
 impl Service {
-    fn new(role: ServerRole) -> Self {
+    fn new(role: ServerRole, max_visits: usize) -> Self {
         let (methods, notifications) = (Handlers::default(), Handlers::default());
-        Self { role, methods, notifications, running: RefCell::default(), lifetime: Rc::default() }
+        Self { role, max_visits, methods, notifications, running: RefCell::default(), lifetime: Rc::default() }
     }
 
     /// Runs the handler of a request. Gives the token by which it can be cancelled.
@@ -289,8 +297,8 @@ fn server_gone() -> RpcError {
     RpcError::internal("JSON-RPC server destroyed")
 }
 
-fn read_params<P: DeserializeOwned>(params: JsValue) -> Result<P, RpcError> {
-    from_js(params).map_err(|problem| RpcError::invalid_params(format!("Invalid params: {problem}")))
+fn read_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<P, RpcError> {
+    from_js(params, max_visits).map_err(|problem| RpcError::unreadable_params(&problem))
 }
 
 fn written<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {

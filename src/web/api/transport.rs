@@ -9,6 +9,7 @@ use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::bridge::{self, JsTransport};
+use crate::Limits;
 
 /// A boundary that messages cross: a window, a port, a worker, a channel.
 ///
@@ -34,6 +35,7 @@ struct Boundary {
     transport: JsTransport,
     /// Whether a link has it, which destroys it at its own end.
     used: Cell<bool>,
+    limits: Cell<Option<Limits>>,
 }
 
 impl Drop for Boundary {
@@ -118,6 +120,9 @@ impl Transport {
 
     /// An object of JavaScript with the functions `send(message, transfer)`, `onMessage(handler)` and perhaps `destroy()`.
     ///
+    /// Messages that it does not clone may hold getters and proxies. Such a value is read twice: to count its visits, and to
+    /// convert it, which is counted again. If it throws, or takes too many visits the second time, it is refused.
+    ///
     /// # Errors
     /// If it has no such functions.
     pub fn from_js(transport: JsValue) -> Result<Self, TransportError> {
@@ -131,10 +136,47 @@ impl Transport {
         Self::made(Ok(transport))
     }
 
+    /// Sets bounds on the peer, for the clients and servers that are made from this transport afterwards. A browser uses
+    /// [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight), [`batch_items`](Limits::batch_items) and
+    /// [`conversion_visits`](Limits::conversion_visits); it ignores the other limits.
+    ///
+    /// ```no_run
+    /// use portway::{Limits, Server, Transport};
+    ///
+    /// # fn run() -> Result<(), portway::TransportError> {
+    /// let mut limits = Limits::DEFAULT;
+    /// limits.conversion_visits = 10_000;
+    /// let server = Server::new(Transport::current_worker()?.with_limits(limits));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use = "the transport with these limits is returned"]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        self.0.limits.set(Some(limits));
+        self
+    }
+
+    /// Most visits to read a value of the peer.
+    pub(super) fn max_visits(&self) -> usize {
+        self.0.limits.get().unwrap_or(Limits::DEFAULT).conversion_visits
+    }
+
+    /// The limits of a link, as JavaScript takes them.
+    pub(super) fn js_limits(&self) -> JsValue {
+        let Some(limits) = self.0.limits.get() else { return JsValue::UNDEFINED };
+        let entries = Array::new();
+        for (name, limit) in
+            [("pendingCalls", limits.pending_calls), ("inFlight", limits.in_flight), ("batchItems", limits.batch_items)]
+        {
+            entries.push(&Array::of2(&JsValue::from_str(name), &JsValue::from_f64(limit as f64)));
+        }
+        Object::from_entries(&entries).map_or(JsValue::UNDEFINED, JsValue::from)
+    }
+
     pub(super) fn made(transport: Result<JsValue, JsValue>) -> Result<Self, TransportError> {
         bridge::install_core();
         let transport = transport.map_err(TransportError)?.unchecked_into();
-        Ok(Self(Rc::new(Boundary { transport, used: Cell::new(false) })))
+        Ok(Self(Rc::new(Boundary { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
     /// Hands it to a link.
