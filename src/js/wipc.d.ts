@@ -117,6 +117,13 @@ export interface WipcChannelHooks {
 export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions {
   /** Which end this is. A host stops to send when CLOSE comes; a guest may still send, until it exits. Default `"host"`. */
   role?: "host" | "guest" | undefined;
+  /**
+   * The most bytes of a JSON-RPC message in a CALL frame, for `transport()`: an integer from 1 to 2^32 - 1, else a `RangeError`.
+   * A longer one that comes is never kept: a side that serves answers it with -32600 `oversize` under the id null, another
+   * reports it to `onError` of its client. A longer one of ours is not sent: the call rejects with a `RangeError`, and the
+   * caller of a handler gets -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as natively.
+   */
+  maxMessage?: number | undefined;
   /** How long a header may wait for its payload to be whole, in ms, before it is given up. Default 0, which is for ever. */
   headerTimeout?: number | undefined;
   /** How long the other side may take to end after our CLOSE, in ms; then the channel is destroyed. Default 2 000; 0 is for ever. */
@@ -132,8 +139,17 @@ export interface WipcEnd {
 }
 
 /**
- * One end of WIPC on two streams of bytes. It reads at once, and as fast as bytes come: its hooks are not waited for. It takes
- * hold of both streams.
+ * One end of WIPC on two streams of bytes. It reads at once, and takes hold of both streams.
+ *
+ * Reading pauses while more than 16 MiB wait to be written that the peer has caused and not read: messages of the transport
+ * other than calls of ours, and what hooks send before they return. Each frame counts with 256 bytes more. Reading goes on as
+ * the peer reads, and nothing is dropped. Streams that it asks for wait, too. Calls of ours still end by their time-outs; while
+ * some wait, 16 MiB more are read ahead, so that two peers that answer each other do not both stop. If both leave more than
+ * that unread, neither goes on until one of them closes its channel.
+ *
+ * Hooks are not waited for, and what the application sends by itself is not counted: an application bounds that by waiting for
+ * the promise of `send`. A `readable` that is filled without regard for its `desiredSize` cannot be paused: what is put into it
+ * waits in it, and its owner has to bound that.
  */
 export class WipcChannel {
   constructor(
@@ -157,12 +173,17 @@ export class WipcChannel {
   destroy(error?: unknown): void;
   /**
    * Carries JSON-RPC 2.0 in CALL frames, for a client, a server or a peer: each call gives the same transport. Messages need
-   * `jsonrpc: "2.0"`; what has none is answered -32600, what is no JSON -32700, by a side that serves. Waiting calls end at
+   * `jsonrpc: "2.0"`; what has none is answered -32600, what is no JSON -32700, by a side that serves. Of the peer, 1 024
+   * requests may be at work (`limits.inFlight`), which came with 64 MiB of payload; one more is answered -32600
+   * `too-many-requests`. Without a handler, reading pauses once 10 000 calls or 16 MiB of them wait for one. Waiting calls end at
    * once when the stream ends, and two seconds after CLOSE in any case. Nothing can be transferred. `destroy()` of its last
    * user closes the channel.
    */
   transport(): BuiltInTransport;
-  /** Resolves once every request that came to the transport is answered, and what was sent is taken by the stream. */
+  /**
+   * Resolves once every request that came to the transport is answered, or never will be since its server is destroyed, and what
+   * was sent is taken by the stream. After `destroy()` nothing is taken any more.
+   */
   idle(): Promise<void>;
   /** Resolves, and never rejects, once nothing more comes. */
   readonly ended: Promise<WipcEnd>;

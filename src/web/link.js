@@ -101,6 +101,7 @@ export class Link {
     this.#core = new Core(() => this.#die(), this.#lastId);
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
+    this.#service.atWork = transport.atWork;
     this.#outbox = new Outbox(transport, (entry, problem) => this.#dropEntry(entry, problem), (problem) => this.report(problem));
     this.#outputs = new Outputs(this, this.#core, this.#calls, this.#service, this.#outbox);
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
@@ -255,6 +256,11 @@ export class Link {
   /** Lets somebody serve; the newest is asked first. */
   addServer(server) {
     this.#service.servers.unshift(server);
+  }
+
+  /** So many replies may wait for the rest of their batches, as many as requests may be at work, or one batch. */
+  get mostHeld() {
+    return Math.max(this.#limits.inFlight, this.#limits.batchItems);
   }
 
   isRunning(context) {

@@ -7,6 +7,8 @@ import { MOST_CREDIT, STREAM, Turn, isStream, iteratorOf, openStream } from "./s
 export class Service {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
+  /** Counts the requests that are being worked on, for a transport that bounds them: a set whose `add` may return false. */
+  atWork = undefined;
   #link;
   /** The requests that are being worked on, by slot. */
   #running = [];
@@ -31,6 +33,8 @@ export class Service {
     // A message before it in its batch may have ended the session.
     if (context.isOver) return this.#respond(context, undefined);
     this.#running[slot] = context;
+    const isHeldUp = batch !== undefined && this.#held.size >= this.#link.mostHeld;
+    if (isHeldUp || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
     let result;
     try {
       const sent = context.takeParams();
@@ -55,7 +59,8 @@ export class Service {
       }
       if (context.outflow !== undefined) {
         const answer = () => this.#answer(context);
-        return void context.outflow.run(this.#link, this.#turn, context, result).then(answer, (thrown) => this.#fail(context, thrown));
+        const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
+        return void context.outflow.run(this.#link, this.#turn, context, source).then(answer, (thrown) => this.#fail(context, thrown));
       }
       // A stream that is transferred is a result as any other.
       if (isStream(result) && !context.list?.includes(result)) {
@@ -121,7 +126,10 @@ export class Service {
     server.left = true;
     this.servers = this.servers.filter((other) => other !== server);
     const left = this.#running.filter((context) => context?.server === server);
-    for (const context of left) context.abort(STOPPED);
+    for (const context of left) {
+      this.atWork?.delete(context);
+      context.abort(STOPPED);
+    }
   }
 
   /** Tells wasm that no request that is being worked on gets an answer any more. */
@@ -136,6 +144,7 @@ export class Service {
     const running = this.#running;
     this.#running = [];
     this.#held.clear();
+    this.atWork?.clear();
     for (const context of running) context?.abort(end);
   }
 
@@ -188,6 +197,7 @@ export class Service {
 
   #respond(context, message) {
     this.#link.respond(context, message, context.batch === undefined ? 0 : this.#hold(context, message));
+    this.atWork?.delete(context);
   }
 
   #hold({ list, method }, message) {
@@ -196,6 +206,8 @@ export class Service {
     return this.#lastHeld;
   }
 }
+
+const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "too-many-requests" } };
 
 /** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
 const OWN_RESULT = new TypeError("a promise is its own result");

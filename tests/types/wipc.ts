@@ -53,7 +53,7 @@ export async function streams(readable: ReadableStream<Uint8Array>, writable: Wr
 }
 
 export async function channel(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>): Promise<void> {
-  const channel = new WipcChannel({ readable, writable }, { role: "guest", onData: (payload) => payload.length, onClose: async () => {} });
+  const channel = new WipcChannel({ readable, writable }, { role: "guest", maxMessage: 1_000, onData: (payload) => payload.length, onClose: async () => {} });
   const peer = new JSONRPCPeer<Api, Api>(channel.transport());
   peer.method("add", ([a, b]) => a + b);
   const sum: number = await peer.remote.add([1, 2]);

@@ -52,6 +52,29 @@ describe("the limit", () => {
     assert.deepEqual([error.code, id, started], [-32600, 1025, 1024]);
   });
 
+  it("inFlight counts the replies that wait for the rest of their batch, so that one slow request in each batch frees nothing", async () => {
+    const { transport, raw } = rawChannel();
+    const ends = [];
+    new JSONRPCServer(transport)
+      .method("quick", () => "quick")
+      .method("work", () => new Promise((resolve) => ends.push(resolve)));
+    const batch = () => [...Array.from({ length: 999 }, (_, id) => ({ jsonrpc: "2.0", method: "quick", id })), { jsonrpc: "2.0", method: "work", id: "w" }];
+    for (let n = 0; n < 20; n++) raw.post(batch());
+    raw.post({ jsonrpc: "2.0", method: "quick", id: "alone" });
+    const refused = [];
+    for (let reply; (reply = await raw.next()).id !== "alone"; ) refused.push(reply);
+    // The replies of the first batch wait, and those of all others do not.
+    assert.deepEqual([refused.length, ends.length], [19, 1]);
+    assert.isTrue(refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"));
+    ends[0]("done");
+    const first = await raw.next();
+    assert.isTrue(first.every(({ result }) => result === "quick" || result === "done"));
+    raw.post(batch());
+    raw.post({ jsonrpc: "2.0", method: "quick", id: "again" });
+    assert.equal((await raw.next()).id, "again");
+    assert.lengthOf(ends, 2);
+  });
+
   it("inFlight does not hinder notifications, nor a thousand requests that are answered at once", async () => {
     const { transport, raw } = rawChannel();
     let notes = 0;

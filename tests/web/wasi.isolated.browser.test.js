@@ -5,9 +5,10 @@ import { afterThisTest } from "./rig/cleanup.js";
 import { printed } from "./rig/console.js";
 import { describeGuest } from "./rig/guest-behaviour.js";
 import { Host, drained, guests, odd } from "./rig/guests.js";
-import { packaged } from "./rig/portway.js";
+import { JSONRPCPeer, packaged } from "./rig/portway.js";
 import { isOpen, pause, rejection } from "./rig/outcomes.js";
 
+const { WipcChannel } = await import(packaged("wipc.js"));
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
 async function start(module, options) {
@@ -108,6 +109,19 @@ describe("a guest in a worker, and its streams,", () => {
     await writer.abort(given);
     assert.equal(await rejection(waiting), given);
     assert.isTrue(await isOpen(guest.exited));
+  });
+
+  it("has 16 MiB of answers waiting if it asks and does not read, and sleeps then", async () => {
+    const channel = new WipcChannel(await oddly("q"));
+    afterThisTest(() => channel.destroy());
+    let handled = 0;
+    const peer = new JSONRPCPeer(channel.transport()).method("big", () => `${handled++}`.padEnd(65_536, "x"));
+    for (let last = -1; handled === 0 || last !== handled; await pause(200)) last = handled;
+    assert.isAbove(handled, 200);
+    assert.isBelow(handled, 300);
+    assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
+    channel.destroy();
+    await channel.ended;
   });
 
   it("sleeps if nobody reads what it writes, and loses none of it", async () => {

@@ -2,7 +2,8 @@
 
 import { complain } from "../../web/complain.js";
 import { WipcDecoder } from "./decoder.js";
-import { WipcType, encodeWipc } from "./frame.js";
+import { HEADER, MAX_PAYLOAD, WipcType, encodeWipc } from "./frame.js";
+import { MAX_MESSAGE_BYTES, MAX_UNWRITTEN_BYTES } from "./limits.js";
 import { Outgoing } from "./outgoing.js";
 import { checkTime, timer } from "./time.js";
 import { WipcTransport } from "./transport.js";
@@ -11,6 +12,10 @@ import { WipcTransport } from "./transport.js";
 const CLOSE_TIMEOUT = 2_000;
 /** How long answers are still waited for where nothing can be written any more: they may be on their way. */
 const WRITE_GRACE = 1_000;
+/** So many messages of one chunk are handled before those that are answered soon have their answers. */
+const TOGETHER = 16;
+/** So many steps a turn goes on for that. */
+const STEPS = 8;
 
 /** Nothing can be sent, or is coming, any more; `reason` says why. */
 export class WipcClosedError extends Error {
@@ -32,6 +37,7 @@ export class WipcChannel {
   #writer;
   #outgoing;
   #decoder;
+  #maxMessage;
   #transport = undefined;
   /** Once the last frame is taken. What is written is taken in order. */
   #written = undefined;
@@ -40,6 +46,18 @@ export class WipcChannel {
   #isClosedByPeer = false;
   #hasEnded = false;
   #hasLostCalls = false;
+  #isDestroyed = false;
+  #onDestroy;
+  #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));
+  /** Whether no more bytes come; frames may still wait. */
+  #isAtEnd = false;
+  /** Whether a hook of the application runs: what it sends is caused by the peer. */
+  #isInHook = false;
+  /** How many messages were handled since the decoder has begun. */
+  #handled = 0;
+  #isResuming = false;
+  /** What waits until reading may go on. */
+  #waiting = [];
   /** The frame that `headerTimeout` runs for. */
   #watched = undefined;
   #headerTimer = undefined;
@@ -51,10 +69,14 @@ export class WipcChannel {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
       throw new TypeError("a channel needs { readable, writable }: a ReadableStream and a WritableStream of bytes");
     }
-    const { role = "host", headerTimeout = 0, closeTimeout = 0 } = options;
+    const { role = "host", headerTimeout = 0, closeTimeout = 0, maxMessage = MAX_MESSAGE_BYTES } = options;
     if (role !== "host" && role !== "guest") throw new TypeError(`a channel has the role "host" or "guest", not ${String(role)}`);
     checkTime("headerTimeout", headerTimeout);
     checkTime("closeTimeout", closeTimeout);
+    if (!Number.isInteger(maxMessage) || maxMessage < 1 || maxMessage > MAX_PAYLOAD) {
+      throw new RangeError(`maxMessage must be a number of bytes from 1 to ${MAX_PAYLOAD}, got ${String(maxMessage)}`);
+    }
+    this.#maxMessage = maxMessage;
     this.#options = options;
     this.#isGuest = role === "guest";
     this.#decoder = new WipcDecoder(
@@ -62,20 +84,29 @@ export class WipcChannel {
         frame: (type, payload) => this.#receive(type, payload),
         passthrough: (bytes) => this.#call("onPassthrough", bytes),
         truncated: (size) => this.#call("onTruncated", size),
+        // A message that is too long is not kept.
+        skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#isForHook,
+        skipped: (type, length) => this.#receive(type, length),
       },
       { maxPayload: options.maxPayload },
     );
     this.#reader = streams.readable.getReader();
     this.#writer = streams.writable.getWriter();
-    this.#outgoing = new Outgoing(this.#writer);
+    this.#outgoing = new Outgoing(this.#writer, () => this.wake());
     this.#writer.closed.catch((error) => this.#cannotWrite(error));
+    // While reading is paused, this is how the end is noticed.
+    const end = () => {
+      this.#isAtEnd = true;
+      this.wake();
+    };
+    this.#reader.closed.then(end, end);
     this.ended = this.#read();
   }
 
   send(type, payload) {
     const frame = encodeWipc(type, payload);
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (type !== WipcType.CLOSE) return this.#write(frame);
+    if (type !== WipcType.CLOSE) return this.#write(frame, this.#isInHook);
     this.close(payload);
     return this.#written;
   }
@@ -99,6 +130,9 @@ export class WipcChannel {
   }
 
   destroy(error) {
+    this.#isDestroyed = true;
+    this.#onDestroy();
+    this.wake();
     this.#refuse("destroyed", "the channel is destroyed", error);
     this.#writer.abort(this.#refusal).catch(() => {});
     this.#reader.cancel(this.#refusal).catch(() => {});
@@ -113,8 +147,47 @@ export class WipcChannel {
   }
 
   async idle() {
-    await this.#transport?.idle();
-    await this.#written;
+    do {
+      while (this.#isPaused) await this.#change();
+      await this.#transport?.idle();
+      // Messages may wait for the end of their turn.
+      await turn();
+    } while (this.#isPaused);
+    // A stream that is aborted still waits for its last write.
+    await Promise.race([this.#written, this.#destroyed]);
+  }
+
+  /** @internal Sends a message. Where the peer has caused it, reading may pause until it is written. */
+  sendMessage(text, isCaused) {
+    const frame = encodeWipc(WipcType.CALL, text);
+    const size = frame.length - HEADER;
+    if (size > this.#maxMessage) {
+      throw new RangeError(`a message must have at most ${this.#maxMessage} bytes, got ${size}; maxMessage sets the limit of each peer`);
+    }
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.#write(frame, isCaused);
+    // The answer may be behind what is not read yet.
+    if (!isCaused) this.wake();
+  }
+
+  /** @internal Whether the peer has left unread as much as it may. */
+  get isFull() {
+    return this.#outgoing.isFull && !this.#isDestroyed;
+  }
+
+  /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room for more. */
+  async room() {
+    await turn();
+    while (this.isFull) await this.#change();
+  }
+
+  /** @internal Has those that wait look again whether they may go on. */
+  wake() {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #change() {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async #read() {
@@ -123,16 +196,15 @@ export class WipcChannel {
     let error;
     try {
       for (;;) {
+        while (!this.#mayRead) await this.#change();
         const { done, value } = await this.#reader.read();
         if (done) break;
         this.#decode(() => this.#decoder.push(value));
-        // A host that has sent CLOSE says no more than what has come with it.
-        if (this.#isGuest && this.#isClosedByPeer) this.#loseCalls();
-        this.#watchHeader();
       }
     } catch (thrown) {
       error = thrown;
     }
+    while (this.#isPaused) await this.#change();
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
     [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer].forEach(clearTimeout);
@@ -145,7 +217,44 @@ export class WipcChannel {
     return { closed: this.#isClosedByPeer, error };
   }
 
+  /** Whether frames that have come wait until the peer has read enough. */
+  get #isPaused() {
+    return this.#decoder.isStopped && !this.#isDestroyed;
+  }
+
+  /**
+   * While it is paused, only if calls of ours wait: a peer that is paused, too, can write no answer until it is read, and
+   * then each would wait for the other.
+   */
+  get #mayRead() {
+    return !this.#isPaused || this.#isAtEnd || (this.#transport?.isWaiting() === true && this.#decoder.restSize <= MAX_UNWRITTEN_BYTES);
+  }
+
+  /** Goes on with what has come, as there is room for what follows from it. */
+  async #resume() {
+    if (this.#isResuming) return;
+    this.#isResuming = true;
+    while (this.#isPaused) {
+      await this.room();
+      // No more comes behind the end.
+      while (this.#transport?.isFull && !this.#isAtEnd && !this.#isDestroyed) await this.#change();
+      if (!this.#isDestroyed) this.#decode(() => this.#decoder.resume());
+    }
+    this.#isResuming = false;
+    this.wake();
+  }
+
+  /** Whether calls go to the application's own `onCall`, where messages have no limit but that of frames. */
+  get #isForHook() {
+    return this.#transport === undefined && this.#options.onCall !== undefined;
+  }
+
   #receive(type, payload) {
+    this.#hand(type, payload);
+    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull) this.#decoder.stop();
+  }
+
+  #hand(type, payload) {
     switch (type) {
       case WipcType.OPEN:
         return this.#call("onOpen", payload);
@@ -153,8 +262,10 @@ export class WipcChannel {
         return this.#call("onData", payload);
       case WipcType.CALL:
         // With nobody there yet, calls wait for the transport.
-        if (this.#transport === undefined && this.#options.onCall !== undefined) return this.#call("onCall", payload);
-        return this.transport().receive(payload);
+        if (this.#isForHook) return this.#call("onCall", payload);
+        this.#handled += 1;
+        // Of one that is too long, the length is left.
+        return this.transport().receive(payload.length > this.#maxMessage ? payload.length : payload);
       case WipcType.CLOSE:
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {
@@ -175,8 +286,8 @@ export class WipcChannel {
     this.#transport?.lose(error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text), this.#isGuest);
   }
 
-  #write(frame) {
-    const written = this.#outgoing.write(frame);
+  #write(frame, isCaused) {
+    const written = this.#outgoing.write(frame, isCaused);
     // The application need not wait for it; `ended` tells.
     this.#written = written.catch(() => {});
     return written;
@@ -197,27 +308,33 @@ export class WipcChannel {
     clearTimeout(this.#headerTimer);
     this.#watched = partial;
     if (partial === undefined) return;
-    this.#headerTimer = timer(() => {
-      this.#decode(() => this.#decoder.giveUp());
-      this.#watchHeader();
-    }, this.#options.headerTimeout);
+    this.#headerTimer = timer(() => this.#decode(() => this.#decoder.giveUp()), this.#options.headerTimeout);
   }
 
   #decode(work) {
+    this.#handled = 0;
     try {
       work();
     } catch (error) {
       this.#report(error);
     }
+    if (this.#isPaused) this.#resume();
+    // A host that has sent CLOSE says no more than what has come with it.
+    else if (this.#isGuest && this.#isClosedByPeer) this.#loseCalls();
+    this.#watchHeader();
   }
 
   /** Runs a hook of the application. */
   #call(hook, argument) {
+    const wasInHook = this.#isInHook;
+    this.#isInHook = true;
     try {
       const result = this.#options[hook]?.(argument);
       if (typeof result?.then === "function") result.then(undefined, (error) => this.#report(error));
     } catch (error) {
       this.#report(error);
+    } finally {
+      this.#isInHook = wasInHook;
     }
   }
 
@@ -229,4 +346,9 @@ export class WipcChannel {
     }
     complain(error);
   }
+}
+
+/** Until what has just begun and needs no time is done. */
+async function turn() {
+  for (let step = 0; step < STEPS; step++) await undefined;
 }

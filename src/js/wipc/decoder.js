@@ -2,6 +2,7 @@
 // passthrough.
 
 import { FIRST, HEADER, MAX_PAYLOAD, NO_HEADER, UNFINISHED, bytesOf, sizeAt } from "./frame.js";
+import { OVERHEAD } from "./limits.js";
 import { Pieces } from "./pieces.js";
 
 export class WipcDecoder {
@@ -9,10 +10,15 @@ export class WipcDecoder {
   #maxPayload;
   /** The end of the bytes so far, if a header can begin with it. */
   #held = new Uint8Array(0);
-  /** The frame whose payload is coming, its header, and what has come of the payload. */
+  /** The frame whose payload is coming, its header, and what has come of the payload: nothing, if it is not kept. */
   #partial = undefined;
   #header;
   #pieces;
+  /** Chunks that are not searched yet; the first of them, and what all of them cost. */
+  #rest = [];
+  #next = 0;
+  #restSize = 0;
+  #isStopped = false;
   #isBusy = false;
   /** What the hooks have thrown. */
   #thrown = undefined;
@@ -33,7 +39,28 @@ export class WipcDecoder {
 
   push(chunk) {
     const bytes = bytesOf(chunk, "a chunk");
-    this.#run(() => this.#take(bytes));
+    this.#run(() => (this.#isStopped ? this.#keep(bytes) : this.#take(bytes)));
+  }
+
+  /** @internal From inside of a hook: what follows this frame is kept, and searched by `resume`. */
+  stop() {
+    this.#isStopped = true;
+  }
+
+  /** @internal */
+  resume() {
+    this.#isStopped = false;
+    this.#run(() => this.#search());
+  }
+
+  /** @internal */
+  get isStopped() {
+    return this.#isStopped;
+  }
+
+  /** @internal What is kept until `resume`, in bytes. */
+  get restSize() {
+    return this.#restSize;
   }
 
   finish() {
@@ -44,7 +71,7 @@ export class WipcDecoder {
       this.#held = new Uint8Array(0);
       const size = partial === undefined ? held.length : HEADER + partial.received;
       this.#pass(partial === undefined ? held : this.#header);
-      if (partial !== undefined) this.#pieces.views.forEach((view) => this.#pass(view));
+      if (partial !== undefined) this.#pieces?.views.forEach((view) => this.#pass(view));
       // Less than the magic may be anything.
       if (size >= 4) this.#tell(() => this.#hooks.truncated?.(size));
     });
@@ -53,10 +80,12 @@ export class WipcDecoder {
   giveUp() {
     if (this.#partial === undefined) return false;
     this.#run(() => {
-      const again = [this.#header.subarray(1), ...this.#pieces.views];
+      // A payload is awaited, so that nothing else is kept.
+      this.#rest = [this.#header.subarray(1)].concat(this.#pieces?.views ?? []);
+      this.#restSize = this.#rest.reduce((sum, { length }) => sum + length + OVERHEAD, 0);
       this.#partial = undefined;
       this.#pass(this.#header.subarray(0, 1));
-      for (const view of again) this.#take(view);
+      this.#search();
     });
     return true;
   }
@@ -76,11 +105,38 @@ export class WipcDecoder {
     throw thrown.length === 1 ? thrown[0] : new AggregateError(thrown, `${thrown.length} hooks of the decoder have thrown`);
   }
 
+  #search() {
+    while (!this.#isStopped && this.#next < this.#rest.length) {
+      const bytes = this.#rest[this.#next];
+      this.#rest[this.#next++] = undefined;
+      this.#restSize -= bytes.length + OVERHEAD;
+      this.#take(bytes);
+    }
+    if (this.#next < this.#rest.length) return;
+    this.#rest = [];
+    this.#next = 0;
+  }
+
   #take(bytes) {
     let at = 0;
-    if (this.#held.length > 0) at = this.#resume(bytes);
+    if (this.#held.length > 0) at = this.#finishHeader(bytes);
     if (this.#partial !== undefined) at = this.#fill(bytes, at);
-    if (at < bytes.length) this.#scan(bytes, at);
+    if (at === bytes.length) return;
+    if (this.#isStopped) this.#giveBack(bytes, at);
+    else this.#scan(bytes, at);
+  }
+
+  #keep(bytes) {
+    this.#rest.push(bytes);
+    this.#restSize += bytes.length + OVERHEAD;
+  }
+
+  /** Keeps the end of the chunk that is searched, before what is kept already. */
+  #giveBack(bytes, at) {
+    // A chunk that was never kept has left no place there, and then nothing else is kept.
+    if (this.#next === 0) return this.#keep(bytes.subarray(at));
+    this.#rest[--this.#next] = bytes.subarray(at);
+    this.#restSize += bytes.length - at + OVERHEAD;
   }
 
   /** From here on nothing is held and no payload is open. */
@@ -118,6 +174,7 @@ export class WipcDecoder {
         this.#caught(error);
       }
       told = at;
+      if (this.#isStopped && at < length) return this.#giveBack(bytes, at);
     }
     if (told < length) this.#pass(bytes.subarray(told));
   }
@@ -126,7 +183,7 @@ export class WipcDecoder {
    * Decides on what is held, now that there is more; gives how many of the new bytes that took. A header may begin at any
    * of the held bytes, and a few of the new ones are enough to tell.
    */
-  #resume(bytes) {
+  #finishHeader(bytes) {
     const held = this.#held.length;
     const both = new Uint8Array(held + Math.min(HEADER, bytes.length));
     both.set(this.#held);
@@ -147,7 +204,7 @@ export class WipcDecoder {
 
   #open(header, size) {
     this.#header = header;
-    this.#pieces = new Pieces();
+    this.#pieces = this.#hooks.skips?.(header[4], size) ? undefined : new Pieces();
     this.#partial = { type: header[4], length: size, received: 0 };
   }
 
@@ -158,10 +215,14 @@ export class WipcDecoder {
     const more = bytes.subarray(at, end);
     partial.received += more.length;
     if (partial.received < partial.length) {
-      this.#pieces.add(more);
+      this.#pieces?.add(more);
       return end;
     }
     this.#partial = undefined;
+    if (this.#pieces === undefined) {
+      this.#tell(() => this.#hooks.skipped(partial.type, partial.length));
+      return end;
+    }
     const payload = more.length === partial.length ? more : this.#pieces.joined(partial.length, more);
     this.#tell(() => this.#hooks.frame(partial.type, payload));
     return end;

@@ -1,25 +1,39 @@
 // Frames on their way into a stream, one write each. They wait here and not in the stream: Node's moves all that waits for
 // each write that it takes.
 
+import { MAX_UNWRITTEN_BYTES, OVERHEAD } from "./limits.js";
+
 /** No fewer than so many that are written are forgotten together. */
 const FEWEST = 1_024;
 
 export class Outgoing {
   #writer;
+  #onRoom;
   #waiting = [];
   /** How many at the front of the list are written. */
   #written = 0;
+  /** The bytes that wait and that the peer has caused. */
+  #caused = 0;
   #isWriting = false;
   #isEnding = false;
 
-  constructor(writer) {
+  /** `onRoom` is called when `isFull` becomes false. */
+  constructor(writer, onRoom) {
     this.#writer = writer;
+    this.#onRoom = onRoom;
   }
 
-  /** Resolves once the stream has taken the frame, and rejects if it cannot. */
-  write(frame) {
+  /** Whether the peer has caused more than it may leave unread. */
+  get isFull() {
+    return this.#caused > MAX_UNWRITTEN_BYTES;
+  }
+
+  /** Resolves once the stream has taken the frame, and rejects if it cannot. `isCaused` says that the peer has caused it. */
+  write(frame, isCaused) {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ frame, resolve, reject });
+      const size = isCaused ? frame.length + OVERHEAD : 0;
+      this.#caused += size;
+      this.#waiting.push({ frame, size, resolve, reject });
       if (!this.#isWriting) this.#run();
     });
   }
@@ -33,13 +47,16 @@ export class Outgoing {
   async #run() {
     this.#isWriting = true;
     while (this.#written < this.#waiting.length) {
-      const { frame, resolve, reject } = this.#waiting[this.#written];
+      const { frame, size, resolve, reject } = this.#waiting[this.#written];
       this.#waiting[this.#written++] = undefined;
       if (this.#written >= FEWEST && 2 * this.#written >= this.#waiting.length) {
         this.#waiting.splice(0, this.#written);
         this.#written = 0;
       }
       await this.#writer.write(frame).then(resolve, reject);
+      const wasFull = this.isFull;
+      this.#caused -= size;
+      if (wasFull && !this.isFull) this.#onRoom();
     }
     this.#waiting = [];
     this.#written = 0;

@@ -1,47 +1,57 @@
 // JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
 
-import { Inbox } from "../../web/inbox.js";
-import { WipcType, parseWipcJSON } from "./frame.js";
+import { complain } from "../../web/complain.js";
+import { AtWork } from "./at-work.js";
+import { parseWipcJSON } from "./frame.js";
+import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "./limits.js";
 
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
+const OVERSIZE = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
 
 export class WipcTransport {
+  /** @internal The requests that are being answered, for the link. */
+  atWork;
   #channel;
-  #inbox = new Inbox();
-  /** How many frames wait for a handler. */
-  #unread = 0;
+  #handler = undefined;
+  /** Payloads that wait for a handler, and their bytes. Of a message that is too long there is the length alone. */
+  #unread = [];
+  #unreadBytes = 0;
   #isServing;
   #report = () => {};
   #lose = undefined;
+  #isWaiting = () => false;
   /** How the other side has ended, if it has: the arguments of `#lose`. */
   #end = undefined;
-  /** The requests that are being answered: how many of each id. */
-  #open = new Map();
+  #isReading = false;
   #whenIdle = [];
 
   constructor(channel) {
     this.#channel = channel;
+    this.atWork = new AtWork(channel, () => this.#rest());
   }
 
   send(message, transfer) {
     if (transfer?.length > 0) throw new TypeError("WIPC carries bytes: nothing can be transferred");
-    const replies = list(message).filter(({ method }) => method === undefined);
-    for (const { id } of replies) this.#answered(id);
     try {
-      this.#channel.send(WipcType.CALL, JSON.stringify(message));
+      // Of calls there are as many as this side makes; all else may be caused by the peer.
+      this.#channel.sendMessage(JSON.stringify(message), !some(message, isRequest));
     } catch (error) {
       // Whom an answer does not reach any more does not wait for it.
-      if (replies.length < list(message).length || error?.name !== "WipcClosedError") throw error;
+      if (some(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
   }
 
   onMessage(handler, isServing = () => true) {
+    if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
     this.#isServing = isServing;
-    this.#inbox.attach((payload) => this.#deliver(payload, handler));
+    const isFirst = this.#handler === undefined;
+    this.#handler = handler;
+    if (isFirst) this.#readOn();
   }
 
-  onClose(handler) {
+  onClose(handler, isWaiting) {
     this.#lose = handler;
+    if (isWaiting !== undefined) this.#isWaiting = isWaiting;
     if (this.#end !== undefined) Promise.resolve().then(() => handler(...this.#end));
   }
 
@@ -53,10 +63,24 @@ export class WipcTransport {
     this.#channel.close();
   }
 
-  /** @internal A CALL frame has come. */
+  /** @internal Whether calls of ours wait for an answer. */
+  isWaiting() {
+    return this.#isWaiting();
+  }
+
+  /** @internal Whether as much as may be waits for a handler. */
+  get isFull() {
+    return this.#unread.length >= MAX_UNHANDLED_MESSAGES || this.#unreadBytes > MAX_UNWRITTEN_BYTES;
+  }
+
+  /** @internal A CALL frame has come; of one that is too long, its length. */
   receive(payload) {
-    this.#unread += 1;
-    this.#inbox.receive(payload);
+    if (this.#handler !== undefined && this.#unread.length === 0) return this.#read(payload);
+    this.#unread.push(payload);
+    this.#unreadBytes += payload.length ?? 0;
+    if (this.isFull && this.#handler === undefined) {
+      console.warn("portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall");
+    }
   }
 
   /** @internal No answer comes any more; with `listens`, the other side still takes some. */
@@ -64,8 +88,9 @@ export class WipcTransport {
     this.#end = [error, false, listens];
     this.#lose?.(...this.#end);
     if (listens) return;
-    this.#open.clear();
-    this.#unread = 0;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    this.#channel.wake();
     this.#rest();
   }
 
@@ -77,49 +102,69 @@ export class WipcTransport {
     });
   }
 
-  #deliver(payload, handler) {
-    if (this.#unread > 0) this.#unread -= 1;
+  /** Hands over what has waited for a handler, as there is room for what follows from it. */
+  async #readOn() {
+    // Whoever attaches the handler may finish setting up first.
+    await undefined;
+    while (this.#unread.length > 0) {
+      const payload = this.#unread.shift();
+      this.#unreadBytes -= payload.length ?? 0;
+      try {
+        this.#read(payload);
+      } catch (error) {
+        complain(error);
+      }
+      await this.#channel.room();
+    }
+    this.#channel.wake();
+  }
+
+  #read(payload) {
+    this.#isReading = true;
     try {
-      this.#read(payload, handler);
+      this.#take(payload);
     } finally {
+      this.#isReading = false;
       this.#rest();
     }
   }
 
-  #read(payload, handler) {
+  #take(payload) {
+    if (typeof payload === "number") {
+      return this.#refuse(OVERSIZE, `a message of ${payload} bytes in a CALL frame was dropped: maxMessage sets the limit`);
+    }
     let value;
     try {
       value = parseWipcJSON(payload);
     } catch (error) {
-      if (this.#isServing()) return this.send(PARSE_ERROR);
-      return this.#report(new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }));
+      return this.#refuse(PARSE_ERROR, `a CALL frame without JSON: ${error.message}`, error);
     }
-    if (!Array.isArray(value)) return this.#pass(asMessage(value), handler);
+    if (!Array.isArray(value)) return this.#pass(asMessage(value), payload.length);
     const messages = value.map(asMessage).filter((message) => message !== undefined);
-    if (messages.length > 0 || value.length === 0) this.#pass(messages.length > 0 ? messages : invalid(null), handler);
+    if (messages.length > 0) this.#pass(messages, payload.length / messages.length);
+    else if (value.length === 0) this.#pass(INVALID, 0);
   }
 
-  #pass(message, handler) {
+  /** What nobody serves is answered by nobody. */
+  #refuse(answer, text, cause) {
+    if (this.#isServing()) this.send(answer);
+    else this.#report(new Error(text, { cause }));
+  }
+
+  #pass(message, share) {
     if (message === undefined) return;
-    // What nobody serves is answered by nobody.
-    for (const { id, method } of this.#isServing() ? list(message) : []) {
-      if (method !== undefined && id !== undefined) this.#open.set(keyOf(id), (this.#open.get(keyOf(id)) ?? 0) + 1);
-    }
-    handler(message);
-  }
-
-  #answered(id) {
-    const count = this.#open.get(keyOf(id));
-    if (count === undefined) return;
-    if (count > 1) return void this.#open.set(keyOf(id), count - 1);
-    this.#open.delete(keyOf(id));
-    this.#rest();
+    this.atWork.share = share;
+    this.#handler(message);
   }
 
   #rest() {
-    if (this.#open.size + this.#unread === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    if (this.#isReading || this.atWork.size + this.#unread.length > 0) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }
+
+/** There may be millions of elements that are none: one object stands for all of them. */
+const INVALID = { jsonrpc: "2.0", method: null, id: null };
 
 /**
  * What the core shall make of a value. On a boundary that is shared, what does not say `jsonrpc: "2.0"` belongs to somebody
@@ -127,22 +172,21 @@ export class WipcTransport {
  * without a version is answered nowhere.
  */
 function asMessage(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid(null);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID;
   if (value.jsonrpc === "2.0") return value;
   if (value.method === undefined && ("result" in value || "error" in value)) return undefined;
   const isId = typeof value.id === "string" || typeof value.id === "number";
-  return invalid(isId ? value.id : null);
+  return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID;
 }
 
-function invalid(id) {
-  return { jsonrpc: "2.0", method: null, id };
+function isCall({ method }) {
+  return method !== undefined;
 }
 
-function list(message) {
-  return Array.isArray(message) ? message : [message];
+function isRequest({ method, id }) {
+  return method !== undefined && id !== undefined;
 }
 
-/** `1` and `"1"` are two ids. */
-function keyOf(id) {
-  return JSON.stringify(id);
+function some(message, test) {
+  return Array.isArray(message) ? message.some(test) : test(message);
 }

@@ -10,6 +10,8 @@
   (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
   ;; 0: number and size of strings; 16: two buffers of a call; 32: how much went; 64: pointers; 1024: strings; 65536: bytes
   (memory (export "memory") 4)
+  ;; A CALL frame of WIPC, 48 bytes long.
+  (data (i32.const 512) "WIPC\02\27\00\00\00{\22jsonrpc\22:\222.0\22,\22method\22:\22big\22,\22id\22:1}")
 
   (func $buffer (param $at i32) (param $address i32) (param $length i32)
     (i32.store (local.get $at) (local.get $address))
@@ -31,6 +33,12 @@
   (func $flood
     (loop $again
       (call $write (i32.const 1) (i32.const 65536) (i32.const 65536))
+      (br $again)))
+
+  ;; Asks by WIPC, and never reads.
+  (func $ask
+    (loop $again
+      (call $write (i32.const 1) (i32.const 512) (i32.const 48))
       (br $again)))
 
   ;; Reads into two buffers at once, the first of four bytes, and writes what came.
@@ -69,6 +77,7 @@
     (if (i32.eq (local.get $letter) (i32.const 102)) (then (call $flood))) ;; flood
     (if (i32.eq (local.get $letter) (i32.const 112)) ;; prints to stderr
       (then (call $write (i32.const 2) (i32.const 1024) (i32.load (i32.const 4)))))
+    (if (i32.eq (local.get $letter) (i32.const 113)) (then (call $ask))) ;; asks by WIPC (q)
     (if (i32.eq (local.get $letter) (i32.const 115)) (then (call $read_scattered))) ;; scattered
     (if (i32.eq (local.get $letter) (i32.const 116)) ;; trap
       (then (call $write (i32.const 1) (i32.const 1024) (i32.const 5)) (unreachable)))))

@@ -1,0 +1,213 @@
+// What hostile guests and hosts cost in memory, as processes.
+
+import { assert } from "chai";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { JSONRPCPeer, JSONRPCServer, packaged } from "./rig/portway.js";
+import { CALL, DATA, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+
+const { spawnGuest } = await import(packaged("wipc-node.js"));
+
+setFlagsFromString("--expose_gc");
+const collect = runInNewContext("gc");
+setFlagsFromString("--no-expose_gc");
+
+const MIB = 1 << 20;
+
+function fixture(file) {
+  return fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
+}
+
+/** What is in use after all that nobody needs is gone, in bytes. */
+function used() {
+  collect();
+  const { heapUsed, arrayBuffers, external } = process.memoryUsage();
+  return heapUsed + arrayBuffers + external;
+}
+
+/** The memory of another process, in bytes. */
+function memoryOf(pid) {
+  return 1_024 * Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }));
+}
+
+async function hostile(how, options) {
+  const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), how], options);
+  afterThisTest(() => guest.kill());
+  return guest;
+}
+
+/** The most that is in use more than before, until `isDone()`. */
+async function growth(isDone, before) {
+  let most = 0;
+  for (let n = 0; n < 200 && !isDone(); n++) {
+    most = Math.max(most, used() - before);
+    await pause(25);
+  }
+  return most;
+}
+
+describe("a hostile guest", function () {
+  this.timeout(30_000);
+
+  for (const [kind, answer] of [
+    ["at once", (text) => text()],
+    ["by a promise", async (text) => text()],
+    ["a little later", (text) => new Promise((resolve) => setImmediate(() => resolve(text())))],
+  ]) {
+    it(`that asks and does not read makes the host hold no more than what it may leave unread: answered ${kind}`, async () => {
+      const before = used();
+      const guest = await hostile("unread");
+      let handled = 0;
+      // Each of its own, so that each takes memory.
+      const text = () => `${handled++}`.padEnd(90_000, "x");
+      const peer = new JSONRPCPeer(guest.transport()).method("big", () => answer(text));
+      let last = -1;
+      const most = await growth(() => handled > 0 && handled === last ? true : void (last = handled), before);
+      // Of answers that come later, there are as many as requests may be at work.
+      assert.isBelow(most, (kind === "a little later" ? 200 : 64) * MIB);
+      assert.isBelow(handled, 10_000);
+      assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
+      await guest.close({ timeout: 100 });
+      await guest.channel.ended;
+    });
+  }
+
+  it("that sends data and does not read makes the host hold no more than that, where a hook sends it back", async () => {
+    const before = used();
+    let received = 0;
+    const guest = await hostile("data", {
+      onData(payload) {
+        received += payload.length;
+        return guest.channel.send(DATA, payload);
+      },
+      // When it is killed, what waits cannot be sent.
+      onError() {},
+    });
+    let last = -1;
+    const most = await growth(() => received > 0 && received === last ? true : void (last = received), before);
+    assert.isBelow(most, 64 * MIB);
+    assert.isAbove(received, 16_000_000);
+    guest.kill();
+    await guest.channel.ended;
+  });
+
+  it("that asks under ids that cannot be echoed leaves nothing behind", async () => {
+    let isDone = false;
+    const guest = await hostile("ids", { onData: () => (isDone = true) });
+    new JSONRPCServer(guest.transport()).method("big", () => 1);
+    const before = used();
+    const most = await growth(() => isDone, before);
+    assert.isTrue(isDone);
+    await guest.channel.idle();
+    assert.isBelow(used() - before, 2 * MIB);
+    assert.isBelow(most, 64 * MIB);
+  });
+
+  it("that sends a message of 300 MB makes the host keep none of it, and the next frame is found", async () => {
+    const before = used();
+    let isDone = false;
+    const guest = await hostile("long", { onData: () => (isDone = true) });
+    new JSONRPCServer(guest.transport());
+    const most = await growth(() => isDone, before);
+    assert.isTrue(isDone);
+    // What was read and is no longer needed is not always gone yet.
+    assert.isBelow(most, 128 * MIB);
+  });
+
+  it("that sends headers of frames that never come makes the host keep none of them", async () => {
+    const before = used();
+    const guest = await hostile("headers");
+    new JSONRPCServer(guest.transport());
+    const start = Date.now();
+    assert.isBelow(await growth(() => Date.now() - start > 500, before), 16 * MIB);
+  });
+
+  it("that sends the smallest messages has each answered, and leaves nothing behind", async () => {
+    let isDone = false;
+    const guest = await hostile("tiny", { onData: () => (isDone = true) });
+    new JSONRPCServer(guest.transport());
+    const before = used();
+    const most = await growth(() => isDone, before);
+    assert.isTrue(isDone);
+    await guest.channel.idle();
+    assert.isBelow(most, 64 * MIB);
+    assert.isBelow(used() - before, 16 * MIB);
+  });
+});
+
+describe("a hostile host", function () {
+  this.timeout(30_000);
+
+  /** A guest of ours, whose output nobody reads until `read`. */
+  async function guestOf(mode) {
+    const child = spawn(process.execPath, [fixture("wipc-guest.mjs"), mode], { stdio: ["pipe", "pipe", "inherit"] });
+    afterThisTest(() => child.kill("SIGKILL"));
+    child.stdin.on("error", () => {});
+    const frames = [];
+    const decoder = new WipcDecoder({ frame: (type, payload) => frames.push([type, payload]) });
+    // Once OPEN has come, it is ready.
+    child.stdout.once("data", (chunk) => {
+      child.stdout.pause();
+      decoder.push(chunk);
+    });
+    await until(() => frames.length > 0);
+    frames.length = 0;
+    return { child, frames, read: () => child.stdout.on("data", (chunk) => decoder.push(chunk)).resume() };
+  }
+
+  /** Writes all of it, if it is read; resolves once it is. */
+  async function write(child, bytes) {
+    if (!child.stdin.write(bytes)) await once(child.stdin, "drain");
+  }
+
+  it("that asks and does not read makes the guest hold no more than that, and gets all answers once it reads", async () => {
+    const { child, frames, read } = await guestOf("echo");
+    const before = memoryOf(child.pid);
+    const requests = Array.from({ length: 5_000 }, (_, id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })));
+    const written = write(child, concat(requests));
+    let most = 0;
+    for (let n = 0; n < 20; n++) {
+      await pause(50);
+      most = Math.max(most, memoryOf(child.pid) - before);
+    }
+    assert.isBelow(most, 120 * MIB);
+    read();
+    await written;
+    for (let last = -1; frames.length < 5_000 && last !== frames.length; await pause(1_000)) last = frames.length;
+    assert.lengthOf(frames, 5_000);
+    const ids = frames.map(([, payload]) => parseWipcJSON(payload)).map(({ id, result }) => (result.length === 60_000 ? id : -1));
+    assert.deepEqual(ids, Array.from({ length: 5_000 }, (_, id) => id));
+  });
+
+  it("that sends data and does not read makes a guest that sends it back hold no more than that", async () => {
+    const { child, frames, read } = await guestOf("echo");
+    const before = memoryOf(child.pid);
+    const written = write(child, concat(Array.from({ length: 3_000 }, () => encodeWipc(DATA, new Uint8Array(60_000)))));
+    let most = 0;
+    for (let n = 0; n < 20; n++) {
+      await pause(50);
+      most = Math.max(most, memoryOf(child.pid) - before);
+    }
+    assert.isBelow(most, 100 * MIB);
+    read();
+    await written;
+    for (let last = -1; frames.length < 3_000 && last !== frames.length; await pause(1_000)) last = frames.length;
+    assert.lengthOf(frames, 3_000);
+  });
+
+  it("that asks under ids that cannot be echoed does not keep the guest from its end", async () => {
+    const { child, frames, read } = await guestOf("echo");
+    read();
+    for (let n = 0; n < 100; n++) await write(child, encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "hang", id: `${n}`.padEnd(2_000, "z") })));
+    await until(() => frames.length === 100);
+    const start = Date.now();
+    child.stdin.end();
+    assert.deepEqual(await once(child, "exit"), [0, null]);
+    assert.isBelow(Date.now() - start, 2_000);
+  });
+});

@@ -1,0 +1,521 @@
+// What a peer can make one end of WIPC hold, and that nothing is lost at the bound.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { CALL, CLOSE, DATA, WipcChannel, WipcDecoder, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { printed } from "./rig/console.js";
+
+/** Bytes of output that the peer may leave unread. */
+const UNWRITTEN = 16 << 20;
+const KIB_64 = "x".repeat(65_536);
+
+/** An end whose output is read only by `read`, which keeps all that comes. */
+function unread(options) {
+  const [near, far] = pipes();
+  const channel = new WipcChannel(near, options);
+  const writer = far.writable.getWriter();
+  const payloads = [];
+  const decoder = new WipcDecoder({ frame: (_, payload) => payloads.push(payload) });
+  afterThisTest(() => channel.destroy());
+  return {
+    channel,
+    /** Resolves once it is read. */
+    post(bytes) {
+      const written = writer.write(bytes);
+      written.catch(() => {});
+      return written;
+    },
+    read() {
+      const reader = far.readable.getReader();
+      const read = async () => {
+        for (let next; !(next = await reader.read()).done; ) decoder.push(next.value);
+      };
+      read().catch(() => {});
+    },
+    /** How many frames were read, and the messages in them. */
+    get received() {
+      return payloads.length;
+    },
+    get messages() {
+      return payloads.map(parseWipcJSON);
+    },
+  };
+}
+
+function request(method, id, params) {
+  return encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method, params, id }));
+}
+
+function requests(method, count, first = 0) {
+  return concat(Array.from({ length: count }, (_, n) => request(method, first + n)));
+}
+
+/** Until `count()` has stayed the same for a while. */
+async function settled(count) {
+  for (let last = -1; last !== count(); await pause(50)) last = count();
+  return count();
+}
+
+describe("a WIPC peer that asks and does not read", function () {
+  this.timeout(30_000);
+
+  for (const role of ["host", "guest"]) {
+    for (const [kind, answer] of [
+      ["at once", () => KIB_64],
+      ["by a promise", async () => KIB_64],
+    ]) {
+      it(`has 16 MiB of answers waiting, and loses none: a ${role} that answers ${kind}`, async () => {
+        const end = unread({ role });
+        let handled = 0;
+        new JSONRPCServer(end.channel.transport()).method("big", () => {
+          handled += 1;
+          return answer();
+        });
+        await end.post(requests("big", 350));
+        end.post(requests("big", 150, 350));
+        const most = UNWRITTEN / KIB_64.length + 2 * 16;
+        assert.isBelow(await settled(() => handled), most);
+        assert.isAbove(handled, 200);
+        end.read();
+        await until(() => end.received === 500);
+        assert.deepEqual(end.messages.map(({ id, result }) => [id, result.length]), Array.from({ length: 500 }, (_, id) => [id, 65_536]));
+        await end.channel.idle();
+      });
+    }
+  }
+
+  it("is not read while it does not read", async () => {
+    const end = unread();
+    new JSONRPCServer(end.channel.transport()).method("big", () => KIB_64);
+    let written = 0;
+    const write = async () => {
+      for (; written < 500; written++) await end.post(request("big", written));
+    };
+    write().catch(() => {});
+    assert.isBelow(await settled(() => written), 300);
+    end.read();
+    await until(() => end.received === 500);
+  });
+
+  it("has no more waiting by a batch or by what came before there was a handler", async () => {
+    const end = unread();
+    await end.post(concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]));
+    let handled = 0;
+    await pause(20);
+    new JSONRPCServer(end.channel.transport()).method("big", () => {
+      handled += 1;
+      return KIB_64;
+    });
+    assert.isBelow(await settled(() => handled), 300);
+    end.read();
+    await until(() => end.received === 501);
+    assert.deepEqual(end.messages.at(-1).map(({ id }) => id), ["b"]);
+  });
+
+  it("has what hooks send back waiting, and no more of it", async () => {
+    let handled = 0;
+    const end = unread({
+      onData(payload) {
+        handled += 1;
+        return end.channel.send(DATA, payload);
+      },
+    });
+    const piece = encodeWipc(DATA, KIB_64);
+    end.post(concat(Array.from({ length: 400 }, () => piece)));
+    assert.isBelow(await settled(() => handled), 300);
+    end.read();
+    await until(() => end.received === 400);
+  });
+
+  it("has notifications of handlers waiting, and no more of them", async () => {
+    const end = unread();
+    let handled = 0;
+    const peer = new JSONRPCPeer(end.channel.transport()).method("log", () => {
+      handled += 1;
+      peer.notify("line", [KIB_64]);
+    });
+    await end.post(requests("log", 500));
+    assert.isBelow(await settled(() => handled), 300);
+    end.read();
+    await until(() => end.received === 1_000);
+  });
+
+  it("has items of a stream waiting, and no more of them than that, whatever its credit is", async () => {
+    const end = unread();
+    let given = 0;
+    new JSONRPCServer(end.channel.transport())
+      .method("count", async function* () {
+        while (given < 500) yield `${given++}`.padEnd(65_536, "x");
+      })
+      .method("none", () => 5);
+    const params = { method: "count", params: [], credit: 65_536 };
+    await end.post(concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none" })]));
+    assert.isBelow(await settled(() => given), 300);
+    end.read();
+    await until(() => end.received === 502);
+    const { messages } = end;
+    assert.deepEqual([messages.find(({ id }) => id === 2).error.code, messages.at(-1)], [-32603, { jsonrpc: "2.0", result: null, id: 1 }]);
+    assert.deepEqual(messages.flatMap(({ params }) => params?.value.replace(/x+$/, "") ?? []), Array.from({ length: 500 }, (_, n) => `${n}`));
+  });
+
+  it("still has its frames taken while the application sends much by itself", async () => {
+    const seen = [];
+    const end = unread({ onData: (payload) => seen.push(text(payload)) });
+    for (let n = 0; n < 20; n++) end.channel.send(DATA, new Uint8Array(1 << 20));
+    await end.post(encodeWipc(DATA, "taken"));
+    await until(() => seen.length === 1);
+    end.read();
+    await until(() => end.received === 20);
+  });
+
+  it("leaves the calls to it to their time-outs", async () => {
+    const end = unread();
+    const peer = new JSONRPCPeer(end.channel.transport()).method("big", () => KIB_64);
+    await end.post(requests("big", 500));
+    await settled(() => peer.pending);
+    assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
+    end.read();
+    await until(() => end.received >= 501);
+  });
+
+  it("cannot keep the channel from being closed or destroyed", async () => {
+    for (const close of [(channel) => channel.destroy(), (channel) => channel.close("", { timeout: 100 })]) {
+      const end = unread();
+      let handled = 0;
+      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      await end.post(requests("big", 500));
+      await settled(() => handled);
+      const before = handled;
+      close(end.channel);
+      assert.isFalse((await end.channel.ended).closed);
+      await end.channel.idle();
+      await pause(20);
+      assert.equal(handled, before);
+    }
+  });
+});
+
+describe("two WIPC peers", function () {
+  this.timeout(30_000);
+
+  it("that have more than 16 MiB of answers for each other at the same time get all of them", async () => {
+    const { host, guest } = channels();
+    const large = "x".repeat(1 << 20);
+    const peers = [host, guest].map((channel) => new JSONRPCPeer(channel.transport()).method("big", () => large));
+    const results = await Promise.all(peers.flatMap((peer) => Array.from({ length: 24 }, () => peer.request("big", [], { timeout: 0 }))));
+    assert.lengthOf(results, 48);
+    assert.isTrue(results.every((result) => result.length === large.length));
+  });
+
+  it("that echo 100 MiB of data get all of it", async () => {
+    let received = 0;
+    const { host, guest } = channels({ onData: (payload) => void (received += payload.length) }, { onData: (payload) => guest.send(DATA, payload) });
+    for (let n = 0; n < 100; n++) host.send(DATA, new Uint8Array(1 << 20));
+    await until(() => received === 100 << 20);
+  });
+
+  it("get thousands of answers to calls of one turn", async () => {
+    const { host, guest } = channels();
+    new JSONRPCServer(guest.transport()).method("echo", (params) => params);
+    const client = new JSONRPCClient(host.transport());
+    const results = await Promise.all(Array.from({ length: 3_000 }, (_, n) => client.request("echo", [n, "x".repeat(8_000)], { timeout: 0 })));
+    assert.isTrue(results.every(([n], at) => n === at));
+  });
+});
+
+describe("a request over WIPC whose id cannot be echoed", function () {
+  this.timeout(30_000);
+
+  const base = '{"jsonrpc":"2.0","method":"hang"';
+  for (const [what, json] of [
+    ["a string of 1 025 characters", `${base},"id":"${"z".repeat(1_025)}"}`],
+    ["an object", `${base},"id":{}}`],
+    ["an array", `${base},"id":[1]}`],
+    ["true", `${base},"id":true}`],
+    ["a number that is none", `${base},"id":1e999}`],
+    ["in a batch that is too long", JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id })))],
+  ]) {
+    it(`is answered once, under null, and forgotten: ${what}`, async () => {
+      const raw = rawPipe({ role: "guest" });
+      const peer = new JSONRPCPeer(raw.channel.transport()).method("hang", () => new Promise(() => {})).method("echo", (params) => params);
+      afterThisTest(() => peer.destroy());
+      for (let n = 0; n < 100; n++) await raw.post(CALL, json);
+      await until(() => raw.messages.length === 100);
+      for (const { id, error } of raw.messages) assert.deepEqual([id, error.code], [null, -32600]);
+      await raw.channel.idle();
+      await raw.postBytes(request("echo", "z".repeat(1_024), [1]));
+      await until(() => raw.messages.length === 101);
+      assert.deepEqual(raw.messages[100].result, [1]);
+    });
+  }
+
+  it("is answered with its batch, whose other requests count until then", async () => {
+    const raw = rawPipe({ role: "guest" });
+    const gate = deferred();
+    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
+    const one = { jsonrpc: "2.0", method: "wait" };
+    await raw.post(CALL, JSON.stringify([{ ...one, id: 1 }, { ...one, id: {} }, { ...one, id: 1 }, { ...one, id: "z".repeat(2_000) }]));
+    const idle = raw.channel.idle();
+    assert.isTrue(await isOpen(idle));
+    gate.resolve(5);
+    await idle;
+    await until(() => raw.messages.length === 1);
+    assert.sameDeepMembers(raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]), [[1, 5], [null, -32600], [1, -32600], [null, -32600]]);
+  });
+
+  it("does not end the wait for a request under null that is at work", async () => {
+    const raw = rawPipe({ role: "guest" });
+    const gate = deferred();
+    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
+    await raw.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
+    await raw.post(CALL, "no JSON");
+    await until(() => raw.messages.length === 1);
+    const idle = raw.channel.idle();
+    assert.isTrue(await isOpen(idle));
+    gate.resolve(5);
+    await idle;
+  });
+});
+
+describe("the requests at work over WIPC", function () {
+  this.timeout(30_000);
+
+  it("are 1 024 at most; one more is refused, and counts no longer", async () => {
+    const raw = rawPipe();
+    const gate = deferred();
+    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
+    await raw.postBytes(requests("wait", 1_025));
+    await until(() => raw.messages.length === 1);
+    const [{ id, error }] = raw.messages;
+    assert.deepEqual([id, error.code, error.data.reason], [1_024, -32600, "too-many-requests"]);
+    gate.resolve(1);
+    await raw.channel.idle();
+    await until(() => raw.messages.length === 1_025);
+  });
+
+  it("came with 64 MiB at most; one more is refused until one of them is answered", async () => {
+    const raw = rawPipe();
+    const gates = [];
+    new JSONRPCServer(raw.channel.transport()).method("wait", () => (gates.push(deferred()), gates.at(-1).promise));
+    const large = request("wait", 1, ["x".repeat(9 << 20)]);
+    for (let n = 0; n < 8; n++) await raw.postBytes(large);
+    await until(() => raw.messages.length === 1);
+    const [{ id, error }] = raw.messages;
+    assert.deepEqual([id, error.code, error.data.reason, gates.length], [1, -32600, "too-many-requests", 7]);
+    await raw.postBytes(request("wait", 8));
+    gates[0].resolve(1);
+    await until(() => raw.messages.length === 2);
+    await raw.postBytes(large);
+    await until(() => gates.length === 9);
+    for (const gate of gates) gate.resolve(1);
+    await raw.channel.idle();
+  });
+
+  it("are forgotten with the server that is destroyed, though others use the channel on", async () => {
+    const raw = rawPipe({ role: "guest" });
+    const server = new JSONRPCServer(raw.channel.transport()).method("hang", () => new Promise(() => {}));
+    const peer = new JSONRPCPeer(raw.channel.transport()).method("echo", (params) => params);
+    await raw.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
+    await until(() => raw.messages.length === 1);
+    const idle = raw.channel.idle();
+    assert.isTrue(await isOpen(idle));
+    server.destroy();
+    await idle;
+    peer.destroy();
+  });
+
+  it("are forgotten with the last user of the channel", async () => {
+    const raw = rawPipe({ role: "guest" });
+    let isRunning = false;
+    const server = new JSONRPCServer(raw.channel.transport()).method("hang", () => ((isRunning = true), new Promise(() => {})));
+    await raw.postBytes(request("hang", 1));
+    await until(() => isRunning);
+    server.destroy();
+    await raw.channel.idle();
+  });
+
+  it("that came in one piece with CLOSE are all answered before a guest is idle", async () => {
+    const raw = rawPipe({ role: "guest" });
+    new JSONRPCServer(raw.channel.transport()).method("echo", async (params) => params);
+    let idle;
+    await raw.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
+    idle = raw.channel.idle();
+    await idle;
+    await until(() => raw.messages.length === 200);
+  });
+});
+
+describe("a message over WIPC that is too long", function () {
+  this.timeout(30_000);
+
+  const limit = { maxMessage: 1_000 };
+  const long = encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: ["x".repeat(1_000)], id: 1 }));
+  const oversize = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
+
+  for (const [how, pieces] of [
+    ["in one piece", [long]],
+    ["in two pieces", [long.subarray(0, 500), long.subarray(500)]],
+    ["byte by byte", Array.from(long, (_, at) => long.subarray(at, at + 1))],
+  ]) {
+    it(`is answered -32600 and passed over, and the next is answered: ${how}`, async () => {
+      const passed = [];
+      const raw = rawPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
+      new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+      for (const piece of pieces) await raw.postBytes(piece);
+      await raw.postBytes(request("echo", 2, [1]));
+      await until(() => raw.messages.length === 2);
+      assert.deepEqual(raw.messages, [oversize, { jsonrpc: "2.0", result: [1], id: 2 }]);
+      assert.deepEqual(passed, []);
+    });
+  }
+
+  it("has 10 485 760 bytes by default", async () => {
+    const raw = rawPipe();
+    const lengths = [];
+    new JSONRPCServer(raw.channel.transport()).method("length", ([value]) => (lengths.push(value.length), value.length));
+    const frame = (length) => request("length", 1, ["x".repeat(length - request("length", 1, [""]).length + 9)]);
+    const most = frame(10_485_760);
+    assert.equal(most.length, 9 + 10_485_760);
+    await raw.postBytes(most);
+    const tooLong = frame(10_485_761);
+    await raw.postBytes(tooLong.subarray(0, 1_000));
+    await raw.postBytes(tooLong.subarray(1_000));
+    await until(() => raw.messages.length === 2);
+    assert.equal(raw.messages[0].result, lengths[0]);
+    assert.deepEqual([lengths.length, raw.messages[1]], [1, oversize]);
+  });
+
+  it("is told of to a side that only calls, whose calls end by their time-outs", async () => {
+    const raw = rawPipe(limit);
+    const errors = [];
+    const client = new JSONRPCClient(raw.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const call = rejection(client.request("a", [], { timeout: 200 }));
+    await raw.post(CALL, JSON.stringify({ jsonrpc: "2.0", result: "x".repeat(1_000), id: 1 }));
+    assert.equal((await call).reason, "timeout");
+    assert.lengthOf(errors, 1);
+    assert.include(errors[0], "maxMessage");
+  });
+
+  it("is not sent: the call rejects, and the caller of a handler gets an error", async () => {
+    const { host, guest } = channels(limit, limit);
+    new JSONRPCServer(guest.transport()).method("long", () => "x".repeat(1_000)).method("echo", (params) => params);
+    const client = new JSONRPCClient(host.transport());
+    const refused = await rejection(client.request("echo", ["x".repeat(1_000)], { timeout: 0 }));
+    assert.instanceOf(refused, RangeError);
+    assert.include(refused.message, "at most 1000 bytes, got 10");
+    assert.equal((await rejection(client.request("long", [], { timeout: 0 }))).code, -32603);
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+  });
+
+  it("goes to onCall, which has no limit but that of frames", async () => {
+    const lengths = [];
+    const raw = rawPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
+    await raw.postBytes(long.subarray(0, 500));
+    await raw.postBytes(long.subarray(500));
+    await until(() => lengths.length === 1);
+    assert.deepEqual(lengths, [long.length - 9]);
+  });
+
+  it("that the end cuts off has its header passed through, and is told of", async () => {
+    const told = [];
+    const raw = rawPipe({ ...limit, onPassthrough: (bytes) => told.push(bytes.length), onTruncated: (size) => told.push({ size }) });
+    await raw.postBytes(long.subarray(0, 500));
+    raw.end();
+    await raw.channel.ended;
+    assert.deepEqual(told, [9, { size: 500 }]);
+  });
+
+  it("and that is no frame after all is given up in time", async () => {
+    const raw = rawPipe({ ...limit, headerTimeout: 50 });
+    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+    await raw.postBytes(long.subarray(0, 500));
+    await pause(100);
+    await raw.postBytes(request("echo", 2, [1]));
+    await until(() => raw.messages.length === 1);
+    assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
+  });
+
+  it("needs a limit that is one", () => {
+    const [near] = pipes();
+    for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"]) assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");
+  });
+});
+
+describe("CALL frames that nobody handles yet", function () {
+  this.timeout(30_000);
+
+  for (const [what, frame, count] of [
+    ["10 000 of them", request("echo", 1), 12_000],
+    ["16 MiB of them", request("echo", 1, [KIB_64]), 400],
+  ]) {
+    it(`make reading pause, with a warning, and all are handled later: ${what}`, async () => {
+      let data = 0;
+      const raw = rawPipe({ onData: () => (data += 1) });
+      const lines = await printed(async (lines) => {
+        raw.postBytes(concat([...Array.from({ length: count }, () => frame), encodeWipc(DATA)])).catch(() => {});
+        await until(() => lines.length === 1);
+        await pause(50);
+      });
+      assert.lengthOf(lines, 1);
+      assert.include(lines[0], "reading pauses");
+      assert.equal(data, 0);
+      let handled = 0;
+      new JSONRPCServer(raw.channel.transport()).method("echo", () => (handled += 1));
+      await until(() => data === 1);
+      assert.equal(handled, count);
+    });
+  }
+
+  it("do not keep the channel from its end", async () => {
+    const raw = rawPipe();
+    await printed(async () => {
+      raw.postBytes(concat(Array.from({ length: 10_100 }, () => request("echo", 1)))).catch(() => {});
+      raw.end();
+      assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
+    });
+  });
+});
+
+describe("what costs a WIPC peer little", function () {
+  this.timeout(30_000);
+
+  /** A server, and how many of the messages that follow are answered. */
+  async function after(payloads, rpc) {
+    const raw = rawPipe();
+    new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc }).method("echo", (params) => params).onNotify("note", () => {});
+    for (const payload of payloads) await raw.post(CALL, payload);
+    await raw.postBytes(request("echo", "last", [1]));
+    await until(() => raw.messages.some(({ id }) => id === "last"));
+    return raw.messages;
+  }
+
+  it("ends in an answer, however deep it is nested", async () => {
+    const deep = (levels) => "[".repeat(levels) + "]".repeat(levels);
+    const messages = await after([deep(500_000), "[".repeat(1_000_000), `{"jsonrpc":"2.0","method":"echo","params":${deep(100_000)},"id":1}`, `{"jsonrpc":"2.0","method":"echo","params":[{"__proto__":{"jsonrpc":1}}],"id":2}`]);
+    assert.lengthOf(messages, 5);
+  });
+
+  it("is one answer to hundreds of thousands of elements", async () => {
+    const many = (element, count) => `[${`${element},`.repeat(count - 1)}${element}]`;
+    const [first, second, third] = await after([many("1", 500_000), many("{}", 300_000), many('{"jsonrpc":"2.0","result":1,"id":1}', 50_000)]);
+    for (const { id, error } of [first, second]) assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
+    assert.equal(third.id, "last");
+  });
+
+  it("is nothing at all for what no request or stream has asked for", async () => {
+    const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) => JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }));
+    assert.lengthOf(await after(Array.from({ length: 20_000 }, (_, n) => notes[n % 4])), 1);
+  });
+
+  it("is found in a stream of bytes and of headers that are none", async () => {
+    const raw = rawPipe({ maxPayload: 1_000 });
+    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+    for (const noise of ["WIPC\x02", "W", "WIPC\x02\xff\xff\xff\x7f", "WIPC\x07\0\0\0\0"]) {
+      await raw.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
+    }
+    for (const byte of concat([utf8("W".repeat(2_000)), request("echo", 1, [1])])) await raw.postBytes(Uint8Array.of(byte));
+    await until(() => raw.messages.length === 1);
+  });
+});
