@@ -44,9 +44,12 @@ export function leave(boundary, end, lastId) {
   boundary.lastId = lastId;
 }
 
-/** The end that answers a request: the first of those that have the method, else of those that serve others. */
-export function answering({ ends }, method, origin, id) {
-  let chosen;
+/**
+ * The end that answers a request: the first of those that have the method, else of those that serve others. What came by a
+ * session of its own is answered by its own end.
+ */
+export function answering({ ends }, own, method, origin, id) {
+  let chosen = own;
   let most = 0;
   for (const end of ends) {
     const rank = end.serves(method, origin, id);

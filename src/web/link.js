@@ -441,7 +441,8 @@ export class Link {
 
   /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
   #answers(method, params, id) {
-    return this === answering(this.#boundary, method === STREAM ? params?.method : method, this.#transport.lastOrigin?.(), id);
+    const asked = method === STREAM ? params?.method : method;
+    return this === answering(this.#boundary, this, asked, this.#transport.lastOrigin?.(), id);
   }
 
   /** Of a method that is called from an origin: 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */

@@ -150,8 +150,8 @@ describe("a WIPC peer that asks and does not read", function () {
         while (given < 500) yield `${given++}`.padEnd(65_536, "x");
       })
       .method("none", () => 5);
-    const params = { method: "count", params: [], credit: 65_536 };
-    await end.post(concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none" })]));
+    const params = { method: "count", params: [], credit: 65_535 };
+    await end.post(concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none", credit: 1 })]));
     assert.isBelow(await settled(() => given), 300);
     end.read();
     await until(() => end.received === 502);
