@@ -43,7 +43,8 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
   }
 }
 
-async function watch(driver) {
+/** The tally of the page, once it is done. */
+export async function watch(driver) {
   let last = "";
   let since = Date.now();
   for (;;) {

@@ -47,7 +47,7 @@ function listen(server) {
   });
 }
 
-async function answer(request, response, onPost) {
+export async function answer(request, response, onPost) {
   if (request.method === "POST" && onPost !== undefined) {
     const posted = await new Response(request).json();
     return response.end(JSON.stringify((await onPost(posted)) ?? null));

@@ -1,0 +1,211 @@
+// Several clients and servers on one boundary, and messages that claim to belong to a session.
+
+import { assert } from "chai";
+import { Actor, connected, hexId, ports } from "../web/rig/connections.js";
+import { afterThisTest } from "../web/rig/cleanup.js";
+import { Raw } from "../web/rig/ends.js";
+import { pause, rejection, until } from "../web/rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, broadcastTransport, portTransport, workerTransport } from "../web/rig/portway.js";
+
+const message = (rest) => ({ jsonrpc: "2.0", ...rest });
+
+/** A port with the interface of a worker: it is always started, and has no `start`. */
+function asWorker(port) {
+  port.start();
+  return {
+    postMessage: (...args) => port.postMessage(...args),
+    addEventListener: (...args) => port.addEventListener(...args),
+    removeEventListener: (...args) => port.removeEventListener(...args),
+  };
+}
+
+const boundaries = {
+  port: () => {
+    const [near, far] = ports();
+    return { near: () => portTransport(near), far: () => portTransport(far) };
+  },
+  worker: () => {
+    const [near, far] = ports().map(asWorker);
+    return { near: () => workerTransport(near), far: () => workerTransport(far) };
+  },
+  "broadcast channel": () => {
+    const name = `hostile ${Math.random()}`;
+    return { near: () => broadcastTransport(name), far: () => broadcastTransport(name) };
+  },
+};
+
+function peer(transport, options = {}) {
+  const made = new JSONRPCPeer(transport, { timeout: 2_000, onError() {}, ...options });
+  afterThisTest(() => made.destroy());
+  return made;
+}
+
+function client(transport) {
+  const made = new JSONRPCClient(transport, { timeout: 2_000, onError() {} });
+  afterThisTest(() => made.destroy());
+  return made;
+}
+
+describe("two clients or servers on one boundary", () => {
+  for (const [name, make] of Object.entries(boundaries)) {
+    it(`get their own answers, over a ${name}`, async () => {
+      const { near, far } = make();
+      const server = peer(far());
+      server.method("echo", async ([value, ms]) => (await pause(ms), value));
+      const [one, other] = [client(near()), client(near())];
+      const calls = [];
+      for (let n = 0; n < 20; n++) {
+        // In another order than they were asked.
+        calls.push(one.request("echo", [`one ${n}`, (20 - n) % 7]), other.request("echo", [`other ${n}`, n % 5]));
+      }
+      const got = await Promise.all(calls.map((call) => call.catch(({ message }) => message)));
+      assert.deepEqual(got, numbers(20).flatMap((n) => [`one ${n}`, `other ${n}`]));
+    });
+
+    it(`cancel their own calls only, over a ${name}`, async () => {
+      const { near, far } = make();
+      const server = peer(far());
+      server.method("wait", async ([value], { signal }) => {
+        await Promise.race([pause(200), new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))))]);
+        return value;
+      });
+      const [one, other] = [client(near()), client(near())];
+      const abort = new AbortController();
+      const gone = rejection(one.request("wait", ["one"], { signal: abort.signal }));
+      const kept = other.request("wait", ["other"]).catch(({ message }) => message);
+      await pause(50);
+      abort.abort();
+      await gone;
+      assert.equal(await kept, "other");
+    });
+
+    if (name === "broadcast channel") continue;
+    it(`serve each their methods, and answer each request once, over a ${name}`, async () => {
+      const { near, far } = make();
+      peer(near()).method("first", () => "first");
+      peer(near()).method("second", () => "second");
+      const caller = client(far());
+      for (const method of ["first", "second", "first", "second"]) assert.equal(await caller.request(method), method);
+      assert.equal((await rejection(caller.request("third"))).code, -32601);
+      assert.equal(caller.ignored, 0);
+    });
+  }
+});
+
+const numbers = (count) => Array.from({ length: count }, (_, n) => n);
+
+describe("a lane over a worker", () => {
+  /** A peer of a session over a lane, played by the test. */
+  async function played(options) {
+    const [port, far] = ports();
+    const actor = new Actor(far);
+    const calls = [];
+    const connecting = connected(asWorker(port), { onError() {}, methods: { secret: (params) => void calls.push(params) }, ...options });
+    const { id } = await actor.heardHello();
+    actor.post(message({ id, result: { session: hexId(1), version: 1, features: ["lane"], lane: hexId("a") } }));
+    await connecting;
+    return { actor, calls, id };
+  }
+
+  it("with another name, or with a value that only resembles one, is ignored", async () => {
+    const { actor, calls, id } = await played();
+    const secret = message({ id: 1, method: "secret", params: ["forged"] });
+    for (const portway of [hexId("b"), hexId("A"), hexId(1), id, "", null, undefined, 0, [hexId("a")], { toString: hexId("a") }, true]) actor.post({ portway, message: secret });
+    actor.post({ portway: hexId("a") });
+    actor.post({ portway: hexId("a"), message: null });
+    actor.post({ portway: hexId("a"), message: { portway: hexId("a"), message: secret } });
+    actor.post([{ portway: hexId("a"), message: secret }]);
+    // Without a wrapping, during a session.
+    actor.post(secret);
+    actor.post({ portway: hexId("a"), message: message({ id: 2, method: "secret", params: ["through the lane"] }) });
+    await until(() => calls.length > 0, "the lane itself is not served");
+    assert.deepEqual(calls, [["through the lane"]]);
+  });
+
+  it("of a session that has ended is ignored in the next", async () => {
+    const { actor, calls } = await played();
+    actor.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
+    actor.post({ portway: hexId("a"), message: message({ id: 1, method: "secret", params: ["after the goodbye"] }) });
+    await pause(50);
+    const hello = new Promise((resolve) => {
+      const timer = setInterval(() => actor.hello(`0${hexId(3).slice(1)}`, { features: ["lane"] }), 20);
+      afterThisTest(() => clearInterval(timer));
+      resolve();
+    });
+    await hello;
+    const answer = await actor.find((one) => one?.id?.startsWith?.("0333") && one.result !== undefined);
+    const { lane } = answer.result;
+    assert.match(lane, /^[0-9a-f]{32}$/);
+    assert.notEqual(lane, hexId("a"));
+    actor.post({ portway: lane, message: message({ method: "rpc.ping" }) });
+    actor.post({ portway: hexId("a"), message: message({ id: 2, method: "secret", params: ["of the last session"] }) });
+    actor.post({ portway: lane, message: message({ id: 3, method: "secret", params: ["of this session"] }) });
+    await until(() => calls.some(([text]) => text === "of this session"), "the next session is not served");
+    assert.notDeepInclude(calls, ["of the last session"]);
+  });
+});
+
+describe("a port of a session", () => {
+  it("that has ended is ignored in the next, and its handlers send nothing there", async () => {
+    const [port, far] = ports();
+    const actor = new Actor(far);
+    const calls = [];
+    const reports = [];
+    let proceed;
+    const going = new Promise((resolve) => (proceed = resolve));
+    const connecting = connected(port, {
+      onError: (error) => reports.push(error),
+      methods: {
+        secret: (params) => void calls.push(params),
+        async job(_, context) {
+          await going;
+          context.notify("late", ["notification"]);
+          context.progress(["late"]);
+          return "late";
+        },
+      },
+    });
+    const first = await actor.open();
+    await connecting;
+    first.post(message({ id: 1, method: "job" }));
+    await pause(30);
+    // The port stays open after the goodbye, as if another realm held it.
+    first.bye();
+    const timer = setInterval(() => actor.hello(hexId(0)), 20);
+    afterThisTest(() => clearInterval(timer));
+    const second = actor.enter(await actor.find((one) => one?.id === hexId(0) && one.result !== undefined));
+    clearInterval(timer);
+    second.post(message({ id: 1, method: "unknown" }));
+    first.post(message({ id: 2, method: "secret", params: ["by the old port"] }));
+    proceed();
+    await pause(100);
+    second.post(message({ id: 3, method: "secret", params: ["by the new port"] }));
+    await until(() => calls.length > 0, "the new port is not served");
+    assert.deepEqual(calls, [["by the new port"]]);
+    assert.notInclude(JSON.stringify(second.received), "late");
+    assert.isAtLeast(reports.length, 1, "the dropped messages were not reported");
+  });
+
+  it("of a second answer to the same hello is closed, and the first goes on", async () => {
+    const [port, far] = ports();
+    const actor = new Actor(far);
+    const calls = [];
+    const connecting = connected(port, { onError() {}, methods: { secret: (params) => void calls.push(params) } });
+    const hello = await actor.heardHello();
+    const first = actor.accept(hello);
+    await connecting;
+    const others = numbers(20).map(() => {
+      const { port1, port2 } = new MessageChannel();
+      actor.post(message({ id: hello.id, result: { session: hexId(2), version: 1, features: [], port: port2 } }), [port2]);
+      const end = new Raw(port1);
+      end.post(message({ id: 1, method: "secret", params: ["by another"] }));
+      afterThisTest(() => port1.close());
+      return end;
+    });
+    first.post(message({ id: 2, method: "secret", params: ["by the first"] }));
+    await until(() => calls.length > 0, "the first is not served");
+    await pause(50);
+    assert.deepEqual(calls, [["by the first"]]);
+    assert.deepEqual(others.flatMap(({ received }) => received), []);
+  });
+});

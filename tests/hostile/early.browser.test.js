@@ -1,0 +1,116 @@
+// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of strangers.
+
+import { assert } from "chai";
+import { pause } from "../web/rig/outcomes.js";
+import { packaged } from "../web/rig/portway.js";
+import { origins, party } from "./rig/parties.js";
+
+const indexOf = ({ window }) => Array.from(frames).indexOf(window);
+
+/** A document of the host that has imported `portway/early`, and counts its listeners for messages from then on. */
+async function victim() {
+  const frame = await party("host");
+  await frame.run(async (early) => {
+    globalThis.listeners = [];
+    const { addEventListener: add, removeEventListener: remove } = globalThis;
+    globalThis.addEventListener = function (type, listener, ...more) {
+      if (type === "message") listeners.push(listener);
+      return add.call(this, type, listener, ...more);
+    };
+    globalThis.removeEventListener = function (type, listener, ...more) {
+      if (type === "message" && listeners.includes(listener)) listeners.splice(listeners.indexOf(listener), 1);
+      return remove.call(this, type, listener, ...more);
+    };
+    await import(early);
+  }, packaged("early.js"));
+  assert.equal(await frame.run(() => listeners.length), 1);
+  return frame;
+}
+
+/** Posts so many notifications to a frame, and waits until that has handled them. */
+async function flood(stranger, frame, count, total = count) {
+  await stranger.run(
+    (index, count) => {
+      for (let n = 0; n < count; n++) parent.frames[index].postMessage(message({ method: "x", params: [n] }), "*");
+    },
+    indexOf(frame),
+    count,
+  );
+  // The document counts its messages, too.
+  for (let least = 0; least < total; await pause(50)) least = await frame.run(() => receivedCount);
+}
+
+describe("portway/early", function () {
+  this.timeout(60_000);
+
+  it("keeps no more than 10 000 messages of all senders together", async () => {
+    const frame = await victim();
+    const strangers = [await party("stranger"), await party("outsider"), await party("third")];
+    for (const [n, stranger] of strangers.entries()) await flood(stranger, frame, 8_000, 8_000 * (n + 1));
+    const kept = await frame.run(async (indexes, origins) => {
+      const { JSONRPCServer, windowTransport } = await library();
+      let count = 0;
+      for (const [n, index] of indexes.entries()) {
+        const server = new JSONRPCServer(windowTransport(parent.frames[index], { origin: origins[n] }));
+        server.onNotify("x", () => count++);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return count;
+    }, strangers.map(indexOf), [origins.stranger, origins.outsider, origins.third]);
+    assert.isAtMost(kept, 10_000);
+  });
+
+  it("removes its listener and the messages that it kept ten seconds after the wasm has started", async () => {
+    const frame = await victim();
+    const stranger = await party("stranger");
+    await flood(stranger, frame, 5_000);
+    const listeners = () => frame.run(() => listeners.length);
+    await frame.run(() => library().then(() => {}));
+    const started = performance.now();
+    while ((await listeners()) > 0 && performance.now() - started < 14_000) await pause(250);
+    assert.equal(await listeners(), 0, "it still listens");
+    assert.isAbove(performance.now() - started, 5_000, "a transport that is made soon after the start gets nothing");
+    const kept = await frame.run(async (index, origin) => {
+      const { JSONRPCServer, windowTransport } = await library();
+      let count = 0;
+      new JSONRPCServer(windowTransport(parent.frames[index], { origin })).onNotify("x", () => count++);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return count;
+    }, indexOf(stranger), origins.stranger);
+    assert.equal(kept, 0);
+  });
+
+  for (const when of ["before", "after"]) {
+    it(`whose wasm does not load answers requests that came ${when} that with a fixed text, a bounded number of times`, async () => {
+      const frame = await victim();
+      const stranger = await party("stranger");
+      const ask = () =>
+        stranger.run((index) => {
+          const target = parent.frames[index];
+          for (let n = 0; n < 10_000; n++) target.postMessage(message({ id: n, method: "a" }), "*");
+          // One object, named many times.
+          const one = message({ id: 1, method: "x".repeat(1_000) });
+          for (let n = 0; n < 10; n++) target.postMessage(Array(10_000).fill(one), "*");
+        }, indexOf(frame));
+      if (when === "before") await ask();
+      const failure = await frame.run(async () => {
+        console.error = console.warn = () => {};
+        const { default: init } = await import("/pkg/portway.js");
+        return init(`${origin}/private/build-4711/portway.wasm?token=s3cret`).then(
+          () => "it starts",
+          ({ message }) => message,
+        );
+      });
+      assert.match(failure, /private|404|token|failed|wasm/i);
+      if (when === "after") await ask();
+      await pause(2_000);
+      const { answers, count } = await stranger.run(() => ({ answers: received, count: receivedCount }));
+      for (const { error } of answers.flat().slice(0, 1_000)) {
+        assert.equal(error.code, -32603);
+        assert.notMatch(error.message, /private|4711|token|s3cret|localhost|404|http/i);
+      }
+      // A hundred thousand and ten thousand were asked.
+      assert.isAtMost(count, 10_000);
+    });
+  }
+});

@@ -1,0 +1,312 @@
+// Windows that are not the peer pretend to be it: beside it, around it, below it, in its place, and before it.
+
+import { assert } from "chai";
+import { afterThisTest } from "../web/rig/cleanup.js";
+import { isOpen, pause, rejection, until } from "../web/rig/outcomes.js";
+import { connect } from "../web/rig/portway.js";
+import { engine, origins, party } from "./rig/parties.js";
+import { inFull } from "./rig/settings.js";
+
+/** A connection to `frame`, and the calls of its handlers and listeners. */
+function attacked(frame, options) {
+  const events = [];
+  const peer = connect(frame.element, {
+    connectTimeout: 30_000,
+    onSession: ({ number, origin }) => void events.push({ session: number, origin }),
+    onLost: ({ reason }) => void events.push({ lost: reason }),
+    onError: () => {},
+    methods: {
+      echo: (params) => params,
+      secret: (params) => (events.push({ secret: params }), "the secret"),
+    },
+    ...options,
+  });
+  // Each test checks the outcome later.
+  peer.catch(() => {});
+  afterThisTest(() => void peer.then((peer) => peer.destroy(), () => {}));
+  return { peer, events };
+}
+
+/** The host and a friend in a frame, connected; `overheard` are the ids that went over their windows. */
+async function connectedFriend({ sandbox } = {}) {
+  const friend = await party("friend", { sandbox });
+  const origin = sandbox === undefined ? origins.friend : "null";
+  const overheard = [];
+  const listen = ({ data }) => overheard.push(data?.id, data?.result?.session);
+  addEventListener("message", listen);
+  const { peer: connecting, events } = attacked(friend, { origin });
+  const connected = friend.run((origin) => connectTo(parent, { origin }), origins.host);
+  const [peer] = await Promise.all([connecting, connected]);
+  removeEventListener("message", listen);
+  return { friend, peer, events, overheard: overheard.filter((id) => typeof id === "string") };
+}
+
+/** Both ends are served, and nothing has happened to their session. */
+async function assertUnharmed({ friend, peer, events }) {
+  assert.deepEqual(await peer.request("echo", ["to the friend"]), ["to the friend"]);
+  assert.deepEqual(await friend.run(() => peer.request("echo", ["to the host"])), ["to the host"]);
+  assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+  assert.deepEqual(await friend.run(() => events.map((event) => Object.keys(event)[0])), ["session"]);
+}
+
+const assertNothingReceived = async (stranger) => assert.deepEqual(await stranger.received(), [], "a stranger has received something");
+/** As long as a goodbye that was posted over a window may wait for the one through the port. */
+const settled = () => pause(1_300);
+
+describe("forged messages", function () {
+  this.timeout(30_000);
+
+  for (const sandbox of [undefined, "allow-scripts"]) {
+    const what = sandbox === undefined ? "" : ", where both are of the origin \"null\"";
+    it(`of a frame beside the peer reach neither end${what}`, async () => {
+      const pair = await connectedFriend({ sandbox });
+      const stranger = await party("stranger", { sandbox });
+      const call = pair.peer.request("never", [], { timeout: 0 });
+      const answered = call.catch(({ code }) => code);
+      assert.equal(await answered, -32601);
+      const index = Array.from(frames).indexOf(pair.friend.window);
+      await stranger.run((index, overheard) => forge(parent, overheard) + forge(parent.frames[index], overheard), index, pair.overheard);
+      await settled();
+      await assertUnharmed(pair);
+      await assertNothingReceived(stranger);
+    });
+  }
+
+  it("of a page that embeds the peer begin no session with it, and are not answered", async () => {
+    const stranger = await party("stranger");
+    const friend = await stranger.within("friend");
+    const connecting = friend.run((origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+    await pause(300);
+    await stranger.run(() => forge(frames[0]));
+    assert.include(["no-answer", "wrong-origin"], await connecting);
+    assert.deepEqual(await friend.run(() => events), []);
+    await assertNothingReceived(stranger);
+  });
+
+  // WebKit's driver lets no script open a window.
+  if (engine !== "webkit") {
+    it("of the opener of the peer, which it does not connect to, begin no session with it, and are not answered", async () => {
+      const stranger = await party("stranger");
+      const friend = await stranger.opened("friend");
+      const connecting = friend.run((origin) => connectTo(opener, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+      await pause(300);
+      await stranger.run(() => forge(popup));
+      assert.include(["no-answer", "wrong-origin"], await connecting);
+      assert.deepEqual(await friend.run(() => events), []);
+      await assertNothingReceived(stranger);
+    });
+  }
+
+  it("of a frame below the peer reach neither end", async () => {
+    const pair = await connectedFriend();
+    const stranger = await pair.friend.within("stranger");
+    await stranger.run((overheard) => forge(parent, overheard) + forge(top, overheard), pair.overheard);
+    await settled();
+    await assertUnharmed(pair);
+    await assertNothingReceived(stranger);
+  });
+
+  it("that a third frame passes on between the two begin no session on either side", async () => {
+    const relay = await party("stranger");
+    const friend = await relay.within("friend");
+    await relay.run(() => {
+      globalThis.relayed = 0;
+      addEventListener("message", ({ data, source, ports }) => {
+        if (data?.type === "control port") return;
+        relayed++;
+        (source === parent ? frames[0] : parent).postMessage(data, "*", [...ports]);
+      });
+    });
+    const { peer, events } = attacked(relay, { origin: origins.friend, connectTimeout: 3_000 });
+    const there = friend.run((origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+    // The relay sends a hello of its own, too.
+    await relay.run(() => parent.postMessage(message({ id: hexId("a"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }), "*"));
+    assert.include(["no-answer", "wrong-origin"], (await rejection(peer)).reason);
+    assert.include(["no-answer", "wrong-origin"], await there);
+    assert.deepEqual(events, []);
+    assert.deepEqual(await friend.run(() => events), []);
+    assert.equal(await relay.run(() => relayed), 0);
+  });
+
+  it("of a window that is gone, which have no source, end nothing without the key", async () => {
+    const pair = await connectedFriend();
+    const stranger = await party("stranger");
+    const inner = await stranger.within("stranger");
+    await inner.run((overheard) => {
+      const all = (key) => {
+        for (const reason of ["closed", "left", "replaced"]) top.postMessage(message({ method: "rpc.bye", params: { reason, key } }), "*");
+        top.postMessage(message({ method: "rpc.key", params: { key } }), "*");
+      };
+      const attack = () => {
+        for (const key of [...overheard, hexId("0"), "", null, undefined]) all(key);
+        top.postMessage(message({ method: "rpc.hello", id: hexId("f"), params: { version: 1, channel: "", features: [] } }), "*");
+        top.postMessage(message({ method: "secret", id: 1 }), "*");
+      };
+      for (const event of ["pagehide", "unload"]) addEventListener(event, attack);
+    }, pair.overheard);
+    let withoutSource = 0;
+    const count = ({ source }) => (withoutSource += source === null);
+    addEventListener("message", count);
+    afterThisTest(() => removeEventListener("message", count));
+    await stranger.run(() => document.querySelector("iframe").remove());
+    await pause(200);
+    stranger.element.remove();
+    await settled();
+    await assertUnharmed(pair);
+  });
+
+  it("of an old session, answered anew with fresh ports, begin no other, and nothing goes to their ports", async () => {
+    const evil = await party("friend");
+    const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
+    const hello = await evil.run(() => answerHello(parent));
+    await connecting;
+    const replay = (hello) => {
+      for (let n = 0; n < 100; n++) {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = ({ data }) => keep(data);
+        parent.postMessage(message({ id: hello.id, result: { session: hexId("e"), version: 1, features: [], port: port2 } }), "*", [port2]);
+        port1.postMessage(message({ id: 1, method: "secret", params: ["replayed"] }));
+      }
+      // And its own hello, as an echo.
+      parent.postMessage(hello, "*");
+    };
+    await evil.run(replay, hello);
+    await pause(500);
+    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    assert.lengthOf(events, 1);
+    assert.deepEqual((await evil.received()).filter(({ method }) => method !== "rpc.hello"), []);
+    // The id is spent for the next document, too.
+    const next = await evil.go("friend");
+    await next.run(replay, hello);
+    await next.run((origin) => connectTo(parent, { origin }), origins.host);
+    await until(() => events.at(-1).session === 2, "the next document gets no session");
+    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    assert.deepEqual((await next.received()).filter((one) => one?.params?.[0] === "replayed" || one?.id === 1), []);
+  });
+
+  it("that answer a hello with -32601 are believed from the peer only", async () => {
+    const friend = await party("friend");
+    const stranger = await party("stranger");
+    const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
+    const { hello } = await friend.run(() => nextHello(parent));
+    await stranger.run((id) => {
+      for (let n = 0; n < 50; n++) parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
+      parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
+    }, hello.id);
+    await pause(200);
+    assert.deepEqual(events, []);
+    await friend.run((origin) => connectTo(parent, { origin }), origins.host);
+    await connecting;
+    // Once there is a session, neither the spent id nor the present one makes it plain.
+    await friend.run((id) => {
+      parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
+      parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
+    }, hello.id);
+    await pause(200);
+    assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+  });
+
+  it("that offer a lane to a window begin no session", async () => {
+    const evil = await party("friend");
+    const { peer: connecting, events } = attacked(evil, { origin: origins.friend, connectTimeout: 2_000 });
+    await evil.run(async () => {
+      const { hello } = await nextHello(parent);
+      const lane = hexId("b");
+      parent.postMessage(message({ id: hello.id, result: { session: hexId("0"), version: 1, features: ["lane"], lane } }), "*");
+      parent.postMessage({ portway: lane, message: message({ id: 1, method: "secret" }) }, "*");
+    });
+    await rejection(connecting);
+    assert.deepEqual(events, []);
+  });
+
+  it("with a key or a lock that is not the peer's end no session", async () => {
+    const evil = await party("friend");
+    const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
+    await evil.run(() => answerHello(parent));
+    const peer = await connecting;
+    await evil.run(() => {
+      const bye = (key) => parent.postMessage(message({ method: "rpc.bye", params: { reason: "closed", key } }), "*");
+      // No key has been named yet: a goodbye without one must not match that.
+      bye(undefined);
+      for (const key of [null, 5, {}, "", hexId("c")]) {
+        session.port.postMessage(message({ method: "rpc.key", params: { key } }));
+        bye(`${key}0`);
+      }
+      session.port.postMessage(message({ method: "rpc.key" }));
+      session.port.postMessage(message({ method: "rpc.lock" }));
+      session.port.postMessage(message({ method: "rpc.lock", params: { id: hexId("d") } }));
+    });
+    await settled();
+    assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+    assert.isTrue(await isOpen(peer.request("any", [], { timeout: 0 })));
+  });
+});
+
+describe("a frame that is navigated to and fro while the host posts each millisecond", function () {
+  this.timeout(120_000);
+
+  it("sends nothing to a document of another origin, and serves no call of it", async () => {
+    const friend = await party("friend");
+    const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
+    await friend.run((origin) => connectTo(parent, { origin }), origins.host);
+    const peer = await connecting;
+    const timer = setInterval(() => {
+      try {
+        peer.notify("tell", { secret: true });
+        peer.request("echo", ["secret"], { timeout: 500 }).catch(() => {});
+      } catch {
+        // Too many wait, or the peer is refused until the friend is back.
+      }
+    }, 1);
+    afterThisTest(() => clearInterval(timer));
+    let frame = friend;
+    for (let round = 0; round < (inFull ? 30 : 6); round++) {
+      frame = await frame.go("stranger");
+      await frame.run(() => {
+        parent.postMessage(message({ id: 7, method: "secret", params: ["stranger"] }), "*");
+        forge(parent);
+      });
+      await pause(150);
+      assert.deepEqual(await frame.received(), [], `the stranger has received something in round ${round}`);
+      frame = await frame.go("friend");
+      // At any moment of the handshake.
+      const connected = frame.run((origin) => connectTo(parent, { origin }), origins.host).catch(() => {});
+      if (round % 3 === 0) await connected;
+      else await pause(round * 7);
+    }
+    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    // And the friend is served in the end.
+    frame = await frame.go("friend");
+    const { peer: last, events: late } = attacked(frame, { origin: origins.friend });
+    await frame.run((origin) => connectTo(parent, { origin }), origins.host);
+    assert.deepEqual(await (await last).request("echo", [1]), [1]);
+    assert.deepEqual(late.filter((event) => "secret" in event), []);
+  });
+
+  it("sends each document of two allowed origins only the messages of its own session", async () => {
+    let frame = await party("friend");
+    let current;
+    const { peer: connecting, events } = attacked(frame, {
+      origin: [origins.friend, origins.third],
+      onSession: ({ origin }) => void (current = origin),
+      onLost: () => void (current = undefined),
+    });
+    await frame.run((origin) => connectTo(parent, { origin }), origins.host);
+    const peer = await connecting;
+    const timer = setInterval(() => {
+      // Without a session, a message would wait for the next document.
+      if (current !== undefined) peer.notify("tell", { for: current });
+    }, 1);
+    afterThisTest(() => clearInterval(timer));
+    for (let round = 0; round < (inFull ? 30 : 6); round++) {
+      const name = round % 2 === 0 ? "third" : "friend";
+      frame = await frame.go(name);
+      await frame.run((origin) => connectTo(parent, { origin }), origins.host);
+      await pause(60);
+      const notified = (await frame.run(() => events)).filter((event) => "notified" in event);
+      const foreign = notified.filter((event) => event.notified.for !== origins[name]);
+      assert.deepEqual(foreign, [], `in round ${round}, the document of ${name} received a message for another`);
+    }
+    assert.deepEqual(events.filter((event) => "secret" in event), []);
+  });
+});

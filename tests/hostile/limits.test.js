@@ -1,0 +1,198 @@
+// One small message does not make a peer send, hold or compute without a bound.
+
+import { assert } from "chai";
+import { hexId, played } from "../web/rig/connections.js";
+import { afterThisTest } from "../web/rig/cleanup.js";
+import { rawChannel } from "../web/rig/ends.js";
+import { pause, until } from "../web/rig/outcomes.js";
+import { JSONRPCPeer } from "../web/rig/portway.js";
+import { engine } from "./rig/parties.js";
+
+const message = (rest) => ({ jsonrpc: "2.0", ...rest });
+const columns = (ids, methods, values) => message({ method: "rpc.columns", params: { ids, methods, values } });
+const numbers = (count) => Array.from({ length: count }, (_, n) => n + 1);
+/** All messages that have come, whether in lists or not. */
+const each = (end) => end.received.flat();
+
+/** The longest run of one letter in any text of a message, its id aside. */
+function longestRun({ id, ...rest }) {
+  const runs = JSON.stringify(rest).match(/x+/g) ?? [];
+  return Math.max(0, ...runs.map((run) => run.length));
+}
+
+describe("streams that are asked for all at once", function () {
+  this.timeout(30_000);
+  const STREAMS = 256;
+  const MAX_CREDIT = 65_536;
+
+  const ways = {
+    "in columns": (end) => end.post(columns(numbers(STREAMS), "rpc.stream", Array(STREAMS).fill({ method: "ticks", credit: MAX_CREDIT }))),
+    "in a list": (end) =>
+      end.post(numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: MAX_CREDIT } }))),
+    "and then get credit repeatedly": (end) => {
+      end.post(numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: 1 } })));
+      end.post(columns(undefined, "rpc.credit", numbers(STREAMS).map((id) => ({ id, count: MAX_CREDIT }))));
+      end.post(numbers(STREAMS).map((id) => message({ method: "rpc.credit", params: { id, count: MAX_CREDIT } })));
+    },
+  };
+  for (const [way, ask] of Object.entries(ways)) {
+    it(`${way} leave turns to others, and send no more than a bound without further credit`, async () => {
+      let items = 0;
+      let atTurn = 0;
+      let mostInTurn = 0;
+      const { port1, port2 } = new MessageChannel();
+      afterThisTest(() => port1.close());
+      port1.onmessage = () => {
+        mostInTurn = Math.max(mostInTurn, items - atTurn);
+        atTurn = items;
+        port2.postMessage(0);
+      };
+      const { end } = await played({
+        features: ["batch", "columns", "stream"],
+        methods: {
+          async *ticks() {
+            // A peer without a bound stops here, so that the test ends.
+            while (items < 500_000) yield items++;
+          },
+        },
+      });
+      port2.postMessage(0);
+      ask(end);
+      let before = -1;
+      while (items !== before && items < 500_000) {
+        before = items;
+        await pause(500);
+      }
+      assert.isAbove(items, 0);
+      await pause(20);
+      // 256 items in a turn, and each stream may have one more under way.
+      assert.isAtMost(mostInTurn, 1_024);
+      assert.isAtMost(items, 2 * MAX_CREDIT);
+    });
+  }
+});
+
+describe("a text that a peer sent", () => {
+  const long = "x".repeat(1_000);
+
+  /** All that is answered to odd messages. */
+  async function answers(post, features = ["batch", "columns", "stream"]) {
+    const { end } = await played({
+      features,
+      onError() {},
+      methods: {
+        [long]: () => () => {},
+        [`${long}y`]: () => [],
+        async *[`${long}z`]() {
+          yield 1;
+        },
+      },
+    });
+    await post(end);
+    end.post(message({ id: "last", method: "no such method" }));
+    await until(() => each(end).some(({ id }) => id === "last"), "the peer answers no more");
+    return each(end).filter(({ method, id }) => method === undefined && id !== "last");
+  }
+
+  it("is repeated in errors for a hundred characters at most, whatever it names", async () => {
+    const stream = (method, id) => message({ id, method: "rpc.stream", params: { method, credit: 1 } });
+    const got = await answers((end) => {
+      end.post(message({ id: 1, method: "x".repeat(1_024) }));
+      end.post(message({ id: 2, method: long }));
+      end.post(stream(`${long}y`, 3));
+      end.post(message({ id: 4, method: `${long}z` }));
+      end.post(stream("x".repeat(100_000), 5));
+      end.post(message({ id: 6, method: "x".repeat(100_000) }));
+      end.post(message({ id: 7, method: "ok", params: "x".repeat(100_000) }));
+      end.post(message({ id: 8, method: { toString: "x".repeat(1_000) } }));
+      end.post(message({ id: "x".repeat(1_025), method: "ok" }));
+      end.post([message({ id: 9, method: "x".repeat(100_000) })]);
+      end.post(columns([10, 11], "x".repeat(1_025), [[], []]));
+    });
+    assert.isAtLeast(got.length, 11);
+    for (const answer of got) assert.isAtMost(longestRun(answer), 100, JSON.stringify(answer).slice(0, 300));
+  });
+
+  it("is not looked up and not repeated where it is a method's name of more than 1 024 characters", async () => {
+    const name = "x".repeat(1_025);
+    const got = await answers((end) => {
+      end.post(message({ id: 1, method: name }));
+      end.post([message({ id: 2, method: name }), message({ id: 3, method: name })]);
+      end.post(columns([4, 5], name, [[], []]));
+      end.post(message({ id: 6, method: "rpc.stream", params: { method: name, credit: 1 } }));
+      end.post(message({ method: name }));
+    });
+    assert.deepEqual(got.map(({ id }) => id).sort(), [1, 2, 3, 4, 5, 6]);
+    for (const { id, error } of got) {
+      assert.include(id === 6 ? [-32600, -32602] : [-32600], error.code, `under the id ${id}`);
+      assert.notInclude(JSON.stringify(error), "xx");
+    }
+  });
+
+  it("that names 256 requests of a megabyte each is answered in kilobytes", async () => {
+    const got = await answers((end) => end.post(columns(numbers(256), "x".repeat(1_000_000), Array(256).fill([]))));
+    assert.isAtMost(JSON.stringify(got).length, 256 * 500);
+  });
+});
+
+describe("requests that come together and share an object", () => {
+  const shared = () => ({ path: "public", deep: { list: [1] } });
+  const ways = {
+    "in columns": (one) => columns([1, 2], ["first", "second"], [one, one]),
+    "in a list": (one) => [message({ id: 1, method: "first", params: one }), message({ id: 2, method: "second", params: one })],
+    "below their params": ({ deep }) => [message({ id: 1, method: "first", params: { deep } }), message({ id: 2, method: "second", params: { deep } })],
+    "below their params, in columns": ({ deep }) => columns([1, 2], ["first", "second"], [{ deep }, { deep }]),
+  };
+  for (const [way, make] of Object.entries(ways)) {
+    for (const features of [["batch", "columns"], []]) {
+      it(`${way} have a copy for each handler, ${features.length > 0 ? "as a list" : "as a batch"}`, async () => {
+        const seen = [];
+        const { end } = await played({
+          features,
+          methods: {
+            first(params) {
+              seen.push(params);
+              params.path = "changed";
+              params.deep.list.push(2);
+            },
+            second(params) {
+              seen.push({ params, saw: structuredClone(params) });
+            },
+          },
+        });
+        end.post(make(shared()));
+        await until(() => seen.length === 2, "not both are called");
+        const [first, { params, saw }] = seen;
+        assert.notStrictEqual(first, params);
+        assert.notStrictEqual(first.deep, params.deep);
+        assert.deepEqual(saw.deep, { list: [1] });
+        assert.notEqual(saw.path, "changed");
+      });
+    }
+  }
+});
+
+describe("a flood of values that are not messages", () => {
+  it("over a plain port leaves a peer that serves, and holds nothing", async () => {
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport, { onError() {} }).method("echo", (params) => params);
+    afterThisTest(() => peer.destroy());
+    const holes = [];
+    // WebKit visits each index of an array that it clones.
+    holes.length = engine === "webkit" ? 1_000 : 4_000_000_000;
+    let deep = [];
+    for (let n = 0; n < 500; n++) deep = [deep];
+    let lattice = [];
+    for (let n = 0; n < 40; n++) lattice = [lattice, lattice];
+    const odd = [null, 1, "text", [], [[]], holes, { jsonrpc: "1.0", method: "echo", id: 1 }, new Map([["jsonrpc", "2.0"]]), new Date(), { portway: hexId(0), message: message({ id: 1, method: "echo" }) }];
+    for (let n = 0; n < 1_000; n++) raw.post(odd[n % odd.length]);
+    for (const params of [[holes], [deep], [lattice], { a: lattice }]) {
+      raw.post(message({ id: "odd", method: "echo", params }));
+      raw.post(message({ id: "odd", method: "unknown", params }));
+    }
+    await raw.before();
+    raw.post(message({ id: 5, method: "echo", params: [1] }));
+    await until(() => raw.received.flat().some(({ id, result }) => id === 5 && result[0] === 1), "it does not serve");
+    assert.equal(peer.pending, 0);
+  });
+});

@@ -1,0 +1,159 @@
+// A document that a test controls over a port. It keeps every other message that it receives, and can play a peer by hand.
+
+/** The messages of this window, and of the ports that came with them. */
+globalThis.received = [];
+/** The number of those messages. */
+globalThis.receivedCount = 0;
+
+const MAX_KEPT = 1_000;
+
+globalThis.keep = (data) => {
+  receivedCount++;
+  if (received.length < MAX_KEPT) received.push(data);
+  globalThis.onReceived?.(data);
+};
+
+addEventListener("message", ({ data, ports }) => {
+  if (data?.type === "control port") return obey(ports[0]);
+  keep(data);
+});
+
+/** Runs each function that comes, with its arguments, and posts its result. */
+function obey(port) {
+  port.onmessage = async ({ data: { id, code, args }, ports }) => {
+    try {
+      port.postMessage({ id, result: await (0, eval)(`(${code})`)(...args, ...ports) });
+    } catch (error) {
+      port.postMessage({ id, error: `${error?.message ?? error}` });
+    }
+  };
+}
+
+globalThis.message = (rest) => ({ jsonrpc: "2.0", ...rest });
+globalThis.hexId = (digit) => String(digit).repeat(32);
+globalThis.randomId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** A session that is played by hand: its messages are kept, and a ping is answered unless it `isSilent`. */
+globalThis.playOver = (port) => {
+  const session = { port, received: [], isSilent: false };
+  port.onmessage = ({ data }) => {
+    if (session.received.length < MAX_KEPT) session.received.push(data);
+    for (const one of [data].flat()) if (one.method === "rpc.ping" && !session.isSilent) port.postMessage(message({ method: "rpc.pong" }));
+  };
+  port.postMessage(message({ method: "rpc.ping" }));
+  globalThis.session = session;
+  return session;
+};
+
+/** The next hello of `target`. */
+globalThis.nextHello = (target) =>
+  new Promise((resolve) => {
+    addEventListener("message", function take({ data, source, origin }) {
+      if (source !== target || data?.method !== "rpc.hello") return;
+      removeEventListener("message", take);
+      resolve({ hello: data, origin });
+    });
+  });
+
+/** Answers the next hello of `target`, and plays the session that this begins; resolves to that hello. */
+globalThis.answerHello = async (target, result = {}) => {
+  const { hello, origin } = await nextHello(target);
+  const { port1, port2 } = new MessageChannel();
+  const features = ["batch", "cancel", "columns", "progress", "stream"];
+  const answer = { session: hexId(0), version: 1, features, port: port2 };
+  target.postMessage(message({ id: hello.id, result: { ...result, ...answer } }), origin, [port2]);
+  playOver(port1);
+  return hello;
+};
+
+/** Repeats a hello until `target` answers, and plays the session that this begins. Of two ids the lesser one is answered. */
+globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`) =>
+  new Promise((resolve) => {
+    const features = ["batch", "cancel", "columns", "progress", "stream"];
+    const post = () => target.postMessage(message({ id, method: "rpc.hello", params: { version: 1, channel: "", features } }), "*");
+    const timer = setInterval(post, 30);
+    post();
+    addEventListener("message", function take({ data, source }) {
+      if (source !== target || data?.id !== id || data.result === undefined) return;
+      removeEventListener("message", take);
+      clearInterval(timer);
+      playOver(data.result.port);
+      resolve();
+    });
+  });
+
+/** Every forged message that needs no knowledge, to a window; the number of them. Ports that come with answers are kept. */
+globalThis.forge = (target, overheard = []) => {
+  const id = randomId;
+  const features = ["batch", "cancel", "columns", "lane", "progress", "stream"];
+  const ids = [id(), hexId("0"), hexId("f"), ...overheard];
+  const notes = ["rpc.ping", "rpc.pong", "rpc.lock", "rpc.load"].map((method) => message({ method }));
+  for (const key of [...ids, undefined]) {
+    for (const reason of ["closed", "left", "replaced"]) notes.push(message({ method: "rpc.bye", params: { reason, key } }));
+    notes.push(message({ method: "rpc.key", params: { key } }));
+  }
+  const calls = [
+    message({ id: 1, method: "secret", params: ["forged"] }),
+    message({ method: "secret", params: ["forged"] }),
+    [message({ id: 1, method: "secret", params: ["forged"] })],
+    message({ method: "rpc.columns", params: { ids: [1], methods: "secret", values: [["forged"]] } }),
+    ...[1, 2, 3].map((one) => message({ id: one, result: "forged" })),
+  ];
+  const hellos = ids.map((one) => message({ id: one, method: "rpc.hello", params: { version: 1, channel: "", features } }));
+  const answers = ids.flatMap((one) => [
+    message({ id: one, error: { code: -32601, message: "Method not found" } }),
+    message({ id: one, error: { code: -32000, message: "forged" } }),
+    message({ id: one, result: { session: id(), version: 1, features, lane: id() } }),
+  ]);
+  const wrapped = ids.map((portway) => ({ portway, message: message({ id: 1, method: "secret", params: ["forged"] }) }));
+  const all = [...hellos, ...notes, ...calls, ...answers, ...wrapped];
+  for (const one of all) target.postMessage(one, "*");
+  for (const one of ids) {
+    for (let n = 0; n < 10; n++) {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = ({ data }) => keep(data);
+      target.postMessage(message({ id: one, result: { session: id(), version: 1, features, port: port2 } }), "*", [port2]);
+      port1.postMessage(message({ method: "rpc.ping" }));
+      port1.postMessage(message({ id: 1, method: "secret", params: ["forged"] }));
+    }
+  }
+  return all.length + 10 * ids.length;
+};
+
+/** The library, started in this document; `query` makes it another copy. */
+globalThis.library = async (query = "") => {
+  const portway = await import(`/pkg/portway.js${query}`);
+  await portway.default();
+  return portway;
+};
+
+/** A peer of the library that is connected to `target`, and records the calls that it receives. */
+globalThis.connectTo = async (target, options) => {
+  const { connect } = await library();
+  globalThis.events = [];
+  globalThis.peer = await connect(target, {
+    connectTimeout: 30_000,
+    ...options,
+    onSession: ({ number, origin }) => void events.push({ session: number, origin }),
+    onLost: ({ reason }) => void events.push({ lost: reason }),
+    onError: ({ message }) => void events.push({ error: message }),
+  });
+  peer.method("echo", (params) => params).method("secret", (params) => void events.push({ secret: params })).onNotify("tell", (params) => void events.push({ notified: params }));
+  return true;
+};
+
+/** Makes generated messages and posts them to `target`; see generator.js. */
+globalThis.attackFrom = async (target, seed, by, options) => {
+  const { Attacker } = await import("/tests/hostile/rig/generator.js");
+  globalThis.attacker = new Attacker(seed, by, (one, transfer) => target.postMessage(one, "*", transfer), options);
+  globalThis.onReceived = (data) => attacker.receive(data);
+};
+
+/** Posts generated messages, and then a marker: once that is handled, so are they. */
+globalThis.burst = (target, count, begins) => {
+  if (begins) attacker.begin();
+  attacker.burst(count);
+  target.postMessage({ type: "settle" }, "*");
+  const { sent, received, bytesOut, bytesReceived, knows } = attacker;
+  return { sent, received, bytesOut, bytesReceived, knows };
+};

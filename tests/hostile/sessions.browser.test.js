@@ -1,0 +1,154 @@
+// Messages of a session do not reach the next document. Signs of life and death are believed only where they can be trusted.
+
+import { assert } from "chai";
+import { afterThisTest } from "../web/rig/cleanup.js";
+import { connected } from "../web/rig/connections.js";
+import { deferred, pause, rejection, until } from "../web/rig/outcomes.js";
+import { connect } from "../web/rig/portway.js";
+import { origins, party } from "./rig/parties.js";
+
+describe("a handler that runs on after its session has ended", function () {
+  this.timeout(30_000);
+
+  for (const allowed of ["each of two origins", "any origin"]) {
+    it(`sends nothing to the next document, where ${allowed} may connect, and reports that`, async () => {
+      const going = deferred();
+      const done = deferred();
+      const sessions = [];
+      const reports = [];
+      const frame = await party("friend");
+      const connecting = connected(frame.element, {
+        origin: allowed === "any origin" ? "*" : [origins.friend, origins.third],
+        connectTimeout: 30_000,
+        onSession: ({ origin }) => void sessions.push(origin),
+        onError: (error) => reports.push(error),
+        methods: {
+          async job(_, context) {
+            await going.promise;
+            context.notify("secret", { from: "a notification" });
+            context.progress({ secret: "progress" });
+            done.resolve();
+            return { secret: "a result" };
+          },
+          async *items(_, context) {
+            await going.promise;
+            yield { secret: "an item" };
+            context.notify("secret", { from: "a stream" });
+            yield { secret: "another item" };
+          },
+        },
+      });
+      await frame.run(() => sendHello(parent));
+      await connecting;
+      await frame.run(() => {
+        session.port.postMessage(message({ id: 1, method: "job" }));
+        session.port.postMessage(message({ id: 2, method: "rpc.stream", params: { method: "items", credit: 100 } }));
+      });
+      await pause(100);
+      const next = await frame.go("third");
+      await next.run(() => sendHello(parent));
+      await until(() => sessions.length === 2, "the next document gets no session");
+      // It uses the same ids, so that it would accept answers to them.
+      await next.run(() => session.port.postMessage(message({ id: 1, method: "unknown" })));
+      going.resolve();
+      await done.promise;
+      await pause(200);
+      const got = await next.run(() => session.received.flat());
+      assert.deepEqual(got.filter((one) => JSON.stringify(one).includes("secret")), []);
+      assert.deepEqual(got.filter(({ id }) => id === 1).map(({ error }) => error?.code), [-32601]);
+      assert.isAtLeast(reports.length, 1, "the dropped messages were not reported");
+    });
+  }
+});
+
+describe("a plain session", function () {
+  this.timeout(30_000);
+
+  it("accepts only the origin that it began with, though another is allowed, too", async () => {
+    const events = [];
+    const frame = await party("friend");
+    const connecting = connect(frame.element, {
+      origin: [origins.friend, origins.third],
+      connectTimeout: 30_000,
+      onError: () => {},
+      onSession: ({ origin }) => void events.push(["session", origin]),
+      onLost: () => void events.push(["lost"]),
+      methods: { secret: ([from]) => void events.push(["called", from]) },
+    });
+    await frame.run(async () => {
+      const { hello, origin } = await nextHello(parent);
+      parent.postMessage(message({ id: hello.id, error: { code: -32601, message: "Method not found" } }), origin);
+    });
+    const peer = await connecting;
+    afterThisTest(() => peer.destroy());
+    await frame.run(() => parent.postMessage(message({ id: 1, method: "secret", params: [origin] }), "*"));
+    await until(() => events.some(([what]) => what === "called"), "the friend is not served");
+    const next = await frame.go("third");
+    await next.run(() => parent.postMessage(message({ id: 2, method: "secret", params: [origin] }), "*"));
+    await pause(1_500);
+    let session;
+    for (const [what, from] of events) {
+      if (what === "session") session = from;
+      else if (what === "lost") session = undefined;
+      else assert.equal(from, session, `${from} was served in the session with ${session}`);
+    }
+  });
+});
+
+describe("a lock", function () {
+  this.timeout(30_000);
+
+  /** A peer of another origin that hangs after it has named a lock as its own. */
+  async function hung(session) {
+    const frame = await party("friend");
+    const connecting = connected(frame.element, { origin: origins.friend, heartbeat: 500, connectTimeout: 30_000, onError() {} });
+    await frame.run(async (session) => {
+      const { port1, port2 } = new MessageChannel();
+      const { hello, origin } = await nextHello(parent);
+      const result = { session: session ?? hello.id, version: 1, features: [], port: port2 };
+      parent.postMessage(message({ id: hello.id, result }), origin, [port2]);
+      port1.start();
+      for (let n = 0; n < 5; n++) port1.postMessage(message({ method: "rpc.lock" }));
+    }, session);
+    const peer = await connecting;
+    const started = performance.now();
+    const { reason } = await Promise.race([
+      rejection(peer.request("any", [], { timeout: 0 })),
+      pause(8_000).then(() => ({ reason: "nothing: the call waits on" })),
+    ]);
+    assert.equal(reason, "unresponsive");
+    assert.isBelow(performance.now() - started, 4_000);
+  }
+
+  it("of this side, named by a peer that hangs, does not stop the heartbeat", () => hung());
+
+  it("of another session, named by a peer that hangs, does not stop the heartbeat", async () => {
+    const name = "b".repeat(32);
+    const release = deferred();
+    const held = deferred();
+    navigator.locks.request(`portway:${name}`, () => (held.resolve(), release.promise));
+    await held.promise;
+    afterThisTest(() => release.resolve());
+    await hung(name);
+  });
+
+  it("that another document of the origin steals ends no session whose peer answers a ping", async () => {
+    const [frame, thief] = [await party("host"), await party("host")];
+    const lost = [];
+    const connecting = connected(frame.element, { connectTimeout: 30_000, onLost: ({ reason }) => void lost.push(reason) });
+    await frame.run(() => connectTo(parent, {}));
+    const peer = await connecting;
+    // Until both sides watch each other's lock.
+    await pause(500);
+    const stolen = await thief.run(async () => {
+      const names = (await navigator.locks.query()).held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
+      for (const name of names) await navigator.locks.request(name, { steal: true }, () => {}).catch(() => {});
+      return names.length;
+    });
+    assert.isAtLeast(stolen, 2);
+    await pause(1_500);
+    assert.deepEqual(lost, []);
+    assert.deepEqual(await frame.run(() => events.filter((event) => "lost" in event)), []);
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+  });
+});
