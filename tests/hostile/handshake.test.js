@@ -1,0 +1,124 @@
+// The handshake over ports and workers, with generated messages. A run is repeated by its seed.
+
+import { assert } from "chai";
+import { pause } from "../web/rig/outcomes.js";
+import { connect } from "../web/rig/portway.js";
+import { Attacker, Random } from "./rig/generator.js";
+import { inBrowser, figure, messageCount, progress, seed } from "./rig/settings.js";
+import { Witness } from "./rig/witness.js";
+
+const PER_ROUND = 2_000;
+const PER_BURST = 250;
+/** In a browser, the windows have the greater part. */
+const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);
+
+/** A port with the interface of a worker: it is always started, and has no `start`. */
+function asWorker(port) {
+  port.start();
+  return {
+    postMessage: (...args) => port.postMessage(...args),
+    addEventListener: (...args) => port.addEventListener(...args),
+    removeEventListener: (...args) => port.removeEventListener(...args),
+  };
+}
+
+/** Resolves once all earlier messages to `near` are handled. */
+const settled = (near, far) =>
+  new Promise((resolve) => {
+    const take = ({ data }) => {
+      if (data?.type !== "settle") return;
+      near.removeEventListener("message", take);
+      resolve();
+    };
+    near.addEventListener("message", take);
+    far.postMessage({ type: "settle" });
+  });
+
+const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 0, calls: 0 };
+
+async function round(number, isWorker) {
+  const run = (seed + number * 7919) >>> 0;
+  // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go on.
+  const mayEnd = number % 2 === 1;
+  const witness = new Witness(["peer", "past"]);
+  const { port1, port2 } = new MessageChannel();
+  const near = isWorker ? asWorker(port1) : port1;
+  const connecting = connect(near, witness.options({ connectTimeout: 30_000 }));
+  let ended = false;
+  let peer;
+  connecting.then(
+    (made) => (peer = made),
+    () => (ended = true),
+  );
+  const peerAttacker = new Attacker(run, "peer", (one, transfer) => port2.postMessage(one, transfer), { mayEnd, run: number });
+  port2.onmessage = ({ data }) => peerAttacker.receive(data);
+  const calls = [];
+  const random = new Random(run);
+  let received = 0;
+  let left = PER_ROUND;
+  for (let burst = 0; left > 0; burst++) {
+    if (burst === 6) peerAttacker.past = peerAttacker.leave();
+    // Without a session a few messages are enough.
+    const hasReply = peerAttacker.received > received;
+    received = peerAttacker.received;
+    const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
+    left -= size;
+    peerAttacker.burst(size);
+    if (peer !== undefined) calls.push(peer.request("any", [], { timeout: 0 }).then(() => 1, () => 0));
+    await settled(near, port2);
+    // Hellos are looked at each 10 ms; some sessions end only after 100 ms.
+    if (hasReply) continue;
+    if (random.below(2)) peerAttacker.begin();
+    await pause(random.below(20) === 0 ? 110 : 11);
+  }
+  // The real peer comes, while messages still come through the old ports.
+  port2.onmessage = null;
+  const past = peerAttacker.leave();
+  const late = new Attacker(run + 1, "past", () => {}, { mayEnd, run: number });
+  late.past = past;
+  const timer = setInterval(() => late.burst(20), 5);
+  const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
+  const limit = (promise, what) => Promise.race([promise, pause(8_000).then(() => fail(what))]);
+  let again;
+  if (ended || mayEnd) {
+    peer?.destroy();
+    witness.restart();
+    again = connect(near, witness.options({ connectTimeout: 30_000 }));
+    void connecting.then((peer) => peer.destroy(), () => {});
+  } else again = connecting;
+  const real = connect(isWorker ? asWorker(port2) : port2, { connectTimeout: 30_000, onError() {}, methods: { whoami: () => "real" } });
+  const host = await limit(again.catch((error) => fail(`connect: ${error.message}`)), "the host's connect does not resolve");
+  const other = await limit(real, "the real peer gets no session");
+  const answers = await limit(Promise.all([host.request("whoami"), other.request("echo", ["real"])]), "the real peer is not served");
+  clearInterval(timer);
+  assert.deepEqual(answers, ["real", ["real"]]);
+  for (const one of [host, other, peer]) one?.destroy();
+  await limit(Promise.all(calls), "a call does not end");
+  assert.equal(host.pending, 0);
+  if (witness.wrong.length > 0) fail(witness.wrong.join("; "));
+  for (const one of peerAttacker.ports) one.close();
+  port1.close();
+  port2.close();
+  totals.sessions += witness.sessions;
+  totals.calls += witness.calls;
+  for (const attacker of [peerAttacker, late]) for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
+}
+
+describe("a handshake with generated messages", function () {
+  this.timeout(400_000);
+
+  it("over ports and workers serves calls in their own session only, and serves the next peer", async () => {
+    const started = performance.now();
+    for (let number = 0; totals.sent < COUNT; number++) {
+      await round(number, number % 4 >= 2);
+      progress(`round ${number}`);
+    }
+    const seconds = (performance.now() - started) / 1_000;
+    const { sent, received, bytesOut, bytesReceived, sessions, calls } = totals;
+    figure(`handshake over ports and workers, seed ${seed}: ${sent} messages in ${seconds.toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte`);
+    assert.isAbove(sessions, 0);
+    assert.isAbove(calls, 0);
+    assert.isAtMost(bytesReceived, 10 * bytesOut);
+    assert.isAtMost(seconds * 1_000, sent, "a message takes a millisecond");
+  });
+});
