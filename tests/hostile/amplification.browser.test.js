@@ -1,0 +1,92 @@
+// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and bytes held
+// afterwards. The table in SECURITY.md has the same rows.
+
+import { assert } from "chai";
+import { connected } from "../web/rig/connections.js";
+import { afterThisTest } from "../web/rig/cleanup.js";
+import { pause } from "../web/rig/outcomes.js";
+import { check, rowsOf } from "./rig/amplification.js";
+import { longestTask } from "./rig/measure.js";
+import { engine, origins, party } from "./rig/parties.js";
+import { progress } from "./rig/settings.js";
+
+const TRIES = 20;
+const { gc, performance } = globalThis;
+
+/** The size of the heap after garbage collection; Chromium alone reports it. */
+async function heap() {
+  if (gc === undefined || performance.memory === undefined) return undefined;
+  for (let n = 0; n < 3; n++) {
+    gc();
+    await pause(20);
+  }
+  return performance.memory.usedJSHeapSize;
+}
+
+/** A peer whose document plays the hostile messages. */
+async function attacked() {
+  const frame = await party("friend");
+  await frame.run(() => {
+    const script = document.createElement("script");
+    script.src = "/tests/hostile/page/messages.js";
+    return new Promise((resolve) => {
+      script.onload = () => resolve();
+      document.head.append(script);
+    });
+  });
+  const connecting = connected(frame.element, {
+    origin: origins.friend,
+    connectTimeout: 30_000,
+    onError() {},
+    methods: {
+      swallow: () => null,
+      async *ticks() {
+        for (let n = 0; n < 300; n++) yield n;
+      },
+    },
+  });
+  await frame.run(() => sendHello(parent).then(countBack));
+  return { frame, peer: await connecting };
+}
+
+/** The milliseconds of blocking if a listener only reads such messages. */
+async function bare(frame, kind) {
+  const { port1, port2 } = new MessageChannel();
+  const last = new Promise((resolve) => {
+    port1.onmessage = ({ data }) => data === "last" && resolve();
+  });
+  const task = longestTask();
+  await frame.run((kind, port) => postBare(kind, port), kind, port2);
+  await last;
+  const ms = task.stop();
+  port1.close();
+  return ms;
+}
+
+describe("the cost of one message of a peer for a page", function () {
+  this.timeout(60_000);
+
+  for (const row of rowsOf("page")) {
+    it(row.what, async () => {
+      const { frame, peer } = await attacked();
+      let ms = Infinity;
+      let counts;
+      let reading = 0;
+      const before = await heap();
+      // A busy machine interrupts at random; the cost of the message is there each time.
+      for (let n = 0; n < TRIES && ms > row.blocks; n++) {
+        reading = await bare(frame, row.id);
+        const task = longestTask();
+        counts = await frame.run((kind) => postKind(kind), row.id);
+        ms = Math.min(ms, Math.max(0, task.stop() - reading));
+        progress(`${row.id} ${n}`);
+      }
+      // Streams without credit stay open until the session ends.
+      const after = row.id === "streams" ? undefined : await heap();
+      const held = after === undefined ? undefined : after - before;
+      check(row, { ...counts, ms, held }, engine === "chromium");
+      assert.equal(peer.pending, 0);
+      afterThisTest(() => peer.destroy());
+    });
+  }
+});

@@ -1,0 +1,58 @@
+// The table of SECURITY.md, made from bounds.json.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { tableIn, withTable } from "../comparison/table.mjs";
+
+const NAME = "amplification";
+const file = new URL("bounds.json", import.meta.url);
+const security = new URL("../../SECURITY.md", import.meta.url);
+
+/** The steps of stated figures: two runs state the same. */
+const TIMES = [0, 1, 2, 5, 10];
+const MS = [5, 10, 20, 50];
+const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };
+
+const read = () => JSON.parse(readFileSync(file, "utf8"));
+
+/** The least step that is not below a measurement, with a little room. */
+function step(steps, measured, room) {
+  return steps.find((one) => measured * room <= one) ?? Infinity;
+}
+
+/** Writes measurements to bounds.json, but none above the limits for all rows: those still fail their test. */
+export function accept(measured) {
+  const bounds = read();
+  for (const { id, where, sends, blocks, holds } of measured) {
+    const row = bounds.rows.find((row) => row.id === id && row.where === where);
+    if (sends !== null) row.sends = Math.min(step(TIMES, sends, 1.05), bounds.mostSent);
+    row.blocks = Math.min(step(MS, blocks, 2), bounds.mostBlocked);
+    if (holds !== undefined) row.holds = Math.min(step(TIMES, Math.max(0, holds - 0.5), 1), 1);
+  }
+  const shown = (row) => `    { ${Object.entries(row).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`).join(", ")} }`;
+  const rows = bounds.rows.map(shown);
+  writeFileSync(file, `{\n  "mostSent": ${bounds.mostSent},\n  "mostBlocked": ${bounds.mostBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`);
+}
+
+/** The Markdown of the table. */
+export function table() {
+  const { rows } = read();
+  const times = (count) => (count === null ? "the items of the handler, up to the credit" : count === 0 ? "none" : `${count}`);
+  const lines = ["| one message | bytes sent for each byte that came | blocks for | held afterwards |", "| --- | --- | --- | --- |"];
+  for (const [place, name] of Object.entries(PLACES)) {
+    lines.push(`| **to ${name}** | | | |`);
+    for (const { what, sends, blocks, holds } of rows.filter(({ where }) => where === place)) {
+      const held = holds === undefined ? "" : holds === 0 ? "nothing" : `${holds} times the message`;
+      lines.push(`| ${what} | ${times(sends)} | ${blocks} ms | ${held} |`);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** A text about the fault if SECURITY.md has another table. With `write`, the table is written. */
+export function checkSecurity(write) {
+  const text = readFileSync(security, "utf8");
+  const found = tableIn(text, NAME);
+  if (found === undefined) return `SECURITY.md has no <!-- ${NAME}:begin --> and <!-- ${NAME}:end -->`;
+  if (write) writeFileSync(security, withTable(text, NAME, table()));
+  return write || found === table() ? undefined : "it is another; `node tests/hostile/run.mjs chromium --write` puts it right";
+}
