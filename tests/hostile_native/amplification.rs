@@ -1,0 +1,103 @@
+//! The cost of one message for a server: bytes in and out, and the time that another connection waits. The rows and their bounds
+//! are in tests/hostile/bounds.json.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::connection::{Connection, frame};
+use crate::process::{Running, Test};
+
+#[derive(Deserialize)]
+struct Bounds {
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    #[serde(rename = "where")]
+    place: String,
+    what: String,
+    sends: Option<f64>,
+    blocks: f64,
+}
+
+/// A few answers are always allowed, however short the message was.
+const CONSTANT: usize = 1_024;
+/// The stated times are those of an optimised build.
+const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
+/// A busy machine interrupts at random; the cost of the message is there each time.
+const TRIES: usize = 5;
+
+fn message(id: &str) -> Vec<u8> {
+    let one = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "no such method"});
+    let text = |length: usize| "x".repeat(length);
+    match id {
+        "unknown" => frame(&one(1).to_string()),
+        "longName" => frame(&json!({"jsonrpc": "2.0", "id": 1, "method": text(900_000)}).to_string()),
+        "longId" => frame(&json!({"jsonrpc": "2.0", "id": text(900_000), "method": "secret"}).to_string()),
+        "batch" => frame(&json!((0..1_000).map(one).collect::<Vec<_>>()).to_string()),
+        "longBatch" => frame(&json!((0..10_000).map(one).collect::<Vec<_>>()).to_string()),
+        "noise" => text(900_000).into_bytes(),
+        "deep" => frame(&"[".repeat(900_000)),
+        "broken" => (0..1_000).flat_map(|_| frame(&format!("{{{}", text(80)))).collect(),
+        "answers" => {
+            let answer = |id: usize| json!({"jsonrpc": "2.0", "id": id + 1_000_000, "result": id});
+            frame(&json!((0..10_000).map(answer).collect::<Vec<_>>()).to_string())
+        }
+        other => panic!("there is no message for the row {other}"),
+    }
+}
+
+#[test]
+fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
+    let bounds: Bounds = serde_json::from_str(include_str!("../hostile/bounds.json"))?;
+    let mut rows = 0;
+    for row in bounds.rows.iter().filter(|row| row.place == "native") {
+        rows += 1;
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.sock");
+        let _server = Running::server(&path)?;
+        let mut neighbour = Connection::to(&path)?;
+        let bytes = message(&row.id);
+        let most_ms = row.blocks * SLOWNESS;
+        let mut least = Duration::MAX;
+        let mut out = 0;
+        for _ in 0..TRIES {
+            let mut connection = Connection::to(&path)?;
+            // A thread sends, so that this one can measure.
+            let mut sender = connection.stream.try_clone()?;
+            let asked = bytes.clone();
+            let sending = std::thread::spawn(move || sender.write_all(&asked));
+            let mut longest = neighbour.ping()?;
+            while !sending.is_finished() {
+                longest = longest.max(neighbour.ping()?);
+            }
+            sending.join().map_err(|_| "the sender has panicked")??;
+            for _ in 0..20 {
+                longest = longest.max(neighbour.ping()?);
+            }
+            if row.id == "noise" {
+                // Noise ends where a frame begins.
+                connection.stream.write_all(b"\r\n\r\n")?;
+            }
+            connection.before()?;
+            out = connection.bytes;
+            least = least.min(longest);
+            if least.as_secs_f64() * 1_000.0 <= most_ms {
+                break;
+            }
+        }
+        let times = out.saturating_sub(CONSTANT) as f64 / bytes.len() as f64;
+        println!("native: {}: {} bytes in, {out} out, {least:?}", row.what, bytes.len());
+        if let Some(most) = row.sends {
+            assert!(times <= most, "{}: {times:.1} bytes out for each byte in", row.what);
+        }
+        assert!(least.as_secs_f64() * 1_000.0 <= most_ms, "{}: a neighbour waits {least:?}", row.what);
+    }
+    assert!(rows > 0);
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! A connection to a server under attack, by hand: frames with a `Content-Length`, and all bytes are counted.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::process::PATIENCE;
+
+pub(crate) struct Connection {
+    pub(crate) stream: UnixStream,
+    held: Vec<u8>,
+    /// How many bytes have come.
+    pub(crate) bytes: usize,
+}
+
+pub(crate) fn frame(text: &str) -> Vec<u8> {
+    format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
+}
+
+impl Connection {
+    pub(crate) fn to(path: &Path) -> io::Result<Self> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, held: Vec::new(), bytes: 0 })
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) -> io::Result<usize> {
+        let frame = frame(&message.to_string());
+        self.stream.write_all(&frame)?;
+        Ok(frame.len())
+    }
+
+    /// The next message.
+    pub(crate) fn receive(&mut self) -> io::Result<Value> {
+        let mut chunk = vec![0; 1 << 16];
+        loop {
+            if let Some(end) = self.held.windows(4).position(|window| window == b"\r\n\r\n") {
+                let header = String::from_utf8_lossy(&self.held[..end]).into_owned();
+                let length: usize =
+                    header.trim_start_matches("Content-Length: ").trim().parse().map_err(io::Error::other)?;
+                if self.held.len() >= end + 4 + length {
+                    let message = serde_json::from_slice(&self.held[end + 4..end + 4 + length])?;
+                    self.held.drain(..end + 4 + length);
+                    return Ok(message);
+                }
+            }
+            let count = self.stream.read(&mut chunk)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.bytes += count;
+            self.held.extend_from_slice(&chunk[..count]);
+        }
+    }
+
+    /// All messages up to the answer to a request that is sent now; that one is not among them.
+    pub(crate) fn before(&mut self) -> io::Result<Vec<Value>> {
+        self.send(&json!({"jsonrpc": "2.0", "id": "before", "method": "no such method"}))?;
+        let mut messages = Vec::new();
+        loop {
+            let message = self.receive()?;
+            if message["id"] == "before" {
+                return Ok(messages);
+            }
+            messages.push(message);
+        }
+    }
+
+    /// How long a call takes.
+    pub(crate) fn ping(&mut self) -> io::Result<Duration> {
+        let start = Instant::now();
+        self.send(&json!({"jsonrpc": "2.0", "id": "ping", "method": "echo", "params": [1]}))?;
+        loop {
+            let message = self.receive()?;
+            if message["id"] == "ping" {
+                assert_eq!(message["result"], json!([1]));
+                return Ok(start.elapsed());
+            }
+        }
+    }
+}
+
+/// The longest run of the letter x in a text.
+pub(crate) fn longest_run(text: &str) -> usize {
+    text.split(|letter| letter != 'x').map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,136 @@
+//! Processes under attack, and hostile processes: each is this program in a role.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio, exit};
+use std::time::{Duration, Instant};
+
+use portway::{Context, Framing, Listener, RpcError, Server, Transport};
+use serde_json::value::RawValue;
+
+pub(crate) type Test = Result<(), Box<dyn Error>>;
+
+/// The longest wait of a test.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+const ROLE: &str = "PORTWAY_HOSTILE_ROLE";
+const PATH: &str = "PORTWAY_HOSTILE_PATH";
+
+pub(crate) fn in_full() -> bool {
+    env::var("PORTWAY_FULL").is_ok_and(|value| value == "1")
+}
+
+/// This program, in a role.
+pub(crate) fn role(name: &str, path: &Path) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "process::this_program_plays_a_role_if_it_is_asked_to", "--nocapture"]);
+    command.env(ROLE, name).env(PATH, path);
+    command
+}
+
+#[test]
+fn this_program_plays_a_role_if_it_is_asked_to() {
+    let Ok(name) = env::var(ROLE) else { return };
+    let path = env::var_os(PATH).unwrap_or_default();
+    let path = Path::new(&path);
+    let outcome = match name.as_str() {
+        "serve" => block_on(serve(path)),
+        "bind" => block_on(bind_over_and_over(path)),
+        "wipc server" => block_on(wipc_server()),
+        other => crate::wipc::play(other),
+    };
+    if let Err(problem) = outcome {
+        eprintln!("the role {name} has failed: {problem}");
+        exit(9);
+    }
+    exit(0);
+}
+
+fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+/// The methods that are attacked.
+fn set_up(server: &Server) {
+    server.method("echo", |params: Box<RawValue>, _: Context| async move { Ok::<_, RpcError>(params) });
+    server.method("hang", |params: Box<RawValue>, _: Context| async move {
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        Ok::<_, RpcError>(params.get().len())
+    });
+    server.method("big", |_: Option<Box<RawValue>>, _: Context| async move { Ok::<_, RpcError>("x".repeat(100_000)) });
+    server.method("steps", |_: Option<Box<RawValue>>, context: Context| async move {
+        for step in 0..1_000 {
+            let _ = context.progress(&step);
+        }
+        Ok::<_, RpcError>(())
+    });
+    server.method("secret", |_: Option<Box<RawValue>>, _: Context| async move { Ok::<_, RpcError>("the secret") });
+}
+
+async fn serve(path: &Path) -> io::Result<()> {
+    Listener::unix(path, Framing::ContentLength).await?.serve(|peer| set_up(peer.server())).await
+}
+
+async fn wipc_server() -> io::Result<()> {
+    let server = Server::new(Transport::stdio(Framing::Wipc)?);
+    set_up(&server);
+    server.run().await;
+    Ok(())
+}
+
+/// Listens and stops again, in a process with an empty umask.
+async fn bind_over_and_over(path: &Path) -> io::Result<()> {
+    rustix::process::umask(rustix::fs::Mode::empty());
+    for _ in 0..if in_full() { 3_000 } else { 500 } {
+        drop(Listener::unix(path, Framing::ContentLength).await?);
+    }
+    Ok(())
+}
+
+/// A process that is killed when it is dropped.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        Ok(Self(command.stdout(Stdio::null()).spawn()?))
+    }
+
+    /// A server on a socket, once it listens.
+    pub(crate) fn server(path: &Path) -> io::Result<Self> {
+        let server = Self::start(&mut role("serve", path))?;
+        let start = Instant::now();
+        while UnixStream::connect(path).is_err() {
+            if start.elapsed() > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(server)
+    }
+
+    /// The peak of its resident memory, in MiB.
+    pub(crate) fn peak_mib(&self) -> io::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("no VmHWM in its status"))
+    }
+}
+
+/// Writes to the standard output of the process, which libtest does not capture.
+pub(crate) fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}

@@ -1,0 +1,147 @@
+//! Requests that make a server send or hold more than they are.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::connection::{Connection, frame, longest_run};
+use crate::process::{Running, Test};
+
+/// A server, its folder, and a connection to it.
+fn attacked() -> Result<(Running, tempfile::TempDir, Connection), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let server = Running::server(&path)?;
+    let connection = Connection::to(&path)?;
+    Ok((server, folder, connection))
+}
+
+#[test]
+fn an_id_of_more_than_1_024_characters_is_refused_and_repeated_by_nothing() -> Test {
+    let (_server, _folder, mut connection) = attacked()?;
+    for length in [1_025, 100_000, 9_000_000] {
+        connection.send(&json!({"jsonrpc": "2.0", "id": "x".repeat(length), "method": "steps"}))?;
+    }
+    let answers = connection.before()?;
+    assert_eq!(answers.len(), 3, "each is answered once, and none is served");
+    for answer in &answers {
+        assert_eq!(answer["id"], Value::Null);
+        assert_eq!(answer["error"]["code"], -32_600);
+        assert_eq!(answer["error"]["data"]["reason"], "id-too-long");
+    }
+    assert!(connection.bytes < 4_096, "{} bytes", connection.bytes);
+    Ok(())
+}
+
+#[test]
+fn an_id_of_1_024_characters_is_served() -> Test {
+    let (_server, _folder, mut connection) = attacked()?;
+    let id = "x".repeat(1_024);
+    connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": "echo", "params": [1]}))?;
+    let answer = connection.receive()?;
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(id), &json!([1])));
+    Ok(())
+}
+
+#[test]
+fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
+    let (_server, _folder, mut connection) = attacked()?;
+    for length in [1_025, 1_000_000] {
+        let name = "x".repeat(length);
+        connection.send(&json!({"jsonrpc": "2.0", "id": length, "method": name}))?;
+        connection.send(&json!({"jsonrpc": "2.0", "method": name}))?;
+        connection.send(&json!([{"jsonrpc": "2.0", "id": length, "method": name}]))?;
+    }
+    let answers = connection.before()?;
+    assert_eq!(answers.len(), 4);
+    for answer in answers.iter().map(|answer| if answer.is_array() { &answer[0] } else { answer }) {
+        assert_eq!(answer["error"]["code"], -32_600, "{:.200}", answer.to_string());
+        assert!(longest_run(&answer.to_string()) < 2, "{:.200}", answer.to_string());
+    }
+    Ok(())
+}
+
+#[test]
+fn no_error_repeats_more_than_100_characters_of_what_a_peer_has_sent() -> Test {
+    let (_server, _folder, mut connection) = attacked()?;
+    let long = "x".repeat(1_024);
+    let stream = |method: &str| json!({"method": method, "credit": 1});
+    for (id, (method, params)) in [
+        (long.as_str(), json!([])),
+        ("secret", json!(long)),
+        ("secret", json!([long])),
+        ("secret", json!({ long.as_str(): long })),
+        ("rpc.stream", stream(&long)),
+        ("rpc.stream", json!({"method": "secret", "credit": long})),
+        ("rpc.stream", json!({ long.as_str(): 1 })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+    }
+    connection.send(&json!({"jsonrpc": long, "id": 100, "method": "secret"}))?;
+    connection.send(&json!({ "jsonrpc": "2.0", long.as_str(): 1 }))?;
+    connection.stream.write_all(&frame(&long))?;
+    connection.stream.write_all(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{long}")))?;
+    connection.stream.write_all(format!("{long}\r\n\r\n").as_bytes())?;
+    for answer in connection.before()? {
+        assert!(longest_run(&answer.to_string()) <= 100, "{:.300}", answer.to_string());
+    }
+    Ok(())
+}
+
+#[test]
+fn requests_at_work_are_bounded_in_bytes() -> Test {
+    let (server, folder, mut connection) = attacked()?;
+    let before = server.peak_mib()?;
+    let filler = "x".repeat(1_000_000);
+    connection.stream.set_write_timeout(Some(Duration::from_secs(2)))?;
+    let mut sent = 0;
+    for id in 0..500 {
+        // The handler never returns. A request beyond the limit may be refused or left unread.
+        if connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": [filler]})).is_err() {
+            break;
+        }
+        sent += 1;
+    }
+    let grown = server.peak_mib()? - before;
+    // 64 MiB, and the buffers for reading.
+    assert!(grown <= 160, "{grown} MiB for {sent} requests of a megabyte");
+    assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(2));
+    Ok(())
+}
+
+#[test]
+fn noise_and_broken_messages_leave_a_server_that_serves_and_holds_nothing() -> Test {
+    let (server, _folder, mut connection) = attacked()?;
+    let before = server.peak_mib()?;
+    let deep = "[".repeat(1_000_000);
+    let broken = [
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
+        b"Content-Length: 18446744073709551616\r\n\r\n".to_vec(),
+        b"Content-Length: -1\r\n\r\n".to_vec(),
+        b"Content-Length: 5\r\nContent-Length: 7\r\n\r\n12345".to_vec(),
+        frame(&deep),
+        frame(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":{deep}")),
+        frame("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}"),
+        frame(&format!("[{}]", vec!["1"; 100_000].join(","))),
+        vec![0xff; 100_000],
+        vec![b'\n'; 100_000],
+    ];
+    let mut sent = 0;
+    for round in 0..10 {
+        for bytes in &broken {
+            connection.stream.write_all(bytes)?;
+            sent += bytes.len();
+        }
+        // The server answers each run of noise, and then this request.
+        connection.send(&json!({"jsonrpc": "2.0", "id": round, "method": "echo", "params": [round]}))?;
+        while connection.receive()?["result"] != json!([round]) {}
+    }
+    assert!(connection.bytes < sent, "{} bytes for {sent}", connection.bytes);
+    let grown = server.peak_mib()? - before;
+    assert!(grown <= 64, "{grown} MiB");
+    Ok(())
+}

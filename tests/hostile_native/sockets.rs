@@ -1,0 +1,74 @@
+//! The rights of a socket file, and the cost of connections that send half a message or read nothing.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::time::{Duration, Instant};
+
+use crate::connection::{Connection, frame};
+use crate::process::{Running, Test, in_full, role};
+
+#[test]
+fn a_socket_file_is_for_its_owner_alone_from_its_first_moment() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let mut binding = Running::start(&mut role("bind", &path))?;
+    let mut seen = 0_u32;
+    while binding.0.try_wait()?.is_none() {
+        // Between two listeners there is no file.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        seen += 1;
+        let mode = metadata.permissions().mode() & 0o777;
+        assert!(metadata.file_type().is_socket());
+        assert_eq!(mode & 0o077, 0, "others could connect: {mode:o}, seen {seen} times");
+    }
+    assert!(binding.0.wait()?.success());
+    assert!(seen > 100, "it was seen only {seen} times");
+    Ok(())
+}
+
+#[test]
+fn half_messages_cost_what_they_have_sent_and_delay_no_other_peer() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let server = Running::server(&path)?;
+    let before = server.peak_mib()?;
+    let mut kept = Vec::new();
+    for _ in 0..if in_full() { 900 } else { 300 } {
+        let mut connection = Connection::to(&path)?;
+        connection.stream.write_all(b"Content-Length: 10000000\r\n\r\n{")?;
+        connection.stream.write_all(&[b'a'; 1_000])?;
+        kept.push(connection);
+    }
+    let waited = Connection::to(&path)?.ping()?;
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    let grown = server.peak_mib()? - before;
+    assert!(grown <= 64, "{grown} MiB for {} half messages of a kilobyte", kept.len());
+    Ok(())
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_read_no_more_and_others_are_served() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let server = Running::server(&path)?;
+    let before = server.peak_mib()?;
+    let mut silent = Connection::to(&path)?;
+    silent.stream.set_write_timeout(Some(Duration::from_millis(500)))?;
+    let request = frame(r#"{"jsonrpc":"2.0","id":1,"method":"big"}"#);
+    let mut sent = 0_usize;
+    // Each is answered by 100 KB.
+    while silent.stream.write_all(&request).is_ok() {
+        sent += 1;
+        assert!(sent < 200_000, "it is read for ever");
+    }
+    let start = Instant::now();
+    for _ in 0..100 {
+        Connection::to(&path)?.ping()?;
+    }
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let grown = server.peak_mib()? - before;
+    // 16 MiB of answers, and the answers of requests in progress.
+    assert!(grown <= 160, "{grown} MiB for {sent} requests");
+    Ok(())
+}

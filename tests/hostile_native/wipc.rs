@@ -1,0 +1,162 @@
+//! Hostile guests of a host, and hostile hosts of a guest.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portway::codec::wipc::{Decoder, Event, FrameType, encode, header};
+use portway::{Client, Framing, Transport};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::process::{PATIENCE, Running, Test, role, write_out};
+
+/// The header of a call with a payload of this length.
+fn announced(length: usize) -> io::Result<[u8; 9]> {
+    header(FrameType::Call, length).map_err(io::Error::other)
+}
+
+/// The roles of guests, which a host starts.
+pub(crate) fn play(name: &str) -> io::Result<()> {
+    match name {
+        // A payload that is announced and never comes.
+        "guest that announces" => write_out(&announced(u32::MAX as usize)?)?,
+        // A message above the limit, and then a short one.
+        "guest that floods" => {
+            write_out(&announced(200_000_000)?)?;
+            for _ in 0..200 {
+                write_out(&vec![b'x'; 1_000_000])?;
+            }
+            let mut one = Vec::new();
+            encode(FrameType::Call, br#"{"jsonrpc":"2.0","method":"done"}"#, &mut one).map_err(io::Error::other)?;
+            write_out(&one)?;
+        }
+        // Text that looks like headers, each within the payload of the one before.
+        "guest of headers" => write_out(&announced(0x7fff_ffff)?.repeat(100_000))?,
+        // Answers to calls that were not made.
+        "guest that answers" => {
+            for id in 0..10_000 {
+                let mut one = Vec::new();
+                let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"forged"}}"#, id + 1_000);
+                encode(FrameType::Call, text.as_bytes(), &mut one).map_err(io::Error::other)?;
+                write_out(&one)?;
+            }
+        }
+        other => return Err(io::Error::other(format!("there is no role {other}"))),
+    }
+    thread::sleep(PATIENCE);
+    Ok(())
+}
+
+/// The resident memory of this process, in MiB.
+fn resident_mib() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kb = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("no VmRSS in the status"))
+}
+
+#[tokio::test]
+async fn a_guest_makes_its_host_keep_no_message_above_the_limit() -> Test {
+    for name in ["guest that announces", "guest that floods", "guest of headers", "guest that answers"] {
+        let before = resident_mib()?;
+        let command = role(name, Path::new(""));
+        let client =
+            Client::new(Transport::child(&mut Command::from(command), Framing::Wipc)?.with_grace(Duration::ZERO));
+        let start = Instant::now();
+        let mut most = before;
+        let call = client.call::<Value>("any", &());
+        let call = tokio::spawn(async move { timeout(PATIENCE, call.timeout(Duration::from_secs(3))).await });
+        while !call.is_finished() {
+            most = most.max(resident_mib()?);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(call.await??.is_err(), "{name} answers nothing that was asked");
+        // Other tests of this program run beside it.
+        assert!(most - before <= 120, "{name}: {} MiB in {:?}", most - before, start.elapsed());
+        drop(client);
+    }
+    Ok(())
+}
+
+/// A guest that serves, and the test as its host.
+struct Guest {
+    running: Running,
+}
+
+impl Guest {
+    fn start() -> io::Result<Self> {
+        let mut command = role("wipc server", Path::new(""));
+        Ok(Self { running: Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?) })
+    }
+
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        encode(FrameType::Call, text.as_bytes(), &mut bytes).map_err(io::Error::other)?;
+        let input = self.running.0.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        input.write_all(&bytes)?;
+        input.flush()
+    }
+}
+
+#[test]
+fn a_host_that_reads_nothing_is_read_no_more() -> Test {
+    let mut guest = Guest::start()?;
+    let before = guest.running.peak_mib()?;
+    let pid = guest.running.0.id();
+    let (done, sent) = std::sync::mpsc::channel();
+    let mut input = guest.running.0.stdin.take().ok_or("no input")?;
+    let writer = thread::spawn(move || {
+        let mut request = Vec::new();
+        encode(FrameType::Call, br#"{"jsonrpc":"2.0","id":1,"method":"big"}"#, &mut request).unwrap();
+        for count in 1..=100_000_u32 {
+            if input.write_all(&request).is_err() {
+                break;
+            }
+            let _ = done.send(count);
+        }
+    });
+    let mut last = 0;
+    while let Ok(count) = sent.recv_timeout(Duration::from_secs(1)) {
+        last = count;
+    }
+    assert!(last < 100_000, "the guest reads for ever");
+    let grown = guest.running.peak_mib()? - before;
+    assert!(grown <= 160, "{grown} MiB for {last} requests of process {pid}");
+    drop(guest);
+    let _ = writer.join();
+    Ok(())
+}
+
+#[test]
+fn a_host_whose_requests_cannot_be_answered_under_their_ids_gets_one_answer_each() -> Test {
+    let mut guest = Guest::start()?;
+    let ids = [format!("\"{}\"", "x".repeat(5_000)), "{}".into(), "[1]".into(), "true".into(), "1e999".into()];
+    for id in &ids {
+        guest.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":[1]}}"#))?;
+    }
+    guest.send(r#"{"jsonrpc":"2.0","id":"last","method":"echo","params":[1]}"#)?;
+    let mut output = guest.running.0.stdout.take().ok_or("no output")?;
+    let mut decoder = Decoder::new();
+    let mut answers: Vec<Value> = Vec::new();
+    let mut chunk = vec![0; 4_096];
+    while answers.last().is_none_or(|answer| answer["id"] != "last") {
+        let count = output.read(&mut chunk)?;
+        assert!(count > 0, "it has ended after {answers:?}");
+        let mut bytes = &chunk[..count];
+        while let Some(event) = decoder.next(&mut bytes) {
+            if let Event::Frame(frame) = event {
+                answers.push(serde_json::from_slice(frame.payload)?);
+            }
+        }
+    }
+    assert_eq!(answers.len(), ids.len() + 1, "{answers:?}");
+    for answer in answers.iter().take(ids.len()) {
+        assert_eq!(answer["id"], Value::Null, "{answer:.200}");
+        assert!(answer.to_string().len() < 500, "{answer:.200}");
+    }
+    Ok(())
+}
