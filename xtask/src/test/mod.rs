@@ -43,6 +43,8 @@ enum Suite {
     Js,
     /// How fast a death is noticed, and the bounds in the README
     Liveness,
+    /// Attacks of hostile peers and strangers, in pages, in Node and natively
+    Hostile,
     /// The packed npm package in bundlers, pages, workers and Node
     Packaging,
     /// The type declarations
@@ -64,11 +66,12 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
         Self::Liveness,
+        Self::Hostile,
         Self::Packaging,
         Self::Types,
         Self::Comparison,
@@ -146,6 +149,10 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Suite::Wasm => wasm::run(&mut run),
             Suite::Js => node_suites::js(&mut run),
             Suite::Liveness => node_suites::liveness(&mut run),
+            Suite::Hostile => {
+                node_suites::hostile(&mut run);
+                native::hostile(&mut run);
+            }
             Suite::Packaging => node_suites::packaging(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),

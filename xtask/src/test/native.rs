@@ -1,4 +1,5 @@
-//! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out.
+//! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out. Also the native part of
+//! `hostile`.
 
 use std::time::Duration;
 
@@ -22,6 +23,23 @@ pub(super) fn run(suites: &mut Run<'_>) {
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }
+        Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
+    });
+}
+
+/// The attacks on the native library, in full. A run of all suites has them in `native`, with smaller counts.
+pub(super) fn hostile(suites: &mut Run<'_>) {
+    if !suites.named || !suites.every_engine {
+        return;
+    }
+    suites.suite("hostile", "native", Ok(()), |setup, ()| {
+        let workspace = &setup.workspace;
+        let log = workspace.test_log("hostile-native");
+        clear(&log)?;
+        let environment = Environment::default().with("PORTWAY_FULL", "1");
+        let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
+        // The stated times are those of an optimised build.
+        command.args(["test", "--release", "--test", "hostile_native", "--no-fail-fast"]);
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
     });
 }

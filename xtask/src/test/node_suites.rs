@@ -1,4 +1,5 @@
-//! The suites that Node runs: `js`, `liveness`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`, `soak`.
+//! The suites that Node runs: `js`, `liveness`, `hostile`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`,
+//! `soak`.
 //! Each is a script that writes its counts to the file named by `PORTWAY_REPORT`.
 
 use std::fs;
@@ -35,6 +36,13 @@ pub(super) fn liveness(suites: &mut Run<'_>) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
+}
+
+/// Attacks of hostile peers and strangers, in every engine and in Node; in full if the suite is named.
+pub(super) fn hostile(suites: &mut Run<'_>) {
+    let full = if suites.named { "1" } else { "0" };
+    let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
+    everywhere(suites, "hostile", "tests/hostile/run.mjs", prepare);
 }
 
 fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run<'_>) -> Result<Environment>) {
