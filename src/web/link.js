@@ -17,7 +17,6 @@ import {
   WAKE,
 } from "./commands.js";
 import { COLUMNS, MOST_TOGETHER, unpacked } from "./columns.js";
-import { complain } from "./complain.js";
 import { Core } from "./core.js";
 import { idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
@@ -26,6 +25,7 @@ import { DEFAULTS, checkedLimits } from "./limits.js";
 import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
+import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
@@ -50,7 +50,7 @@ const executor = (resolve, reject) => {
   rejecter = reject;
 };
 
-export class Link {
+export class Link extends Reporting {
   closed = false;
   /** How many messages were for nobody: answers to no call that waits, and what is no message at all. */
   ignored = 0;
@@ -67,7 +67,6 @@ export class Link {
   #outputs;
   #calls;
   #service = new Service(this);
-  #onError = undefined;
   #users = 0;
   #lastBatch = 0;
   /** wasm counts the calls, too. */
@@ -96,6 +95,7 @@ export class Link {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("a transport is an object with the functions send and onMessage, such as workerTransport(worker)");
     }
+    super();
     this.#boundary = transport.boundary ?? boundaryOf(transport);
     this.#lastId = enter(this.#boundary, this);
     this.#core = new Core(() => this.#die(), this.#lastId);
@@ -118,7 +118,7 @@ export class Link {
 
   /** Takes over the options that are given: those of a client and of a server on one transport add up. */
   #configure(options, limits) {
-    if (options?.onError !== undefined) this.#onError = options.onError;
+    if (options?.onError !== undefined) this.onError = options.onError;
     Object.assign(this.#limits, limits);
     if (options?.coalesce !== undefined) this.#outbox.coalesce = options.coalesce;
     if (options?.paramsNull !== undefined) this.#nullParams = options.paramsNull !== "invalid";
@@ -332,27 +332,6 @@ export class Link {
     this.#lose(end);
   }
 
-  /** Tells the application of a fault that no call of its own can tell. */
-  report(error) {
-    try {
-      if (this.#onError !== undefined) return this.#onError(error);
-    } catch (thrown) {
-      // That must not keep what came with the fault from being done.
-      complain(thrown);
-    }
-    complain(error);
-  }
-
-  /** Runs user code that nobody waits for. */
-  guard(run) {
-    try {
-      const result = run();
-      if (typeof result?.then === "function") result.then(undefined, (error) => this.report(error));
-    } catch (error) {
-      this.report(error);
-    }
-  }
-
   // What comes in.
 
   #receive(message) {
@@ -366,22 +345,37 @@ export class Link {
     }
   }
 
-  /** Takes messages that have come together, until their session ends. */
+  /** Takes messages that have come together, until their session ends. All are read before any of their handlers runs. */
   #receiveEach(messages) {
     const session = this.#session;
     const event = new ParamsOfEvent(true);
-    for (const message of messages) if (session.end === undefined) this.#receiveOne(message, event);
+    const read = [];
+    for (const message of messages) read.push(this.#read(message, event));
+    for (const incoming of read) if (incoming !== undefined && session.end === undefined) this.#take(incoming, true);
   }
 
-  /** Takes a message. If it has come with others, `event` keeps their params apart. */
-  #receiveOne(message, event) {
+  /** Takes a message that has come by itself. */
+  #receiveOne(message) {
+    const incoming = this.#read(message);
+    if (incoming !== undefined) this.#take(incoming, false);
+  }
+
+  /** Reads a message, if it is one. If it has come with others, `event` keeps their params apart. */
+  #read(message, event) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      if (this.closed || !isMessage(message)) return;
-      const incoming = new Incoming(this.#session, message, this.#limits.idLength, event);
+      if (isMessage(message)) return new Incoming(this.#session, message, this.#limits.idLength, event);
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  #take(incoming, isPart) {
+    try {
+      if (this.closed) return;
       // Whoever speaks is there.
       this.#gone = undefined;
-      if (incoming.method !== undefined && !this.#wants(incoming, event !== undefined)) return;
+      if (incoming.method !== undefined && !this.#wants(incoming, isPart)) return;
       const word = this.#core.run(RECEIVE, incoming.shape, idNumber(incoming.id, 0));
       // The two of the hot path, without a detour.
       const operation = word & (OPERATION | MORE);

@@ -48,6 +48,14 @@ describe("params of requests that came together", () => {
       assert.deepEqual(used, ["public"]);
     });
 
+    it(`share nothing in ${way} with a handler before that changes them at once`, async () => {
+      const { end, came } = await stalled();
+      const list = [1];
+      end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
+      await until(() => came().length === 2);
+      assert.deepEqual(came().map(({ result }) => result), [2, 2]);
+    });
+
     it(`are refused in ${way} if they share what is too large to be copied`, async () => {
       const { end, used, arrived } = await checking();
       end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
@@ -117,7 +125,7 @@ describe("params of requests that came together", () => {
 });
 
 async function stalled() {
-  const { end } = await played({ features: ["batch", "columns"], methods: { keep: () => "kept" } });
+  const { end } = await played({ features: ["batch", "columns"], methods: { keep: () => "kept", grow: ({ list }) => list.push(2) } });
   const isReply = ({ id, method }) => id !== undefined && method === undefined;
   const unpacked = (message) => {
     if (message?.method !== "rpc.columns") return [message].flat();
