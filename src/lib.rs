@@ -47,6 +47,9 @@ extern crate std;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 pub mod codec;
 pub mod connection;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json", feature = "typed"))]
+#[cfg(feature = "std")]
+mod echo;
 pub mod limits;
 pub mod message;
 pub mod profile;

@@ -15,7 +15,7 @@ pub fn json(bytes: &[u8]) {
     let mut strict = Profile::GENERIC;
     strict.null_params_are_absent = false;
     let mut tight = Limits::DEFAULT;
-    (tight.message_bytes, tight.depth, tight.batch_items, tight.id_bytes) = (200, 4, 2, 6);
+    (tight.message_bytes, tight.depth, tight.batch_items, tight.id_length) = (200, 4, 2, 6);
     check(bytes, &Profile::GENERIC, &Limits::DEFAULT);
     check(bytes, &Profile::LSP, &Limits::DEFAULT);
     check(bytes, &Profile::MESSAGE_BOUNDARY, &tight);
@@ -44,8 +44,8 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     for entry in entries {
         match entry {
             Ok(message) => messages.push(message),
-            Err(Unusable::Reject(rejected)) => assert!(id_bytes(&rejected.id) <= limits.id_bytes),
-            Err(Unusable::Empty(id)) => assert!(id_bytes(&id) <= limits.id_bytes),
+            Err(Unusable::Reject(rejected)) => assert!(id_length(&rejected.id) <= limits.id_length),
+            Err(Unusable::Empty(id)) => assert!(id_length(&id) <= limits.id_length),
             Err(Unusable::Ignore) => {}
         }
     }
@@ -93,9 +93,9 @@ fn room_for_return(limits: &Limits) -> Limits {
     room
 }
 
-fn id_bytes(id: &Id) -> usize {
+fn id_length(id: &Id) -> usize {
     match id {
-        Id::String(text) => text.len(),
+        Id::String(text) => text.encode_utf16().count(),
         Id::Number(text) => text.as_str().len(),
         Id::Null | Id::Integer(_) => 0,
     }

@@ -95,7 +95,7 @@ impl FrameDecoder {
             Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
             Framing::Wipc => {
                 let run = Run { message_bytes: limits.message_bytes, has_begun: false };
-                Either::Wipc { decoder: wipc::Decoder::new(), run }
+                Either::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), run }
             }
         })
     }
@@ -106,7 +106,8 @@ impl FrameDecoder {
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
             Either::Wipc { run, .. } => {
-                Self(Either::Wipc { decoder: wipc::Decoder::with_max_payload(max_payload), run })
+                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(run.message_bytes);
+                Self(Either::Wipc { decoder, run })
             }
             other => Self(other),
         }
@@ -175,12 +176,13 @@ impl Run {
             wipc::Event::Frame(frame) => {
                 self.has_begun = false;
                 match frame.frame_type {
-                    FrameType::Call if frame.payload.len() > self.message_bytes => {
-                        Event::Fault(FrameFault::Oversize { length: Some(frame.payload.len() as u64) })
-                    }
                     FrameType::Call => Event::Body(frame.payload),
                     _ => Event::Frame(frame),
                 }
+            }
+            wipc::Event::Oversize { length } => {
+                self.has_begun = false;
+                Event::Fault(FrameFault::Oversize { length: Some(length) })
             }
             wipc::Event::Passthrough(bytes) => {
                 Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }

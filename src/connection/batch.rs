@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use slab::Slab;
 
-use crate::message::{Message, Payload};
+use crate::message::{Message, Payload, Response};
 
 /// One element of a batch of ours.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub enum BatchItem<P: Payload> {
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
+    /// What the replies hold that wait, see [`Payload::held_bytes`].
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -30,7 +32,11 @@ struct ReplyBatch<P: Payload> {
 
 impl<P: Payload> ReplyBatches<P> {
     pub(super) const fn new() -> Self {
-        Self { batches: Slab::new() }
+        Self { batches: Slab::new(), bytes: 0 }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Begins a batch, to be ended by [`done`](Self::done).
@@ -48,6 +54,7 @@ impl<P: Payload> ReplyBatches<P> {
     /// Keeps a reply until the batch is done.
     pub(super) fn push(&mut self, batch: u32, reply: Message<P>) {
         if let Some(batch) = self.batches.get_mut(batch as usize) {
+            self.bytes += held_bytes(&reply);
             batch.replies.push(reply);
         }
     }
@@ -61,10 +68,21 @@ impl<P: Payload> ReplyBatches<P> {
             return None;
         }
         let batch = self.batches.try_remove(key as usize)?;
+        self.bytes -= batch.replies.iter().map(held_bytes).sum::<usize>();
         (!batch.replies.is_empty()).then_some(batch.replies)
     }
 
     pub(super) fn clear(&mut self) {
         self.batches.clear();
+        self.bytes = 0;
+    }
+}
+
+/// What a reply holds.
+fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
+    match reply {
+        Message::Response(Response { outcome: Ok(result), .. }) => result.held_bytes(),
+        Message::Response(Response { outcome: Err(error), .. }) => P::held_bytes_of_error(error),
+        Message::Request(_) | Message::Notification(_) => 0,
     }
 }

@@ -7,9 +7,14 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
+/// What a notification that waits counts for, in bytes, beside its params: its name, and where it is kept.
+const NOTIFICATION_BYTES: usize = 1_024;
+
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
+    /// What the params hold of requests that are not answered, and of notifications that wait.
+    bytes: usize,
     /// What waits for the running request, where only one may run at a time.
     waiting: VecDeque<Waiting<P>>,
     serial: u32,
@@ -37,20 +42,28 @@ struct InboundRequest<I> {
     serial: u32,
     id: I,
     batch: Option<u32>,
+    /// What its params hold.
+    bytes: usize,
 }
 
 impl<P: Payload> InboundRequests<P> {
     pub(super) const fn new() -> Self {
-        Self { requests: Slab::new(), waiting: VecDeque::new(), serial: 0 }
+        Self { requests: Slab::new(), waiting: VecDeque::new(), serial: 0, bytes: 0 }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(super) fn len(&self) -> usize {
         self.requests.len()
     }
 
-    pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>) -> RequestKey {
+    /// `bytes` is what its params hold.
+    pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>, bytes: usize) -> RequestKey {
         let serial = self.next_serial();
-        let slot = self.requests.insert(InboundRequest { serial, id, batch }) as u32;
+        let slot = self.requests.insert(InboundRequest { serial, id, batch, bytes }) as u32;
+        self.bytes += bytes;
         RequestKey { slot, serial }
     }
 
@@ -58,6 +71,7 @@ impl<P: Payload> InboundRequests<P> {
     pub(super) fn take(&mut self, key: RequestKey) -> Option<(P::Id, Option<u32>)> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial)?;
         let request = self.requests.try_remove(key.slot as usize)?;
+        self.bytes -= request.bytes;
         Some((request.id, request.batch))
     }
 
@@ -65,7 +79,7 @@ impl<P: Payload> InboundRequests<P> {
     pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
         let request = self.requests.get(key.slot as usize);
         let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
-        is_single && self.requests.try_remove(key.slot as usize).is_some()
+        is_single && self.take(key).is_some()
     }
 
     /// Whether the request waits, and no answer to it was given.
@@ -100,6 +114,7 @@ impl<P: Payload> InboundRequests<P> {
 
     pub(super) fn wait_to_notify(&mut self, notification: Notification<P>) {
         let serial = self.next_serial();
+        self.bytes += notification_bytes(&notification);
         self.waiting.push_back(Waiting::Notification(serial, notification));
     }
 
@@ -111,7 +126,10 @@ impl<P: Payload> InboundRequests<P> {
         }
         while let Some(next) = self.waiting.pop_front() {
             match next {
-                Waiting::Notification(_, notification) => give(Event::Notification(notification)),
+                Waiting::Notification(_, notification) => {
+                    self.bytes -= notification_bytes(&notification);
+                    give(Event::Notification(notification));
+                }
                 Waiting::Request(key, Request { method, params, .. }) if self.contains(key) => {
                     return give(Event::Request { key, method, params });
                 }
@@ -128,5 +146,10 @@ impl<P: Payload> InboundRequests<P> {
     pub(super) fn clear(&mut self) {
         self.requests.clear();
         self.waiting.clear();
+        self.bytes = 0;
     }
+}
+
+fn notification_bytes<P: Payload>(notification: &Notification<P>) -> usize {
+    NOTIFICATION_BYTES + notification.params.as_ref().map_or(0, P::held_bytes)
 }

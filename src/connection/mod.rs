@@ -223,7 +223,7 @@ impl<P: Payload> Connection<P> {
     pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
         let requests = self.inbound.len();
         let fits = !self.closed && !self.has_to_wait() && requests < self.config.limits.in_flight;
-        fits.then(|| self.inbound.insert(id, None))
+        fits.then(|| self.inbound.insert(id, None, 0))
     }
 
     /// Ends a request that came by itself, for a driver that sends the reply itself, so that none is transmitted. Returns
@@ -259,6 +259,13 @@ impl<P: Payload> Connection<P> {
     #[must_use]
     pub fn unanswered_requests(&self) -> usize {
         self.inbound.len()
+    }
+
+    /// What [`Limits::in_flight_bytes`] bounds, in bytes: the params of requests that are not answered yet and of
+    /// notifications that wait for them, and replies that wait for the rest of their batch.
+    #[must_use]
+    pub const fn bytes_at_work(&self) -> usize {
+        self.inbound.bytes() + self.reply_batches.bytes()
     }
 
     /// Whether a request still wants its answer.
@@ -409,9 +416,10 @@ impl<P: Payload> Connection<P> {
     fn handle_request(&mut self, request: Request<P>, batch: Option<u32>) {
         let repeated =
             batch.is_some_and(|batch| request.id != P::Id::NULL && self.inbound.batch_has(batch, &request.id));
+        let bytes = request.params.as_ref().map_or(0, P::held_bytes);
         let reason = if repeated {
             Some(Reason::DuplicateId)
-        } else if self.inbound.len() >= self.config.limits.in_flight {
+        } else if self.inbound.len() >= self.config.limits.in_flight || !self.has_room_for(bytes) {
             Some(Reason::TooManyRequests)
         } else {
             None
@@ -423,7 +431,7 @@ impl<P: Payload> Connection<P> {
             self.reply_batches.add_request(batch);
         }
         let has_to_wait = self.has_to_wait();
-        let key = self.inbound.insert(request.id.clone(), batch);
+        let key = self.inbound.insert(request.id.clone(), batch, bytes);
         if has_to_wait {
             self.inbound.wait(key, request);
         } else {
@@ -432,9 +440,20 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Whether a request whose params hold so many bytes may be begun. Where requests wait for each other none is refused: the
+    /// driver reads nothing more then.
+    fn has_room_for(&self, bytes: usize) -> bool {
+        let held = self.bytes_at_work();
+        held == 0 || self.is_sequential() || held.saturating_add(bytes) <= self.config.limits.in_flight_bytes
+    }
+
     /// Whether what comes now has to wait for a request that runs.
     fn has_to_wait(&self) -> bool {
-        P::CAN_WAIT && self.config.profile.ordering == Ordering::Sequential && self.inbound.len() > 0
+        self.is_sequential() && self.inbound.len() > 0
+    }
+
+    fn is_sequential(&self) -> bool {
+        P::CAN_WAIT && self.config.profile.ordering == Ordering::Sequential
     }
 
     fn handle_notification(&mut self, notification: Notification<P>) {

@@ -64,15 +64,17 @@ impl Fault {
 pub enum Reason {
     /// The `id` is neither string, number nor null.
     InvalidIdType,
-    /// The `id` is longer than [`crate::Limits::id_bytes`].
+    /// The `id` is longer than [`crate::Limits::id_length`].
     IdTooLong,
+    /// The `method` is longer than [`crate::limits::MAX_METHOD_LENGTH`].
+    MethodTooLong,
     /// The same `id` twice in one batch.
     DuplicateId,
     /// This peer takes no batches.
     BatchNotSupported,
     /// More items than [`crate::Limits::batch_items`].
     BatchTooLarge,
-    /// More requests at once than [`crate::Limits::in_flight`].
+    /// More requests at once than [`crate::Limits::in_flight`], or more bytes than [`crate::Limits::in_flight_bytes`].
     TooManyRequests,
     /// A message longer than [`crate::Limits::message_bytes`].
     Oversize,
@@ -93,6 +95,7 @@ impl Reason {
         match self {
             Self::InvalidIdType => "invalid-id-type",
             Self::IdTooLong => "id-too-long",
+            Self::MethodTooLong => "method-too-long",
             Self::DuplicateId => "duplicate-id",
             Self::BatchNotSupported => "batch-not-supported",
             Self::BatchTooLarge => "batch-too-large",

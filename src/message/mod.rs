@@ -35,6 +35,17 @@ pub trait Payload: Sized + Debug {
     /// Whether a message can be held back for a while, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) asks
     /// for. If not, each request runs at once, whatever the profile says.
     const CAN_WAIT: bool = true;
+
+    /// How many bytes this holds, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes); 0 where values stay outside
+    /// of Rust.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
+    /// The same, of an error.
+    fn held_bytes_of_error(_: &Self::Error) -> usize {
+        0
+    }
 }
 
 /// One JSON-RPC 2.0 message.

@@ -30,7 +30,7 @@ pub enum Kind {
     Object = 8,
     /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
-    /// A string that is longer than an id may be.
+    /// A string that is longer than an id, or the name of a method, may be.
     TooLong = 10,
 }
 
@@ -159,7 +159,8 @@ impl Shape {
     }
 
     const fn classify_call(self, profile: &Profile) -> Class {
-        if !self.version || !self.method.is_string() || self.has_outcome() {
+        let is_too_long = matches!(self.method, Kind::TooLong);
+        if !self.version || !(self.method.is_string() || is_too_long) || self.has_outcome() {
             return self.invalid(profile);
         }
         let params = match self.params {
@@ -168,10 +169,13 @@ impl Shape {
             _ => false,
         };
         match (self.id.is_present(), params) {
-            (false, true) => Class::Notification,
+            (false, true) if !is_too_long => Class::Notification,
             // Nobody waits for an answer to a notification.
-            (false, false) => Class::Malformed(Malformed::Ignore),
+            (false, _) => Class::Malformed(Malformed::Ignore),
             (true, _) if !self.id.is_id() => self.invalid(profile),
+            (true, _) if is_too_long => {
+                Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::MethodTooLong)))
+            }
             (true, true) => Class::Request,
             (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::InvalidRequest)),
         }

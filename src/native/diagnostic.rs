@@ -23,13 +23,20 @@ pub enum Diagnostic<'a> {
     Rejected {
         /// The id that it came with, `null` included; `None` if it has none, or none that can be echoed.
         id: Option<&'a Id>,
-        /// The method that it names, if it names one.
+        /// The method that it names, if it names one, and no longer one than a method can have.
         method: Option<&'a str>,
         /// The error that it was answered with.
         error: &'a RpcError,
     },
     /// A notification that nobody has a handler for.
     UnknownNotification {
+        /// Its name.
+        method: &'a str,
+    },
+    /// A notification was dropped: as many that came before it are still at work as
+    /// [`Limits::in_flight`](crate::Limits::in_flight) allows, or with as many bytes as
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) does.
+    DroppedNotification {
         /// Its name.
         method: &'a str,
     },

@@ -20,6 +20,7 @@ use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
+use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unusable};
 use crate::profile::BatchPolicy;
 use crate::text::RpcError;
@@ -286,7 +287,8 @@ struct Members {
 impl Members {
     fn read(body: &[u8]) -> Self {
         let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body) else { return Self::default() };
-        let method = members.get("method").and_then(|method| serde_json::from_str(method.get()).ok());
+        let method = members.get("method").and_then(|method| serde_json::from_str::<String>(method.get()).ok());
+        let method = method.filter(|method| !is_longer(method, MAX_METHOD_LENGTH));
         Self { method, has_null_id: members.get("id").is_some_and(|id| id.get() == "null") }
     }
 }

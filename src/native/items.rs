@@ -132,7 +132,8 @@ impl Unsent {
     fn send(self) -> Stage {
         let Self { link, method, params, timeout, window } = self;
         let timeout = timeout.map(milliseconds);
-        let request = streams::write_request(&Asked { method: &method, params: params.as_deref(), credit: window });
+        let request =
+            streams::write_request(&Asked { method: (&*method).into(), params: params.as_deref(), credit: window });
         let inflow = Arc::new(Inflow::new(window));
         let listener = CallListener::Items(Arc::clone(&inflow));
         match link.call(streams::REQUEST, request, timeout, Some(listener)) {

@@ -24,7 +24,7 @@ use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::frames::WipcSettings;
 use super::handlers::Handlers;
-use super::running::{Lifetime, RunningRequests};
+use super::running::{Lifetime, RunningNotifications, RunningRequests};
 use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall};
 use crate::Limits;
 use crate::codec::framing::Framing;
@@ -45,6 +45,7 @@ pub(super) struct Link {
     pub(super) runtime: Handle,
     pub(super) handlers: Handlers,
     pub(super) running: RunningRequests,
+    pub(super) running_notifications: RunningNotifications,
     /// Of the link itself, which is that of notifications, too.
     pub(super) lifetime: Arc<Lifetime>,
     pub(super) listener: Listener,
@@ -86,6 +87,7 @@ impl Link {
             runtime,
             handlers: Handlers::default(),
             running: RunningRequests::default(),
+            running_notifications: RunningNotifications::default(),
             lifetime: Arc::default(),
             listener,
             wipc,
@@ -297,8 +299,9 @@ impl Link {
             state.lost.get_or_insert_with(|| CallError::from_end(&closed));
             state.stage = Stage::Closed(closed);
             state.connection.close();
-            state.unwritten = Vec::new();
+            state.drop_unwritten();
             state.being_written = 0;
+            state.answers_being_written = 0;
         });
         self.let_go();
     }
@@ -390,8 +393,7 @@ impl Link {
         }
         let observers = {
             let mut state = self.lock();
-            mem::swap(&mut state.unwritten, written);
-            state.being_written = written.len();
+            state.take_unwritten(written);
             mem::take(&mut state.observers)
         };
         observers.into_iter().for_each(Waker::wake);
@@ -415,11 +417,15 @@ impl Link {
 
     /// Whether there is room for what follows from the next message. Replies that the other side does not take, or requests
     /// that wait for the one that runs, are not heaped up.
+    ///
+    /// Calls of ours do not count: both ends would wait for the other one to read, if one side calls so much at once that the
+    /// answers to it are more than the other side may leave unread.
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
         let waits_for_its_turn = self.profile.ordering == Ordering::Sequential
-            && state.connection.unanswered_requests() >= self.limits.in_flight;
-        state.backlog() <= self.limits.unwritten_bytes && !waits_for_its_turn
+            && (state.connection.unanswered_requests() >= self.limits.in_flight
+                || state.connection.bytes_at_work() >= self.limits.in_flight_bytes);
+        state.backlog_of_answers() <= self.limits.unwritten_bytes && !waits_for_its_turn
     }
 
     /// Has the driver look whether there is something left to do.

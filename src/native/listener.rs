@@ -3,17 +3,14 @@
 use core::fmt;
 use core::time::Duration;
 use std::boxed::Box;
-use std::format;
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::string::String;
+use std::path::Path;
 
-use tokio::net::{TcpListener, ToSocketAddrs, UnixListener, UnixStream};
+use tokio::net::{TcpListener, ToSocketAddrs, UnixListener};
 
 use super::peer::Peer;
+use super::socket_file::{self, SocketFile};
 use super::transport::Transport;
 use crate::codec::framing::Framing;
 
@@ -44,7 +41,11 @@ pub struct Listener {
 
 #[derive(Debug)]
 enum Socket {
-    Unix { listener: UnixListener, _file: SocketFile },
+    /// The file goes first: while the listener is there, no other file can get its inode.
+    Unix {
+        _file: SocketFile,
+        listener: UnixListener,
+    },
     Tcp(TcpListener),
 }
 
@@ -59,22 +60,23 @@ impl fmt::Debug for Prepare {
 impl Listener {
     /// A Unix domain socket, which only the user of this process may connect to. Its file goes with the listener.
     ///
+    /// The file has the mode 600 from its first moment on Linux, whatever the umask is. On other systems it has that before
+    /// anybody can connect.
+    ///
     /// A file that a listener has left behind, which is a socket and refuses connections, is replaced.
     ///
     /// # Errors
     /// If there is any other file, somebody listens there, or the file cannot be made.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
-        let listener = match UnixListener::bind(path) {
+        let (file, listener) = match socket_file::listen(path) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                remove_left_behind(path).await?;
-                UnixListener::bind(path)
+                socket_file::remove_left_behind(path).await?;
+                socket_file::listen(path)
             }
             other => other,
         }?;
-        let file = SocketFile::new(path)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        Ok(Self::on(Socket::Unix { listener, _file: file }, framing))
+        Ok(Self::on(Socket::Unix { _file: file, listener }, framing))
     }
 
     /// A TCP port. Whoever can reach it can call: `127.0.0.1:0` is for this machine alone, on any free port.
@@ -157,48 +159,4 @@ fn is_for_now(error: &io::Error) -> bool {
     const ENOBUFS: i32 = 105;
     const ENOMEM: i32 = 12;
     matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM))
-}
-
-/// Removes the file of a socket that nobody listens on any more.
-async fn remove_left_behind(path: &Path) -> io::Result<()> {
-    let in_use = |text: String| Err(io::Error::new(io::ErrorKind::AddrInUse, text));
-    let path_text = path.display();
-    match fs::symlink_metadata(path) {
-        Ok(file) if !file.file_type().is_socket() => {
-            return in_use(format!("{path_text} is there already, and is no socket"));
-        }
-        Ok(_) => {}
-        Err(error) => return Err(error),
-    }
-    match UnixStream::connect(path).await {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        Err(error) => Err(error),
-        Ok(_) => in_use(format!("somebody listens on {path_text} already")),
-    }
-}
-
-/// The file of a socket, removed with it unless it is another's by then.
-#[derive(Debug)]
-struct SocketFile {
-    path: PathBuf,
-    device: u64,
-    inode: u64,
-}
-
-impl SocketFile {
-    fn new(path: &Path) -> io::Result<Self> {
-        let file = fs::symlink_metadata(path)?;
-        Ok(Self { path: path.to_path_buf(), device: file.dev(), inode: file.ino() })
-    }
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        let is_ours =
-            fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == (self.device, self.inode));
-        if is_ours {
-            // What cannot be removed is left behind, and replaced by the next.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }

@@ -24,6 +24,7 @@ mod process;
 mod progress;
 mod running;
 mod server;
+mod socket_file;
 mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;

@@ -23,13 +23,55 @@ use super::handlers::{Answer, HandlerFuture};
 use super::link::Link;
 use super::outflow::{self, Outflow};
 use super::streams::{self, Asked};
+use crate::Limits;
 use crate::connection::RequestKey;
-use crate::message::{ErrorCode, ErrorObject, Id};
+use crate::echo;
+use crate::limits::{MAX_METHOD_LENGTH, is_longer};
+use crate::message::{ErrorCode, ErrorObject, Fault, Id, Reason};
 use crate::text::{RpcError, method_not_found};
 
 /// The requests that were begun and are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct RunningRequests(Mutex<HashMap<RequestKey, Running>>);
+
+/// The notifications whose handlers are at work in tasks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunningNotifications(Arc<Mutex<Load>>);
+
+#[derive(Debug, Default)]
+struct Load {
+    count: usize,
+    /// What their params had.
+    bytes: usize,
+}
+
+/// The place of one notification among them, until it is dropped.
+struct NotificationPlace {
+    all: RunningNotifications,
+    bytes: usize,
+}
+
+impl RunningNotifications {
+    /// A place for one with so many bytes of params, if there is one.
+    fn begin(&self, bytes: usize, limits: &Limits) -> Option<NotificationPlace> {
+        let mut load = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = load.bytes == 0 || load.bytes.saturating_add(bytes) <= limits.in_flight_bytes;
+        if load.count >= limits.in_flight || !fits {
+            return None;
+        }
+        load.count += 1;
+        load.bytes += bytes;
+        Some(NotificationPlace { all: self.clone(), bytes })
+    }
+}
+
+impl Drop for NotificationPlace {
+    fn drop(&mut self) {
+        let mut load = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        load.count -= 1;
+        load.bytes -= self.bytes;
+    }
+}
 
 #[derive(Debug)]
 struct Running {
@@ -120,7 +162,9 @@ impl Link {
         let Some(handler) = self.handlers.method(&method) else {
             let error = match self.handlers.stream(&method) {
                 None => method_not_found(&method),
-                Some(_) => RpcError::internal(format!("\"{method}\" gives a stream: call it by stream()")),
+                Some(_) => {
+                    RpcError::internal(format!("\"{}\" gives a stream: call it by stream()", echo::beginning(&method)))
+                }
             };
             return self.answer(key, &method, Err(error));
         };
@@ -135,6 +179,11 @@ impl Link {
         let Some(Asked { method, params, credit }) = asked.filter(|asked| streams::is_credit(asked.credit)) else {
             return self.answer(key, streams::REQUEST, Err(RpcError::invalid_params("Invalid params")));
         };
+        let method = &*method;
+        if is_longer(method, MAX_METHOD_LENGTH) {
+            let fault = ErrorObject::from(Fault::Refused(Reason::MethodTooLong));
+            return self.answer(key, streams::REQUEST, Err(fault.into()));
+        }
         if credit > self.running.spare_credit() {
             let error = RpcError::new(ErrorCode::INVALID_REQUEST, "Invalid Request");
             let error = error.with_data(&json!({ "reason": "too-much-credit" }));
@@ -143,7 +192,9 @@ impl Link {
         let Some(handler) = self.handlers.stream(method) else {
             let error = match self.handlers.method(method) {
                 None => method_not_found(method),
-                Some(_) => RpcError::internal(format!("\"{method}\" gives no stream: call it by call()")),
+                Some(_) => {
+                    RpcError::internal(format!("\"{}\" gives no stream: call it by call()", echo::beginning(method)))
+                }
             };
             return self.answer(key, method, Err(error));
         };
@@ -226,7 +277,16 @@ impl Link {
             guarded(|| match handler(params, context()) {
                 Answer::Now(outcome) => outcome.map(drop).map_err(|error| error.message),
                 Answer::Later(work) => {
-                    tokio::spawn(work);
+                    let bytes = params.map_or(0, |params| params.get().len());
+                    match self.running_notifications.begin(bytes, &self.limits) {
+                        Some(place) => {
+                            tokio::spawn(async move {
+                                let _place = place;
+                                work.await
+                            });
+                        }
+                        None => self.listener.tell(Diagnostic::DroppedNotification { method }),
+                    }
                     Ok(())
                 }
             })

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::collections::VecDeque;
+use std::mem;
 use std::string::String;
 use std::sync::Arc;
 use std::task::Waker;
@@ -17,7 +18,7 @@ use super::items::Inflow;
 use crate::codec::framing::Framing;
 use crate::codec::json;
 use crate::connection::{CallKey, Connection, End, Event, Refused};
-use crate::message::Outgoing;
+use crate::message::{Message, Outgoing};
 
 /// Room for the messages of one turn is kept; more is given back once it is written.
 pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
@@ -36,6 +37,9 @@ pub(super) struct State {
     pub(super) unwritten: Vec<u8>,
     /// How many bytes the driver has taken and not written yet.
     pub(super) being_written: usize,
+    /// How many bytes of each of the two are answers.
+    pub(super) unwritten_answers: usize,
+    pub(super) answers_being_written: usize,
     pub(super) text: String,
     pub(super) stage: Stage,
     pub(super) output: Output,
@@ -102,6 +106,8 @@ impl State {
             events: VecDeque::new(),
             unwritten: Vec::new(),
             being_written: 0,
+            unwritten_answers: 0,
+            answers_being_written: 0,
             text: String::new(),
             stage: Stage::Open,
             output: Output::Open,
@@ -122,10 +128,14 @@ impl State {
             let Some(outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
             self.text.clear();
             json::encode_into(&outgoing, &mut self.text);
+            let before = self.unwritten.len();
             framing.encode(&self.text, &mut self.unwritten);
+            if is_answer(&outgoing) {
+                self.unwritten_answers += self.unwritten.len() - before;
+            }
         }
         if self.output == Output::Dropped {
-            self.unwritten = Vec::new();
+            self.drop_unwritten();
         }
         if self.text.capacity() > KEPT_CAPACITY {
             self.text = String::new();
@@ -180,9 +190,36 @@ impl State {
         self.unwritten.len() + self.being_written
     }
 
+    /// How many bytes of answers wait to be written.
+    pub(super) const fn backlog_of_answers(&self) -> usize {
+        self.unwritten_answers + self.answers_being_written
+    }
+
+    /// Gives the driver what is to be written next, for the buffer of what it has written.
+    pub(super) fn take_unwritten(&mut self, written: &mut Vec<u8>) {
+        mem::swap(&mut self.unwritten, written);
+        self.being_written = written.len();
+        self.answers_being_written = mem::take(&mut self.unwritten_answers);
+    }
+
+    pub(super) fn drop_unwritten(&mut self) {
+        self.unwritten = Vec::new();
+        self.unwritten_answers = 0;
+    }
+
     pub(super) fn observe(&mut self, waker: &Waker) {
         if !self.observers.iter().any(|known| known.will_wake(waker)) {
             self.observers.push(waker.clone());
         }
     }
+}
+
+/// Whether this answers the peer. The elements of a batch are all of one kind.
+fn is_answer(outgoing: &Outgoing<Text>) -> bool {
+    let message = match outgoing {
+        Outgoing::Single(message) => Some(message),
+        Outgoing::Batch(messages) => messages.first(),
+        Outgoing::Cancel(_) => None,
+    };
+    matches!(message, Some(Message::Response(_)))
 }

@@ -1,5 +1,7 @@
 //! What travels for a stream: a request that names its method, items, and credit for more of them. See `PROTOCOL.md`.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -16,7 +18,9 @@ pub(super) const MOST_CREDIT: u32 = 65_536;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Asked<'a> {
-    pub(super) method: &'a str,
+    /// Borrowed unless the peer has written it with escapes.
+    #[serde(borrow)]
+    pub(super) method: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) params: Option<&'a RawValue>,
     pub(super) credit: u32,

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 
 use super::Text;
+use crate::echo;
 use crate::message::{ErrorCode, ErrorObject};
 
 /// An error that crosses the wire: what a handler answers with, and what the caller gets.
@@ -63,7 +64,7 @@ impl RpcError {
     /// If it is not of this type; with the reason.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         let data = self.raw_data.as_deref()?;
-        Some(serde_json::from_str(data.get()).map_err(|problem| super::told(&problem)))
+        Some(serde_json::from_str(data.get()).map_err(|problem| echo::ends(problem.to_string())))
     }
 }
 

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use self::error::RpcError;
+use crate::echo;
 use crate::message::ErrorCode;
 
 /// JSON text.
@@ -26,7 +27,7 @@ pub(crate) fn invalid_params(problem: &str) -> RpcError {
 }
 
 pub(crate) fn method_not_found(method: &str) -> RpcError {
-    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::beginning(method)))
 }
 
 /// Writes what a handler gives.
@@ -45,20 +46,9 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
     }
 }
 
-/// The longest text of a problem in what a peer has sent, in characters: serde repeats the value in it.
-const MAX_PROBLEM: usize = 100;
-
 /// What is wrong, without the place in a text that nobody has seen.
 pub(crate) fn told(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let place = format!(" at line {} column {}", problem.line(), problem.column());
-    shortened(text.strip_suffix(&place).unwrap_or(&text))
-}
-
-/// A text, or its first [`MAX_PROBLEM`] characters.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_PROBLEM) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_string(),
-    }
+    echo::ends(text.strip_suffix(&place).map_or_else(|| text.clone(), ToString::to_string))
 }

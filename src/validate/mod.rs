@@ -120,7 +120,8 @@ pub const fn check_empty_batch() -> Findings {
 
 const fn check_call(mut findings: Findings, shape: Shape, null_params_are_absent: bool) -> Findings {
     match shape.method {
-        Kind::String => {}
+        // The specification has no limit.
+        Kind::String | Kind::TooLong => {}
         // No method has an empty name.
         Kind::Missing | Kind::Null | Kind::EmptyString => findings = findings.with(Rule::MethodMissing),
         _ => findings = findings.with(Rule::MethodNotString),

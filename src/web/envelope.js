@@ -1,6 +1,8 @@
 // Reads the envelope of a message: the kinds of its members, four bits each, which are its *shape*. Rust decides what they
 // mean together (`message/shape.rs` has the same numbers).
 
+import { MAX_METHOD_LENGTH } from "./limits.js";
+
 /** The kind of a value. `undefined` is a kind of its own here; a missing member has the kind 0. */
 export function kindOf(value) {
   if (typeof value === "string") return value === "" ? 6 : 5;
@@ -9,23 +11,30 @@ export function kindOf(value) {
   return typeof value === "boolean" ? 2 : 9;
 }
 
+/** The kind of an id or a method: a string of more than `longest` is of a kind of its own. */
+function limitedKindOf(value, longest) {
+  return typeof value === "string" && value.length > longest ? 10 : kindOf(value);
+}
+
 /** The bit that says that a message has the right version. */
 export const VERSION = 1 << 20;
 
-/**
- * The shape of a message by its members, but for its version. An id that is a string of more than `idLength` is of a kind of
- * its own.
- */
+/** The shape of a message by its members, but for its version. An id may be a string of up to `idLength`. */
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
   // A member that holds `undefined` counts as missing, as it would be in JSON; but for `result`, since a handler may have
   // returned nothing, and for `id`, since a message with that key wants an answer.
   return (
-    (id === undefined ? ("id" in message ? 9 : 0) : typeof id === "string" && id.length > idLength ? 10 : kindOf(id)) |
-    (method === undefined ? 0 : kindOf(method) << 4) |
+    (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
+    (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |
     (params === undefined ? 0 : kindOf(params) << 8) |
     (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
     (error === undefined ? 0 : kindOf(error) << 16)
   );
+}
+
+/** Whether this is the shape of a message whose method is a name of the right length. */
+export function hasName(shape) {
+  return (shape & 0xf0) === 0x50;
 }
 
 /** Whether this is the shape of a response, however broken it is: what has an outcome, and no method. */

@@ -53,6 +53,11 @@ export function unreadable() {
 RPCError.prototype.name = "RPCError";
 CallError.prototype.name = "CallError";
 
+/** The beginning of what a peer sent, for the text of an error: 100 characters. */
+export function beginning(text) {
+  return /.{0,100}/su.exec(text)[0];
+}
+
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;

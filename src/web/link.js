@@ -18,7 +18,7 @@ import {
 } from "./commands.js";
 import { COLUMNS, MOST_TOGETHER, unpacked } from "./columns.js";
 import { Core } from "./core.js";
-import { idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
+import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, checkedLimits } from "./limits.js";
@@ -417,8 +417,8 @@ export class Link extends Reporting {
   }
 
   /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */
-  #wants({ method, params, id }, isPart) {
-    if (id === undefined) {
+  #wants({ method, params, id, shape }, isPart) {
+    if (id === undefined && hasName(shape)) {
       if (method === "$/progress") {
         const listener = this.#calls.listener(params?.token);
         if (listener?.onProgress !== undefined) return this.#progress(listener, params.value), false;
@@ -426,7 +426,7 @@ export class Link extends Reporting {
         return this.#service.giveUp(params?.id), false;
       } else if (method === COLUMNS) {
         return this.#receiveColumns(params, isPart), false;
-      } else if (typeof method === "string" && method.startsWith("rpc.")) {
+      } else if (method.startsWith("rpc.")) {
         return this.#control(method, params), false;
       }
     }

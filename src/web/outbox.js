@@ -1,7 +1,7 @@
 // Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
 import { COLUMNS, MOST_TOGETHER, packed } from "./columns.js";
-import { INTERNAL_ERROR, nameOf } from "./errors.js";
+import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
 import { settle } from "./small.js";
 
@@ -226,6 +226,6 @@ function unsendable({ message: { id, error }, method }, problem) {
   // An error stays what it is, without the data that cannot cross.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
   // By name only: engines put the source of a function that cannot be cloned into the text.
-  const message = `The result of "${method}" cannot be sent: ${nameOf(problem)}`;
+  const message = `The result of "${beginning(method)}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
 }

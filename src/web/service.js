@@ -1,7 +1,7 @@
 // Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
 // once.
 
-import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, toWire } from "./errors.js";
+import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
 import { MOST_CREDIT, STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
@@ -44,7 +44,7 @@ export class Service {
       return this.#fail(context, thrown);
     }
     if (context.server !== undefined) return this.#settle(context, result);
-    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${context.method}` });
+    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${beginning(context.method)}` });
   }
 
   /** Answers a request with a result, or with what the result promises: that may be a promise again. */
@@ -65,7 +65,7 @@ export class Service {
       // A stream that is transferred is a result as any other.
       if (isStream(result) && !context.list?.includes(result)) {
         this.#link.guard(() => iteratorOf(result).return?.());
-        throw new RPCError(INTERNAL_ERROR, `"${context.method}" gives a stream: call it by stream()`);
+        throw new RPCError(INTERNAL_ERROR, `"${beginning(context.method)}" gives a stream: call it by stream()`);
       }
     } catch (thrown) {
       return this.#fail(context, thrown);

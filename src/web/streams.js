@@ -1,7 +1,8 @@
 // Streams: a request `rpc.stream` asks for the items of a method; each comes as a notification `rpc.item`, and the response
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
-import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, nameOf } from "./errors.js";
+import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
+import { MAX_METHOD_LENGTH } from "./limits.js";
 import { callMessage, callProblem } from "./outgoing.js";
 
 export const STREAM = "rpc.stream";
@@ -176,6 +177,7 @@ export function openStream(context, asked, spareCredit) {
   const { method, params, credit } = Object(asked);
   if (callProblem(method, params) !== undefined || !isCredit(credit)) throw new RPCError(INVALID_PARAMS, "Invalid params");
   if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
+  if (method.length > MAX_METHOD_LENGTH) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
   context.method = method;
   context.outflow = new Outflow(method, credit);
   return params;
@@ -255,7 +257,7 @@ class Outflow {
     return new Promise((resolve, reject) => {
       this.#iterator = iteratorOf(source);
       if (this.#iterator === undefined) {
-        throw new RPCError(INTERNAL_ERROR, `"${context.method}" gives no stream: call it by request()`);
+        throw new RPCError(INTERNAL_ERROR, `"${beginning(context.method)}" gives no stream: call it by request()`);
       }
       this.#link = link;
       this.#reject = reject;

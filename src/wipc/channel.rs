@@ -322,7 +322,8 @@ impl Receiver {
                         listener(bytes);
                     }
                 }
-                Event::Truncated { .. } => {}
+                // There is no such limit here.
+                Event::Oversize { .. } | Event::Truncated { .. } => {}
             }
         }
         (self.from, self.to) = (0, 0);
@@ -351,7 +352,7 @@ impl Receiver {
                     let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
-                Event::Frame(_) => {}
+                Event::Frame(_) | Event::Oversize { .. } => {}
             }
         }
         Ok(None)

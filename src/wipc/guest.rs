@@ -2,11 +2,12 @@
 
 use core::fmt;
 use std::io::{self, Read, Write};
+use std::mem;
 use std::vec::Vec;
 use std::{format, vec};
 
 use super::OwnedFrame;
-use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+use crate::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use crate::stdio::{Stdin, Stdout, stdin, stdout};
 
 /// How much is read at once.
@@ -42,6 +43,8 @@ pub struct Guest<R = Stdin, W = Stdout> {
     is_over: bool,
     /// Whether `CLOSE` was sent.
     has_closed: bool,
+    /// Whether the frame that was received last stands for a `CALL` that was too long, see `limit_calls`.
+    is_oversize: bool,
 }
 
 impl Guest {
@@ -71,6 +74,7 @@ impl<R: Read, W: Write> Guest<R, W> {
             to: 0,
             is_over: false,
             has_closed: false,
+            is_oversize: false,
         }
     }
 
@@ -107,7 +111,12 @@ impl<R: Read, W: Write> Guest<R, W> {
         loop {
             let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
             while let Some(event) = self.decoder.next(&mut input) {
-                let Event::Frame(frame) = event else { continue };
+                let frame = match event {
+                    Event::Frame(frame) => frame,
+                    Event::Oversize { .. } => Frame { frame_type: FrameType::Call, payload: &[] },
+                    Event::Passthrough(_) | Event::Truncated { .. } => continue,
+                };
+                self.is_oversize = matches!(event, Event::Oversize { .. });
                 let frame = OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() };
                 self.from = self.to - input.len();
                 self.is_over |= frame.frame_type == FrameType::Close;
@@ -130,6 +139,17 @@ impl<R: Read, W: Write> Guest<R, W> {
                 Ok(count) => count,
             };
         }
+    }
+
+    /// Keeps no `CALL` whose payload is longer than this, in bytes. An empty one is received in its place, for which
+    /// `is_oversize` is true.
+    pub(super) fn limit_calls(&mut self, longest: usize) {
+        self.decoder = mem::take(&mut self.decoder).with_max_call(longest);
+    }
+
+    /// Whether the frame that was received last was too long.
+    pub(super) const fn is_oversize(&self) -> bool {
+        self.is_oversize
     }
 
     /// Whether `CLOSE` was sent: then nothing more can be.

@@ -17,7 +17,7 @@ use crate::Limits;
 use crate::codec::json;
 use crate::codec::wipc::{Frame, FrameType};
 use crate::connection::{Config, Connection, Event};
-use crate::message::{Fault, Id, Incoming, Message, Notification, Outgoing, Reason, Rejected, Unusable};
+use crate::message::{Fault, Incoming, Message, Notification, Outgoing, Reason};
 use crate::profile::Profile;
 use crate::text::{RpcError, Text, invalid_params, method_not_found, read_params, write_params, write_result};
 
@@ -164,6 +164,18 @@ impl<'h> GuestServer<'h> {
         }
         let limits = self.limits.unwrap_or(Limits::DEFAULT);
         let mut connection = Connection::new(Config::new(Profile::GENERIC).with_limits(limits));
+        guest.limit_calls(limits.message_bytes);
+        let served = self.answer_calls(guest, &mut connection, &limits);
+        guest.limit_calls(usize::MAX);
+        served
+    }
+
+    fn answer_calls<R: Read, W: Write>(
+        &mut self,
+        guest: &mut Guest<R, W>,
+        connection: &mut Connection<Text>,
+        limits: &Limits,
+    ) -> io::Result<()> {
         guest.send(FrameType::Open, &[])?;
         while !guest.has_closed()
             && let Some(frame) = guest.receive()?
@@ -174,7 +186,10 @@ impl<'h> GuestServer<'h> {
                 }
                 continue;
             }
-            connection.handle(read(&frame.payload, &limits));
+            connection.handle(match guest.is_oversize() {
+                true => Incoming::Single(Err(Fault::Refused(Reason::Oversize).into())),
+                false => json::decode(&frame.payload, &Profile::GENERIC, limits),
+            });
             drop(frame);
             while let Some(event) = connection.poll_event() {
                 match event {
@@ -213,14 +228,6 @@ impl<'h> GuestServer<'h> {
         let run = AssertUnwindSafe(|| handler(params, &mut HostLink(guest)));
         catch_unwind(run).unwrap_or_else(|_| Err(RpcError::internal("Internal error")))
     }
-}
-
-fn read(payload: &[u8], limits: &Limits) -> Incoming<Text> {
-    if payload.len() > limits.message_bytes {
-        let fault = Fault::Refused(Reason::Oversize);
-        return Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault })));
-    }
-    json::decode(payload, &Profile::GENERIC, limits)
 }
 
 impl fmt::Debug for GuestServer<'_> {

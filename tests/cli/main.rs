@@ -20,5 +20,6 @@ mod non_blocking;
 mod peers;
 mod standard_streams;
 mod streaming;
+mod terminal;
 mod validate;
 mod wipc;

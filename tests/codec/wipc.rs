@@ -56,6 +56,65 @@ fn a_payload_that_32_bits_cannot_count_is_refused() {
 }
 
 #[test]
+fn a_call_that_is_too_long_is_found_at_its_header_and_dropped_as_it_comes() {
+    let stream = [b"text".to_vec(), call([7; 21]), call([8; 20]), frame(FrameType::Data, [9; 21])].concat();
+    for length in [1, 7, 13, 14, stream.len()] {
+        let mut decoder = Decoder::new().with_max_call(20);
+        let mut found = Vec::new();
+        for mut piece in stream.chunks(length) {
+            while let Some(event) = decoder.next(&mut piece) {
+                match event {
+                    Event::Passthrough(_) => {}
+                    other => found.push(format!("{other:?}")),
+                }
+            }
+        }
+        let frame =
+            |frame_type, byte, count| format!("{:?}", Event::Frame(Frame { frame_type, payload: &vec![byte; count] }));
+        let oversize = format!("{:?}", Event::Oversize { length: 21 });
+        assert_eq!(found, [oversize, frame(FrameType::Call, 8, 20), frame(FrameType::Data, 9, 21)], "{length}");
+        assert_eq!(decoder.finish(), None);
+    }
+}
+
+#[test]
+fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
+    let mut decoder = Decoder::new().with_max_call(1_000);
+    let header = header(FrameType::Call, 2_000_000_000).unwrap();
+    assert_eq!(decoder.next(&mut &header[..]), Some(Event::Oversize { length: 2_000_000_000 }));
+    assert_eq!(decoder.next(&mut &b""[..]), None);
+    let piece = vec![0; 1_000_000];
+    let unfinished = decoder.unfinished();
+    assert!(unfinished.is_some());
+    let used = measure(|| {
+        for _ in 0..100 {
+            assert_eq!(decoder.next(&mut &piece[..]), None);
+        }
+    });
+    assert_eq!(used.bytes_total, 0);
+    assert_eq!(decoder.unfinished(), unfinished);
+    // The sender stops: what comes next is no part of it.
+    assert_eq!(decoder.give_up(), 100_000_009);
+    assert_eq!((decoder.unfinished(), decoder.give_up()), (None, 0));
+    let next = call("next");
+    assert_eq!(
+        decoder.next(&mut &next[..]),
+        Some(Event::Frame(Frame { frame_type: FrameType::Call, payload: b"next" }))
+    );
+}
+
+#[test]
+fn a_call_that_is_too_long_and_cut_off_is_told_and_nothing_of_it_is_passed_through() {
+    let mut decoder = Decoder::new().with_max_call(1);
+    let stream = call("0123456789");
+    let mut rest = &stream[..15];
+    assert_eq!(decoder.next(&mut rest), Some(Event::Oversize { length: 10 }));
+    assert_eq!(decoder.next(&mut rest), None);
+    assert_eq!(decoder.finish(), Some(Event::Truncated { held: 15 }));
+    assert_eq!(decoder.finish(), None);
+}
+
+#[test]
 fn types_and_bytes_and_names_belong_together() {
     let types = [FrameType::Open, FrameType::Close, FrameType::Call, FrameType::Data];
     for (code, frame_type) in types.into_iter().enumerate() {
@@ -218,7 +277,9 @@ fn nothing_is_lost_however_often_headers_are_given_up() {
                 match event {
                     Event::Passthrough(bytes) => found.extend_from_slice(bytes),
                     Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut found).unwrap(),
-                    Event::Truncated { .. } => panic!("the end has not come"),
+                    Event::Oversize { .. } | Event::Truncated { .. } => {
+                        panic!("there is no limit, and no end has come")
+                    }
                 }
             }
         };

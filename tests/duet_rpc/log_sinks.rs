@@ -1,12 +1,16 @@
 //! Where the log goes, and when it has colours.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::daemon::{Builder, Daemon};
-use crate::frames::request;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::daemon::{Builder, Daemon, program};
+use crate::frames::{frame, request, split_frame};
 use crate::log::Line;
 
 /// A folder that is removed again.
@@ -185,4 +189,76 @@ fn a_file_has_no_colour_beside_a_terminal() {
     on_a_terminal(&[("DUET_RPC_LOG", &log)], "rpc --log-level info");
     let text = fs::read_to_string(&file).unwrap();
     assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
+}
+
+/// Starts a daemon that warns of its log, which then goes to standard error; the reason.
+fn refused(file: &Path) -> String {
+    let mut daemon = with_log(file, &["rpc", "--log-level", "info"]);
+    daemon.is_quiet();
+    let lines = daemon.finish();
+    let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
+    let reason = lines[0].strip_prefix(&warning).and_then(|rest| rest.strip_suffix(". Using stderr instead."));
+    assert!(lines.len() >= 3, "the log goes to standard error: {lines:#?}");
+    reason.unwrap_or_else(|| panic!("{lines:#?}")).to_owned()
+}
+
+#[test]
+fn a_new_file_is_for_its_owner_alone() {
+    let folder = Folder::new();
+    let file = folder.path("rpc.log");
+    with_log(&file, &["rpc", "--log-level", "info"]).finish();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_symbolic_link_is_not_followed() {
+    let folder = Folder::new();
+    let (link, target) = (folder.path("rpc.log"), folder.path("precious"));
+    symlink(&target, &link).unwrap();
+    refused(&link);
+    assert!(!target.exists(), "nothing is made behind it");
+    fs::write(&target, "precious").unwrap();
+    refused(&link);
+    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+}
+
+#[test]
+fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
+    let folder = Folder::new();
+    let fifo = folder.path("fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    refused(&fifo);
+    // Neither does one that somebody reads.
+    let reader = File::options().read(true).write(true).open(&fifo).unwrap();
+    assert_eq!(refused(&fifo), "it is no regular file");
+    drop(reader);
+}
+
+#[test]
+fn devices_and_standard_streams_are_refused() {
+    for file in ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"] {
+        refused(Path::new(file));
+    }
+}
+
+#[test]
+fn a_file_that_is_the_standard_output_or_input_is_refused() {
+    let folder = Folder::new();
+    let file = folder.path("both");
+    for is_output in [true, false] {
+        let mut command = program();
+        command.args(["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", &file).stderr(Stdio::piped());
+        fs::write(&file, frame(request(1, "version"))).unwrap();
+        let input = if is_output { Stdio::piped() } else { File::open(&file).unwrap().into() };
+        let output = if is_output { File::create(&file).unwrap().into() } else { Stdio::piped() };
+        let mut daemon = command.stdin(input).stdout(output).spawn().unwrap();
+        if let Some(mut stdin) = daemon.stdin.take() {
+            stdin.write_all(&frame(request(1, "version"))).unwrap();
+        }
+        let output = daemon.wait_with_output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("which is the protocol's"), "{output:?}");
+        let bytes = fs::read(&file).unwrap();
+        let (_, length) = split_frame(&bytes).unwrap().unwrap();
+        assert_eq!(length, bytes.len(), "nothing but the frame: {:?}", String::from_utf8_lossy(&bytes));
+    }
 }

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use portway::limits::Limits;
-use portway::{CallError, Client, Context, Framing, RpcError, Server};
+use portway::profile::Profile;
+use portway::{CallError, Client, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -131,5 +132,191 @@ async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> 
     }
     let refused = there.receive().await?;
     assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(3), &json!("too-many-requests")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_stay_at_work() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let server = Server::new(transport);
+    server.method("wait", |_: Value, _: Context| async {
+        std::future::pending::<()>().await;
+        Ok::<_, RpcError>(())
+    });
+    server.method_sync("version", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    // 64 MiB hold 67 of these.
+    let params = format!("[\"{}\"]", "p".repeat(1_000_000));
+    for id in 1..=70 {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"wait","params":{params}}}"#)).await?;
+    }
+    for id in 68..=70 {
+        let refused = there.receive().await?;
+        assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(id), &json!("too-many-requests")));
+    }
+    // What has no params is not refused, and an end makes room.
+    there.send(r#"{"jsonrpc":"2.0","id":71,"method":"version"}"#).await?;
+    assert_eq!(there.receive().await?["result"], 1);
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":5}}"#).await?;
+    assert_eq!(there.receive().await?["id"], 5);
+    there.send(&format!(r#"{{"jsonrpc":"2.0","id":72,"method":"version","params":{params}}}"#)).await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32602, "it is no longer refused for its size");
+    Ok(())
+}
+
+/// Sends this again and again until nothing more is read; how often it was.
+async fn send_until_pause(
+    there: &mut crate::wire::Wire,
+    message: impl Fn(u32) -> Vec<u8>,
+) -> Result<u32, &'static str> {
+    let mut sent = 0;
+    while timeout(Duration::from_millis(300), there.send_bytes(&message(sent))).await.is_ok() {
+        sent += 1;
+        if sent == 20_000 {
+            return Err("reading never paused");
+        }
+    }
+    Ok(sent)
+}
+
+#[tokio::test]
+async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_for_it() -> Test {
+    for (method, id, bytes) in [("then", "7", 50_000), ("told", "", 50_000), ("told", "", 0)] {
+        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| limits.in_flight_bytes = 300_000);
+        let (open, gate) = tokio::sync::oneshot::channel::<()>();
+        let gate = std::sync::Mutex::new(Some(gate));
+        let server = Server::new(transport.with_profile(Profile::LSP).with_limits(limits));
+        server.method("first", move |(): (), _: Context| {
+            let gate = gate.lock().ok().and_then(|mut gate| gate.take());
+            async move {
+                if let Some(gate) = gate {
+                    let _ = gate.await;
+                }
+                Ok::<_, RpcError>(())
+            }
+        });
+        server.method("then", |_: Value, _: Context| async move { Ok::<_, RpcError>(()) });
+        server.forget();
+        there.send(r#"{"jsonrpc":"2.0","id":0,"method":"first"}"#).await?;
+        let id = if id.is_empty() { String::new() } else { format!(r#""id":{id},"#) };
+        let params = format!("[\"{}\"]", "x".repeat(bytes));
+        let one = frame(&format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#));
+        let sent = send_until_pause(&mut there, |_| one.clone()).await?;
+        assert!(sent >= 5, "{method}: {sent}");
+        let _ = open.send(());
+        // It goes on where it has paused: the rest of the frame that was cut short is still to come.
+        assert_eq!(there.receive().await?["id"], 0);
+        if method == "then" {
+            for _ in 0..sent {
+                assert_eq!(there.receive().await?["id"], 7, "nothing was refused");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
+    let message = |framing: Framing, text: &str| {
+        let mut bytes = Vec::new();
+        framing.encode(text, &mut bytes);
+        bytes
+    };
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        for role in ["client", "server", "peer"] {
+            let (transport, mut there) = wire_of(4_096, framing)?;
+            let transport = transport.with_limits(limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000));
+            let (client, peer);
+            match role {
+                "client" => {
+                    client = Client::new(transport);
+                    client.notify("hello", &())?;
+                }
+                "server" => Server::new(transport).forget(),
+                _ => {
+                    peer = Peer::new(transport);
+                    peer.forget();
+                }
+            }
+            // Each is answered that there is no such method; as a batch of two, too.
+            let one = r#"{"jsonrpc":"2.0","id":1,"method":"nothing of the kind"}"#;
+            for text in [one.to_owned(), format!("[{one},{one}]")] {
+                let bytes = message(framing, &text).repeat(10);
+                let sent = send_until_pause(&mut there, |_| bytes.clone()).await;
+                let sent = sent.map_err(|problem| format!("{framing}, {role}: {problem}"))?;
+                assert!(sent < 1_000, "{framing}, {role}: {sent}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_are_read_though_the_other_side_has_not_read_all_calls() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
+    server.forget();
+    let client = Client::new(here);
+    // More, in each direction, than either side holds unwritten.
+    let params = json!(["x".repeat(100_000)]);
+    let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).start()).collect();
+    for call in calls {
+        assert_eq!(timeout(PATIENCE, call).await??, params);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn notifications_at_work_are_bounded_as_requests_are_and_dropped_beyond() -> Test {
+    for (params, in_flight, in_flight_bytes) in [("[]", 2, usize::MAX), (r#"["xxxxxxxx"]"#, 1_024, 30)] {
+        let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| {
+            (limits.in_flight, limits.in_flight_bytes) = (in_flight, in_flight_bytes);
+        });
+        let (tell, mut dropped) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::new(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
+            if let Diagnostic::DroppedNotification { method } = diagnostic {
+                let _ = tell.send(method.to_owned());
+            }
+        }));
+        let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+        let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        server.method("wait", {
+            let gate = std::sync::Arc::clone(&gate);
+            move |_: Value, _: Context| {
+                let (gate, begin) = (std::sync::Arc::clone(&gate), begin.clone());
+                async move {
+                    let _ = begin.send(());
+                    gate.acquire().await.map_err(|_| RpcError::internal("closed"))?.forget();
+                    Ok::<_, RpcError>(())
+                }
+            }
+        });
+        server.forget();
+        let notification = format!(r#"{{"jsonrpc":"2.0","method":"wait","params":{params}}}"#);
+        for _ in 0..5 {
+            there.send(&notification).await?;
+        }
+        for _ in 0..3 {
+            assert_eq!(timeout(PATIENCE, dropped.recv()).await?.as_deref(), Some("wait"));
+        }
+        for _ in 0..2 {
+            timeout(PATIENCE, begun.recv()).await?.ok_or("it has not begun")?;
+        }
+        // An end makes room again.
+        gate.add_permits(2);
+        let taken = async {
+            loop {
+                there.send(&notification).await?;
+                tokio::select! {
+                    _ = begun.recv() => return Ok::<_, std::io::Error>(()),
+                    _ = dropped.recv() => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        };
+        timeout(PATIENCE, taken).await??;
+    }
     Ok(())
 }

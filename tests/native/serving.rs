@@ -335,3 +335,64 @@ async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile
     assert_eq!(lines, [format!("{answer}\n"), format!("{taken_back}\n")]);
     Ok(())
 }
+
+#[tokio::test]
+async fn an_error_repeats_no_more_than_100_characters_of_what_the_peer_sent() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    adding(&server);
+    server.stream_method("count", |(): (), _: Context| futures_util::stream::iter([Ok::<_, RpcError>(1)]));
+    server.forget();
+    let (name, long) = ("m".repeat(1_024), "m".repeat(1_000_000));
+    let asked = |method: &str| format!(r#""rpc.stream","params":{{"method":"{method}","credit":1}}"#);
+    let quoted = |method: &str| format!("\"{method}\"");
+    for (method, code) in [
+        (quoted(&name), -32601),
+        (asked(&name), -32601),
+        (quoted(&long), -32600),
+        (asked(&long), -32600),
+        (format!(r#""add","params":["{long}"]"#), -32602),
+        (format!(r#""add","params":{{"{long}":1}}"#), -32602),
+        (format!(r#""add","params":{{"a":"{long}","b":1}}"#), -32602),
+        (format!(r#""add","params":{{"a":{},"b":1}}"#, "9".repeat(1_000)), -32602),
+    ] {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":{method}}}"#)).await?;
+        let answer = there.receive().await?;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(code)), "{answer}");
+        let text = answer.to_string();
+        assert!(!text.contains(&"m".repeat(101)) && text.len() < 400, "{text}");
+        let reason = if code == -32600 { json!("method-too-long") } else { Value::Null };
+        assert_eq!(answer["error"]["data"]["reason"], reason);
+        if code == -32601 {
+            assert_eq!(answer["error"]["message"], format!("Method not found: {}", "m".repeat(100)));
+        }
+    }
+    // A notification is dropped, and what follows is served.
+    there.send(&format!(r#"{{"jsonrpc":"2.0","method":"{long}"}}"#)).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":2,"method":"version"}"#).await?;
+    assert_eq!(there.receive().await?["id"], 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_long_id_is_repeated_by_neither_progress_nor_items() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    server.method("work", |(): (), context: Context| async move {
+        for step in 0..100 {
+            context.progress(&step)?;
+        }
+        Ok::<_, RpcError>("done")
+    });
+    server.forget();
+    let id = "z".repeat(9_000_000);
+    there.send(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"work"}}"#)).await?;
+    let answer = there.receive().await?;
+    assert_eq!((&answer["id"], &answer["error"]["data"]["reason"]), (&Value::Null, &json!("id-too-long")));
+    there.send(r#"{"jsonrpc":"2.0","id":"z","method":"work"}"#).await?;
+    for step in 0..100 {
+        assert_eq!(there.receive().await?["params"], json!({ "token": "z", "value": step }));
+    }
+    assert_eq!(there.receive().await?["result"], "done");
+    Ok(())
+}

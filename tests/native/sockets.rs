@@ -1,11 +1,12 @@
 //! Unix domain sockets and TCP, with real connections.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use portway::{CallError, Client, Context, Framing, Listener, Peer, RpcError, Transport};
@@ -71,6 +72,99 @@ async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
     let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is a file")?;
     assert!(error.to_string().contains("is no socket"), "{error}");
     assert_eq!(fs::read_to_string(&path)?, "precious");
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_socket_file_has_the_mode_600_from_its_first_moment_whatever_the_umask_is() -> Test {
+    use rustix::fs::Mode;
+
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let is_over = Arc::new(AtomicBool::new(false));
+    let watcher = std::thread::spawn({
+        let (path, is_over) = (path.clone(), Arc::clone(&is_over));
+        move || {
+            let mut seen = BTreeSet::new();
+            while !is_over.load(Ordering::Relaxed) {
+                seen.extend(fs::symlink_metadata(&path).map(|file| file.permissions().mode() & 0o777));
+            }
+            seen
+        }
+    });
+    // It is that of the whole process, whose other tests do not ask what mode their files have.
+    let usual = rustix::process::umask(Mode::empty());
+    for umask in [0o000, 0o022, 0o777] {
+        rustix::process::umask(Mode::from_raw_mode(umask));
+        for _ in 0..300 {
+            drop(Listener::unix(&path, Framing::ContentLength).await?);
+            if umask == 0o777 {
+                break;
+            }
+        }
+    }
+    rustix::process::umask(usual);
+    is_over.store(true, Ordering::Relaxed);
+    let mut seen = watcher.join().map_err(|_| "the watcher has failed")?;
+    // For a moment, a umask that takes all has taken all.
+    seen.remove(&0);
+    assert_eq!(seen, BTreeSet::from([0o600]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_who_replace_a_socket_at_once_one_listens_and_keeps_its_file() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    for round in 0..30 {
+        drop(std::os::unix::net::UnixListener::bind(&path)?);
+        let racers: Vec<_> = (0..8)
+            .map(|_| {
+                let path = path.clone();
+                tokio::spawn(async move { Listener::unix(path, Framing::ContentLength).await })
+            })
+            .collect();
+        let mut listeners = Vec::new();
+        for racer in racers {
+            match racer.await? {
+                Ok(listener) => listeners.push(listener),
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}"),
+            }
+        }
+        assert_eq!(listeners.len(), 1, "round {round}");
+        UnixStream::connect(&path).await.map_err(|error| format!("round {round}: {error}"))?;
+        drop(listeners);
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left behind");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_listener_leaves_a_newer_socket_of_its_name_alone() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    for _ in 0..20 {
+        let old = Listener::unix(&path, Framing::ContentLength).await?;
+        fs::remove_file(&path)?;
+        let new = Listener::unix(&path, Framing::ContentLength).await?;
+        drop(old);
+        UnixStream::connect(&path).await?;
+        drop(new);
+        assert!(!path.exists());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_symbolic_link_to_a_socket_is_no_socket() -> Test {
+    let folder = tempfile::tempdir()?;
+    let (path, link) = (folder.path().join("a.sock"), folder.path().join("link"));
+    drop(std::os::unix::net::UnixListener::bind(&path)?);
+    std::os::unix::fs::symlink(&path, &link)?;
+    let error = Listener::unix(&link, Framing::ContentLength).await.err().ok_or("it is a link")?;
+    assert!(error.to_string().contains("is no socket"), "{error}");
+    assert!(path.exists() && fs::symlink_metadata(&link)?.is_symlink());
     Ok(())
 }
 

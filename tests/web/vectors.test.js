@@ -40,7 +40,8 @@ function canonical(reply, sent) {
   const { error } = reply;
   if (error?.code !== -32601) return sorted(reply);
   const asked = [sent].flat().find((message) => message?.id === reply.id);
-  const message = error.message === `Method not found: ${asked?.method}` ? "Method not found" : error.message;
+  const name = [...(asked?.method ?? "")].slice(0, 100).join("");
+  const message = error.message === `Method not found: ${name}` ? "Method not found" : error.message;
   return sorted({ ...reply, error: { ...error, message } });
 }
 

@@ -1,5 +1,6 @@
 //! JSON-RPC in `CALL` frames.
 
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -420,4 +421,90 @@ async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output
     assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     Ok(())
+}
+
+/// The most memory that a process has had, in KiB.
+#[cfg(target_os = "linux")]
+fn peak_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no_kind_of_guest() -> Test {
+    for role in ["serve", "peer"] {
+        let mut child = guest(role).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut next = frames_of(&mut stdout);
+        stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
+        let refused: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
+        assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")), "{role}");
+        let piece = vec![b'x'; 1_000_000];
+        for _ in 0..200 {
+            stdin.write_all(&piece).await?;
+        }
+        stdin.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#)).await?;
+        let answer: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32601)), "{role}");
+        let peak = peak_memory(child.id().unwrap());
+        assert!(peak < 64_000, "{role}: {peak} KiB");
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_guest_whose_host_does_not_read_stops_reading_and_holds_little() -> Test {
+    for role in ["serve", "peer", "async echo"] {
+        let mut child = guest(role).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let mut stdin = child.stdin.take().unwrap();
+        let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#).repeat(1_000);
+        let mut sent = 0;
+        while timeout(Duration::from_secs(1), stdin.write_all(&call)).await.is_ok() {
+            sent += call.len();
+            assert!(sent < 100_000_000, "{role} does not stop reading");
+        }
+        let peak = peak_memory(child.id().unwrap());
+        assert!(peak < 150_000, "{role}: {peak} KiB");
+    }
+    Ok(())
+}
+
+/// The frames of a guest.
+struct Frames<'a, R> {
+    reader: &'a mut R,
+    decoder: Decoder,
+    found: Vec<(FrameType, String)>,
+}
+
+fn frames_of<R: AsyncReadExt + Unpin>(reader: &mut R) -> Frames<'_, R> {
+    Frames { reader, decoder: Decoder::new(), found: Vec::new() }
+}
+
+impl<R: AsyncReadExt + Unpin> Frames<'_, R> {
+    /// The payload of the next `CALL`.
+    async fn call(&mut self) -> std::io::Result<String> {
+        loop {
+            if !self.found.is_empty() {
+                let (frame_type, payload) = self.found.remove(0);
+                if frame_type == FrameType::Call {
+                    return Ok(payload);
+                }
+                continue;
+            }
+            let mut chunk = [0; 4_096];
+            let count = self.reader.read(&mut chunk).await?;
+            if count == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            let mut bytes = &chunk[..count];
+            while let Some(event) = self.decoder.next(&mut bytes) {
+                if let Event::Frame(frame) = event {
+                    self.found.push((frame.frame_type, String::from_utf8_lossy(frame.payload).into_owned()));
+                }
+            }
+        }
+    }
 }

@@ -90,9 +90,12 @@ impl Tool {
             .with("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
             .with("CARGO_PROFILE_RELEASE_DEBUG", "0")
             .command(&cargo().to_string_lossy(), cache.root())?;
-        command.args(["install", self.krate, "--version", &self.version, "--root"]).arg(root);
+        // By the lock file in the crate, as its authors have tested it: each of these crates has one.
+        command.args(["install", self.krate, "--version", &self.version, "--locked", "--root"]).arg(root);
         run_ok(&mut command, &workspace.log(&format!("install-{}", self.krate)), Duration::from_secs(1500))
-            .with_context(|| format!("get it with `cargo install {} --version {}`", self.krate, self.version))?;
+            .with_context(|| {
+                format!("get it with `cargo install {} --version {} --locked`", self.krate, self.version)
+            })?;
         Ok(())
     }
 }

@@ -212,7 +212,7 @@ fn config(bits: u8) -> Config {
         (limits.pending_calls, limits.in_flight, limits.batch_items, limits.depth) = (6, 3, 2, 5);
     }
     if bits & 8 != 0 {
-        (limits.message_bytes, limits.id_bytes) = (120, 4);
+        (limits.message_bytes, limits.id_length, limits.in_flight_bytes) = (120, 4, 60);
     }
     Config::new(profile).with_limits(limits).with_time_grain([0, 16, 3, 1000][usize::from(bits >> 4 & 3)])
 }

@@ -8,6 +8,7 @@ mod decode;
 mod detect;
 mod layout;
 mod output;
+mod terminal;
 mod validate;
 
 use std::process::ExitCode;

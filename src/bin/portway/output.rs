@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use portway::stdio;
+use crate::terminal::is_obeyed;
 
 /// The exit code for what has to do with the command line, files and standard streams.
 pub(crate) const UNUSABLE: u8 = 2;
@@ -81,7 +82,7 @@ pub(crate) fn ended(written: io::Result<()>, code: ExitCode) -> Result<ExitCode,
 pub(crate) fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() && character != '\t' {
+        if is_obeyed(character) && character != '\t' {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);

@@ -14,10 +14,11 @@ use serde_json::value::RawValue;
 
 use crate::arguments::ValidateArguments;
 use crate::output::{Problem, UNUSABLE, ended, harmless, say};
+use crate::terminal::Shown;
 
 pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
     let mut validation = Validation {
-        out: BufWriter::new(stdio::stdout()),
+        out: BufWriter::new(Shown::on_stdout(stdio::stdout())),
         options: Options { expect: expectation(arguments), null_params_are_absent: arguments.null_params },
         arguments,
         valid: 0,
@@ -44,7 +45,7 @@ const fn expectation(arguments: &ValidateArguments) -> Expect {
 }
 
 struct Validation<'a> {
-    out: BufWriter<stdio::Stdout>,
+    out: BufWriter<Shown<stdio::Stdout>>,
     options: Options,
     arguments: &'a ValidateArguments,
     valid: u64,
@@ -116,7 +117,7 @@ impl Validation<'_> {
 
     fn unreadable(&mut self, name: &str, error: &io::Error) {
         self.unreadable += 1;
-        say(format_args!("cannot read {name}: {error}"));
+        say(format_args!("cannot read {}: {error}", harmless(name)));
     }
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {

@@ -10,6 +10,7 @@ use super::member::{Envelope, ErrorMembers, kind, string};
 use super::raw::raw;
 use super::scan::{Flaw, Scanner};
 use crate::Limits;
+use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{
     Class, Entry, ErrorCode, ErrorObject, Fault, Id, Incoming, Kind, Malformed, Message, Notification, Reason,
     Rejected, Request, Response, Unusable,
@@ -118,7 +119,7 @@ impl Reader<'_> {
             return Err(Unusable::Ignore);
         }
         let envelope = envelope.unwrap_or_default();
-        let class = envelope.shape().classify(self.profile);
+        let class = envelope.shape(MAX_METHOD_LENGTH).classify(self.profile);
         match (class, flaw) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
             (Class::Success | Class::Failure, _) => self.response(&envelope, flaw.is_none() && !envelope.repeated),
@@ -171,12 +172,12 @@ impl Reader<'_> {
     /// The id, if there is one of a type that an id can have; the fault if it is too long.
     fn id(&self, envelope: &Envelope<'_>) -> Result<Option<Id>, Fault> {
         let id = envelope.id.and_then(read_id);
-        let length = match &id {
-            Some(Id::String(text)) => text.len(),
-            Some(Id::Number(text)) => text.as_str().len(),
-            _ => 0,
+        let text = match &id {
+            Some(Id::String(text)) => text,
+            Some(Id::Number(text)) => text.as_str(),
+            _ => "",
         };
-        if length > self.limits.id_bytes { Err(Fault::Refused(Reason::IdTooLong)) } else { Ok(id) }
+        if is_longer(text, self.limits.id_length) { Err(Fault::Refused(Reason::IdTooLong)) } else { Ok(id) }
     }
 }
 

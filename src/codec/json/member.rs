@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use memchr::memchr;
 
 use super::scan::Scanner;
+use crate::limits::is_longer;
 use crate::message::{Kind, Shape};
 use crate::validate::Code;
 
@@ -41,11 +42,16 @@ impl<'a> Envelope<'a> {
         Some(Self { jsonrpc, id, method, params, result, error, repeated })
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    /// The name of a method that is longer than this, in characters, has a kind of its own.
+    pub(super) fn shape(&self, longest_method: usize) -> Shape {
+        let method = match kind(self.method) {
+            Kind::String if self.method.is_some_and(|method| has_more(method, longest_method)) => Kind::TooLong,
+            kind => kind,
+        };
         Shape {
             version: self.jsonrpc.is_some_and(is_version),
             id: kind(self.id),
-            method: kind(self.method),
+            method,
             params: kind(self.params),
             result: kind(self.result),
             error: kind(self.error),
@@ -110,6 +116,12 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
 pub(super) fn string(value: &str) -> Option<Box<str>> {
     let inner = within_quotes(value)?;
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
+}
+
+/// Whether a string, as it stands in JSON text, has more characters than this.
+fn has_more(value: &str, longest: usize) -> bool {
+    // Escapes only make it longer. What is no string after all is refused for that, later.
+    value.len() > longest && string(value).is_some_and(|string| is_longer(&string, longest))
 }
 
 fn is_version(value: &str) -> bool {

@@ -39,6 +39,14 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
+
+    fn held_bytes(&self) -> usize {
+        self.get().len()
+    }
+
+    fn held_bytes_of_error(error: &Self::Error) -> usize {
+        error.message.len() + error.data.as_ref().map_or(0, Self::held_bytes)
+    }
 }
 
 /// The reason of a fault goes out as `data.reason`.

@@ -47,7 +47,7 @@ fn subject(scanner: &mut Scanner<'_>) -> Option<Subject> {
     let error = envelope.error.and_then(ErrorMembers::read).unwrap_or_default();
     Some(Subject {
         item: Kind::Object,
-        shape: envelope.shape(),
+        shape: envelope.shape(usize::MAX),
         error_code: error.code(),
         error_message: kind(error.message),
     })

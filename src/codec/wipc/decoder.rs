@@ -34,6 +34,10 @@ pub struct Decoder {
 #[derive(Debug)]
 struct Machine {
     max_payload: u32,
+    /// The longest payload of a `CALL` that is kept, in bytes.
+    max_call: usize,
+    /// A payload that is longer than that: its length, and how much of it is still to come.
+    dropped: Option<(usize, usize)>,
     /// What may be the beginning of a header.
     head: Head,
     /// The frame whose header was accepted, and the length of its payload.
@@ -58,6 +62,7 @@ struct Head {
 #[derive(Debug)]
 enum Found {
     Frame(FrameType, Place),
+    Oversize(u64),
     Passthrough(Place),
     Truncated(u64),
 }
@@ -90,6 +95,8 @@ impl Decoder {
     pub const fn with_max_payload(max_payload: u32) -> Self {
         let machine = Machine {
             max_payload: if max_payload < MAX_PAYLOAD { max_payload } else { MAX_PAYLOAD },
+            max_call: usize::MAX,
+            dropped: None,
             head: Head { bytes: [0; HEADER_BYTES], length: 0 },
             frame: None,
             held: Vec::new(),
@@ -98,6 +105,14 @@ impl Decoder {
             count: 0,
         };
         Self { machine, again: Vec::new(), read: 0 }
+    }
+
+    /// The same decoder, which keeps no payload of a `CALL` that is longer than this, in bytes: it is found as
+    /// [`Event::Oversize`], and dropped as it comes.
+    #[must_use]
+    pub const fn with_max_call(mut self, max_call: usize) -> Self {
+        self.machine.max_call = max_call;
+        self
     }
 
     /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
@@ -138,13 +153,18 @@ impl Decoder {
     /// A number that stays the same while a header was accepted and its payload is not complete; `None` in between.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
-        if self.machine.frame.is_some() { Some(self.machine.count) } else { None }
+        if self.machine.frame.is_some() || self.machine.dropped.is_some() { Some(self.machine.count) } else { None }
     }
 
     /// Takes the header whose payload does not come for no header: [`Self::next`] then passes its first byte through, and
     /// searches what has come behind that, so it is to be called even if there is no more input. Gives how many bytes had
     /// come, header included; 0 if no payload is waited for.
+    ///
+    /// Of a payload that is dropped nothing is searched: what still comes of it is searched, as if it were no part of one.
     pub fn give_up(&mut self) -> usize {
+        if let Some((length, rest)) = self.machine.dropped.take() {
+            return HEADER_BYTES + length - rest;
+        }
         let Some(header) = self.machine.drop_frame() else { return 0 };
         let mut again = mem::take(&mut self.machine.held);
         again.splice(0..0, header);
@@ -169,6 +189,12 @@ impl Machine {
     /// The next find in `source` from `at` on. `None` when all of it is used up.
     fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
         while *at < source.len() {
+            if let Some((length, rest)) = self.dropped {
+                let count = rest.min(source.len() - *at);
+                *at += count;
+                self.dropped = (count < rest).then_some((length, rest - count));
+                continue;
+            }
             let found = match self.frame {
                 Some((frame_type, length)) => self.in_payload(frame_type, length, source, at),
                 None if self.head.length > 0 => self.in_head(source, at),
@@ -252,6 +278,10 @@ impl Machine {
             return Some(Found::Frame(frame_type, Place::Source(0..0)));
         }
         self.count += 1;
+        if frame_type == FrameType::Call && length > self.max_call {
+            self.dropped = Some((length, length));
+            return Some(Found::Oversize(length as u64));
+        }
         self.frame = Some((frame_type, length));
         None
     }
@@ -282,6 +312,9 @@ impl Machine {
     }
 
     fn finish(&mut self) -> Option<Found> {
+        if let Some((length, rest)) = self.dropped.take() {
+            return Some(Found::Truncated((HEADER_BYTES + length - rest) as u64));
+        }
         if let Some(header) = self.drop_frame() {
             self.cut_off = Some((header.len() + self.held.len()) as u64);
             self.given.extend_from_slice(&header);
@@ -330,6 +363,7 @@ fn event<'a>(found: Found, source: &'a [u8], given: &'a [u8]) -> Event<'a> {
     match found {
         Found::Frame(frame_type, place) => Event::Frame(Frame { frame_type, payload: bytes(place) }),
         Found::Passthrough(place) => Event::Passthrough(bytes(place)),
+        Found::Oversize(length) => Event::Oversize { length },
         Found::Truncated(held) => Event::Truncated { held },
     }
 }

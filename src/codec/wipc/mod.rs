@@ -96,7 +96,12 @@ pub enum Event<'a> {
     Frame(Frame<'a>),
     /// Bytes that belong to no frame, as they came. Where one piece ends and the next begins means nothing.
     Passthrough(&'a [u8]),
-    /// The input has ended inside of a frame. Its bytes, so many, were passed through.
+    /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it comes.
+    Oversize {
+        /// How long it is, in bytes, as its header says.
+        length: u64,
+    },
+    /// The input has ended inside of a frame. Its bytes, so many, were passed through, unless they were dropped.
     Truncated {
         /// How many bytes of it had come, header included.
         held: u64,

@@ -17,6 +17,14 @@ impl Payload for Text {
     type Id = crate::message::Id;
     type Method = String;
     type Error = ErrorObject<Self>;
+
+    fn held_bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    fn held_bytes_of_error(error: &Self::Error) -> usize {
+        error.message.len() + error.data.as_ref().map_or(0, Self::held_bytes)
+    }
 }
 
 impl From<Fault> for ErrorObject<Text> {

@@ -171,6 +171,78 @@ fn requests_beyond_the_limit_are_refused_and_the_rest_go_on() {
     assert_eq!(requests(&mut server).len(), 1);
 }
 
+fn request_of(id: i64, bytes: usize) -> Entry<Text> {
+    let params = Some(Text("x".repeat(bytes)));
+    Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
+}
+
+fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
+    let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
+    Connection::new(Config::new(profile).with_limits(limits))
+}
+
+#[test]
+fn requests_whose_params_have_more_bytes_than_the_limit_are_refused_and_the_rest_go_on() {
+    let mut server = server_within(Profile::GENERIC, 100);
+    for (id, bytes) in [(1, 60), (2, 41), (3, 40), (4, 0), (5, 1)] {
+        server.handle(Incoming::Single(request_of(id, bytes)));
+    }
+    assert_eq!(sent(&mut server), ["2: -32600 too-many-requests", "5: -32600 too-many-requests"]);
+    assert_eq!(server.bytes_at_work(), 100);
+    let waiting = requests(&mut server);
+    assert_eq!(waiting.len(), 3);
+    server.respond(waiting[0].0, Ok(text("ok")));
+    assert_eq!(server.bytes_at_work(), 40);
+    server.handle(Incoming::Single(request_of(6, 60)));
+    assert_eq!(sent(&mut server), ["1: ok"]);
+    assert_eq!(requests(&mut server).len(), 1);
+    server.close();
+    assert_eq!(server.bytes_at_work(), 0);
+}
+
+#[test]
+fn a_request_that_alone_has_more_bytes_than_the_limit_is_taken_if_nothing_is_at_work() {
+    let mut server = server_within(Profile::GENERIC, 100);
+    server.handle(Incoming::Single(request_of(1, 500)));
+    server.handle(Incoming::Single(request_of(2, 1)));
+    assert_eq!(sent(&mut server), ["2: -32600 too-many-requests"]);
+    let (running, _) = requests(&mut server).remove(0);
+    assert!(server.end_request(running));
+    assert_eq!(server.bytes_at_work(), 0);
+}
+
+#[test]
+fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
+    let mut server = server_within(Profile::GENERIC, 100);
+    server.handle(Incoming::Batch(vec![request_of(1, 10), request_of(2, 10), request_of(3, 10)]));
+    let waiting = requests(&mut server);
+    server.respond(waiting[0].0, Ok(Text("x".repeat(60))));
+    let failure = crate::message::ErrorObject { data: Some(text("12345")), ..Fault::ParseError.into() };
+    server.respond(waiting[1].0, Err(failure));
+    assert_eq!(server.bytes_at_work(), 60 + "Parse error".len() + 5 + 10);
+    server.handle(Incoming::Single(request_of(4, 20)));
+    assert_eq!(sent(&mut server), ["4: -32600 too-many-requests"]);
+    server.respond(waiting[2].0, Ok(text("ok")));
+    assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+}
+
+#[test]
+fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_counts() {
+    let mut server = server_within(Profile::LSP, 100);
+    for id in 1..=3 {
+        server.handle(Incoming::Single(request_of(id, 60)));
+    }
+    assert_eq!(server.bytes_at_work(), 180);
+    server.handle(Incoming::Single(notification("n")));
+    assert!(server.bytes_at_work() > 1_000, "a notification that waits is not free");
+    for _ in 1..=3 {
+        let (running, _) = requests(&mut server).remove(0);
+        server.respond(running, Ok(text("ok")));
+    }
+    assert_eq!(sent(&mut server), ["1: ok", "2: ok", "3: ok"]);
+    assert_eq!((events(&mut server), server.bytes_at_work()), (vec!["n".to_string()], 0));
+}
+
 #[test]
 fn a_batch_beyond_the_limit_is_one_invalid_request() {
     let limits = Limits { batch_items: 2, ..Limits::DEFAULT };

@@ -11,6 +11,7 @@ use wasm_bindgen::JsValue;
 use super::bridge::problem_of;
 use super::deserializer::{self, ReadError};
 use super::error::CallError;
+use crate::echo;
 
 // Why a conversion may not begin; `rust-values.js` has the same numbers.
 const FITS: u32 = 0;
@@ -45,14 +46,9 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     }
 }
 
-/// The longest text of a problem, in UTF-16 code units: serde repeats the value in it, which may be the peer's.
-const MAX_PROBLEM: u32 = 100;
-
-/// Without the word "Error" in front, which JavaScript would put there.
+/// Without the word "Error" in front, which JavaScript would put there. It may repeat what the other side sent.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
-    let text = js_sys::Error::from(JsValue::from(problem)).message();
-    let start = text.slice(0, MAX_PROBLEM);
-    if text.length() > MAX_PROBLEM { format!("{start}…") } else { start.into() }
+    echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
 }
 
 /// The params of a call: an object, an array, or nothing (JSON-RPC 2.0 §4.2).

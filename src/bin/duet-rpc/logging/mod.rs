@@ -10,10 +10,13 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use portway::stdio;
+use rustix::fs::OFlags;
 use tracing_subscriber::Registry;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -82,9 +85,31 @@ impl Log {
     }
 }
 
+/// Opens the file of the log, for nobody but this user if it is new. Symbolic links are not followed, and what is no regular
+/// file is refused: a FIFO could hold up the daemon, and a device could be anything.
+fn open_file(path: &Path) -> io::Result<File> {
+    // Without NONBLOCK, to open a FIFO waits for who reads it. With a regular file it changes nothing.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags.bits() as i32).open(path)?;
+    let opened = file.metadata()?;
+    if !opened.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let is_opened = |stream: &dyn Fn() -> io::Result<File>| {
+        let stream = stream().and_then(|stream| stream.metadata());
+        stream.is_ok_and(|stream| (stream.dev(), stream.ino()) == (opened.dev(), opened.ino()))
+    };
+    let input = || io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let output = || io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    if is_opened(&input) || is_opened(&output) {
+        return Err(io::Error::other("it is the standard input or output, which is the protocol's"));
+    }
+    Ok(file)
+}
+
 /// Opens the file of the log. If it cannot be written, that is told on standard error, at whatever level.
 fn open(path: &Path) -> Option<File> {
-    match OpenOptions::new().create(true).append(true).open(path) {
+    match open_file(path) {
         Ok(file) => Some(file),
         Err(error) => {
             let path = path.display();

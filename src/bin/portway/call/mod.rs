@@ -22,6 +22,7 @@ use self::streams::{Program, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
 use crate::output::{Problem, UNUSABLE, ended, harmless, say, say_more};
+use crate::terminal::Shown;
 
 const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
@@ -202,7 +203,7 @@ fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode,
 
 fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Problem> {
     line.push('\n');
-    ended(stdio::stdout().write_all(line.as_bytes()), code)
+    ended(Shown::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
 }
 
 /// The error as it came.

@@ -21,6 +21,7 @@ use self::progress::Progress;
 use crate::arguments::{DecodeArguments, DecodeFraming};
 use crate::detect::Detector;
 use crate::output::{Problem, UNUSABLE, ended};
+use crate::terminal::Shown;
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
@@ -28,7 +29,7 @@ const CHUNK: usize = 256 * 1024;
 pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Problem> {
     let mut input = stdio::stdin();
     let mut progress = Progress::new();
-    let mut events = Events::new(stdio::stdout());
+    let mut events = Events::new(Shown::on_stdout(stdio::stdout()));
     let mut stream = Stream::new(arguments);
     let mut chunk = vec![0; CHUNK];
     let written = loop {
@@ -172,6 +173,7 @@ fn show_wipc(event: &wipc::Event<'_>, events: &mut Events<impl Write>) -> io::Re
     match event {
         wipc::Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload),
         wipc::Event::Passthrough(bytes) => events.passthrough(bytes),
+        wipc::Event::Oversize { .. } => events.error(Fault::Refused(Reason::Oversize), Reason::Oversize.as_str()),
         wipc::Event::Truncated { held } => events.truncated(*held),
     }
 }

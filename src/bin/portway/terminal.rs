@@ -1,0 +1,101 @@
+//! Standard output, so that what a peer sent does nothing to a terminal but stand there.
+
+use std::io::{self, IsTerminal, Write};
+
+/// JSON, or text that [`crate::output::harmless`] has made, on its way out. On a terminal, characters that a terminal obeys or
+/// that change the order of others leave as JSON has them in strings: `\u009b`. In JSON there are none outside of strings, so
+/// it stays the same value.
+#[derive(Debug)]
+pub(crate) struct Shown<W> {
+    out: W,
+    is_terminal: bool,
+    /// The beginning of a character whose other bytes have not come.
+    cut: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    /// For what is written to standard output by `out`.
+    pub(crate) fn on_stdout(out: W) -> Self {
+        Self::new(out, io::stdout().is_terminal())
+    }
+
+    const fn new(out: W, is_terminal: bool) -> Self {
+        Self { out, is_terminal, cut: Vec::new() }
+    }
+
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        let mut shown = String::with_capacity(text.len());
+        for character in text.chars() {
+            if is_obeyed(character) && !character.is_ascii_whitespace() {
+                shown.push_str(&format!("\\u{:04x}", u32::from(character)));
+            } else {
+                shown.push(character);
+            }
+        }
+        self.out.write_all(shown.as_bytes())
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        let mut held = std::mem::take(&mut self.cut);
+        held.extend_from_slice(bytes);
+        let mut rest = held.as_slice();
+        while !rest.is_empty() {
+            match str::from_utf8(rest) {
+                Ok(text) => {
+                    self.show(text)?;
+                    break;
+                }
+                Err(error) => {
+                    let (good, bad) = rest.split_at_checked(error.valid_up_to()).unwrap_or((rest, &[]));
+                    self.show(str::from_utf8(good).unwrap_or_default())?;
+                    let Some(length) = error.error_len() else {
+                        self.cut = bad.to_vec();
+                        break;
+                    };
+                    self.show("\u{fffd}")?;
+                    rest = bad.get(length..).unwrap_or_default();
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Whether a terminal does something else with this character than to show it in its place: control characters (C0, DEL and
+/// C1), those that end a line, and those that change the direction of text (Unicode Standard Annex 9).
+pub(crate) fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &[u8], size: usize, is_terminal: bool) -> String {
+        let mut out = Vec::new();
+        let mut shown = Shown::new(&mut out, is_terminal);
+        text.chunks(size).for_each(|piece| assert!(shown.write_all(piece).is_ok()));
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_however_it_is_cut() {
+        let text = "{\"a\": \"\u{9b}31m\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{200f}\u{61c}é€😀\"}\n";
+        let expected = "{\"a\": \"\\u009b31m\\u007f\\u0085\\u202e\\u2066\\u2028\\u200f\\u061cé€😀\"}\n";
+        for size in [1, 2, 3, 1_000] {
+            assert_eq!(shown(text.as_bytes(), size, true), expected);
+            assert_eq!(shown(text.as_bytes(), size, false), text);
+        }
+        assert_eq!(shown(b"a\xffb", 1, true), "a\u{fffd}b");
+    }
+}

@@ -1,0 +1,46 @@
+//! What a peer sent, in the text of an error: no more than 100 characters of it.
+
+use std::format;
+use std::string::String;
+
+use crate::limits::MAX_ECHO_LENGTH;
+
+/// The beginning of a name that a peer sent.
+pub(crate) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// What serde says of a value that a peer sent, which it may repeat. Of a long text the two ends are kept: the first says
+/// what is wrong, and the last says what was expected.
+pub(crate) fn ends(text: String) -> String {
+    let half = MAX_ECHO_LENGTH / 2;
+    if text.chars().nth(MAX_ECHO_LENGTH).is_none() {
+        return text;
+    }
+    let end = text.char_indices().nth(half).and_then(|(end, _)| text.get(..end)).unwrap_or_default();
+    let start = text.char_indices().nth_back(half - 1).and_then(|(start, _)| text.get(start..)).unwrap_or_default();
+    format!("{end}…{start}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_cut_after_100_characters() {
+        let name = "é".repeat(100);
+        assert_eq!(beginning(&name), name);
+        assert_eq!(beginning(&format!("{name}x")), name);
+        assert_eq!(beginning(""), "");
+    }
+
+    #[test]
+    fn of_a_long_text_the_two_ends_are_kept() {
+        let text = format!("invalid type: string \"{}\", expected u8", "é".repeat(1_000));
+        let kept = ends(text);
+        assert!(kept.starts_with("invalid type: string \"é") && kept.ends_with("é\", expected u8"), "{kept}");
+        assert_eq!(kept.chars().count(), 101);
+        let text = "é".repeat(100);
+        assert_eq!(ends(text.clone()), text);
+    }
+}

@@ -1,0 +1,113 @@
+//! What a peer sent does nothing to a terminal. The terminal is a real one, which `script` makes.
+
+use std::error::Error;
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::command::{PATIENCE, Test, feed, run};
+use crate::peers::{frame_script, printed_frame};
+
+/// Characters that a terminal obeys, or that change the order of others: C1, DEL, and what is for bidirectional text.
+const HOSTILE: &str =
+    "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}";
+
+const PORTWAY: &str = env!("CARGO_BIN_EXE_portway");
+
+/// What a command of the shell shows on a terminal, by standard output and standard error.
+async fn on_a_terminal(command: &str) -> Result<String, Box<dyn Error>> {
+    // Of the package bsdutils, which gives a program a terminal.
+    let script =
+        Command::new("script").args(["-qec", command, "/dev/null"]).stdin(Stdio::null()).kill_on_drop(true).output();
+    let output = timeout(PATIENCE, script).await??;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn assert_harmless(shown: &str, context: &str) {
+    let obeyed = |character: &char| !matches!(character, '\r' | '\n') && (*character as u32) < 0x20;
+    let hostile =
+        shown.chars().find(|character| obeyed(character) || HOSTILE.replace(is_text, "").contains(*character));
+    assert_eq!(hostile, None, "{context}: {shown:?}");
+}
+
+const fn is_text(character: char) -> bool {
+    matches!(character, ' '..='~')
+}
+
+/// A file with a script of the shell, which answers a call by these frames and lines.
+fn peer(folder: &tempfile::TempDir, action: &str) -> Result<String, Box<dyn Error>> {
+    let path = folder.path().join("peer.sh");
+    fs::write(&path, &frame_script(action)[3])?;
+    Ok(path.display().to_string())
+}
+
+#[tokio::test]
+async fn what_a_peer_sends_to_a_call_is_escaped() -> Test {
+    let folder = tempfile::tempdir()?;
+    let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "k": HOSTILE } }).to_string();
+    let error = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": HOSTILE, "data": HOSTILE } });
+    let told = json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": 1, "value": HOSTILE } });
+    let unmatched = json!({ "jsonrpc": "2.0", "id": HOSTILE, "result": 1 }).to_string();
+    let result = printed_frame(&result);
+    for (what, action, expected) in [
+        ("a result", result.clone(), "\\u009b31mRED"),
+        ("an error", printed_frame(&error.to_string()), "\\u{9b}31mRED"),
+        ("progress", format!("{}; {result}", printed_frame(&told.to_string())), "\\u{9b}31mRED"),
+        ("an answer to nothing", format!("{}; {result}", printed_frame(&unmatched)), "\\u{9b}31mRED"),
+        ("text that is no message", format!("echo '{HOSTILE}'; {result}"), "\\u{9b}31mRED"),
+    ] {
+        let peer = peer(&folder, &action)?;
+        for option in ["", "--json"] {
+            let call = format!("'{PORTWAY}' call work --progress {option} --framing content-length -- sh {peer}");
+            let shown = on_a_terminal(&call).await?;
+            assert_harmless(&shown, what);
+            let expected = if option.is_empty() { expected } else { "31mRED" };
+            assert!(shown.contains(expected) && shown.contains("202e"), "{what}: {shown}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_result_on_a_terminal_is_the_same_value_and_elsewhere_the_same_text() -> Test {
+    let folder = tempfile::tempdir()?;
+    let text = json!({ "k": HOSTILE }).to_string();
+    let answer = printed_frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#));
+    let peer = peer(&folder, &answer)?;
+    let shown = on_a_terminal(&format!("'{PORTWAY}' call work --json --framing content-length -- sh {peer}")).await?;
+    assert_eq!(serde_json::from_str::<Value>(&shown)?, json!({ "k": HOSTILE }));
+    let piped = run(["call", "work", "--json", "--framing", "content-length", "--", "sh", &peer]).await?;
+    assert_eq!(piped.stdout, format!("{text}\n"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_decoded_and_validated_is_escaped() -> Test {
+    let folder = tempfile::tempdir()?;
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "result": HOSTILE }).to_string();
+    let path = folder.path().join(format!("{}.json", HOSTILE.replace('\u{7f}', "")));
+    fs::write(&path, &message)?;
+    let folder = folder.path().display();
+    let shown = on_a_terminal(&format!("'{PORTWAY}' decode --framing newline < {folder}/*.json")).await?;
+    assert_harmless(&shown, "decode");
+    let event: Value = serde_json::from_str(&shown)?;
+    assert_eq!(event, json!({ "event": "message", "text": message }), "it is the same value");
+    let piped = feed(["decode", "--framing", "newline"], message.as_bytes()).await?;
+    assert!(piped.stdout.contains(HOSTILE), "{}", piped.stdout);
+
+    for option in ["", "--json", "--lines"] {
+        let shown =
+            on_a_terminal(&format!("'{PORTWAY}' validate {option} {folder}/*.json {folder}/*missing.json")).await?;
+        assert_harmless(&shown, "validate");
+        assert!(shown.contains("valid"), "{shown}");
+    }
+    fs::remove_file(&path)?;
+    std::os::unix::fs::symlink("nowhere", &path)?;
+    let shown = on_a_terminal(&format!("'{PORTWAY}' validate {folder}/*.json")).await?;
+    assert_harmless(&shown, "a file that cannot be read");
+    assert!(shown.contains("cannot read"), "{shown}");
+    Ok(())
+}

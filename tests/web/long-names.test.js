@@ -1,0 +1,129 @@
+// Names of methods that are too long, and how much of a name an answer repeats.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./rig/portway.js";
+import { channel, recorder } from "./rig/ends.js";
+import { printed } from "./rig/console.js";
+import { rejection } from "./rig/outcomes.js";
+
+const LONGEST = "m".repeat(1_024);
+const TOO_LONG = "m".repeat(1_025);
+const REFUSAL = { code: -32600, message: "Invalid Request", data: { reason: "method-too-long" } };
+
+const request = (method, id, params = []) => ({ jsonrpc: "2.0", method, params, id });
+const refusal = (id) => ({ jsonrpc: "2.0", error: REFUSAL, id });
+const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
+
+/** When what waits for the end of the turn has left. */
+const turnEnd = () => new Promise((resolve) => setTimeout(resolve));
+
+/** What a peer sends when it receives these messages, and the peer. */
+function replies(messages, options) {
+  const transport = recorder();
+  const called = [];
+  const peer = new JSONRPCPeer(transport, { onError() {}, ...options })
+    .method("echo", (params) => params)
+    .method(TOO_LONG, () => void called.push("method"))
+    .onNotify(TOO_LONG, () => void called.push("notification"));
+  for (const message of messages) transport.deliver(message);
+  assert.deepEqual(called, []);
+  return { sent: transport.sent, peer };
+}
+
+describe("a method whose name has more than 1024 characters", () => {
+  it("is refused under the id of its request, without its name", () => {
+    for (const id of [1, "a", 1.5, null]) {
+      assert.deepEqual(replies([request(TOO_LONG, id)]).sent, [refusal(id)]);
+    }
+  });
+
+  it("is refused in a batch, which is served otherwise", () => {
+    const [batch] = replies([[request(TOO_LONG, 1), { jsonrpc: "2.0", method: TOO_LONG }, request("echo", 2)]]).sent;
+    assert.sameDeepMembers(batch, [refusal(1), { jsonrpc: "2.0", result: [], id: 2 }]);
+  });
+
+  it("is refused in a list", async () => {
+    const { sent } = replies([[request(TOO_LONG, 1), request("echo", 2), request(TOO_LONG, 3)]], { coalesce: true });
+    await turnEnd();
+    assert.deepEqual(sent.flat(), [refusal(1), { jsonrpc: "2.0", result: [], id: 2 }, refusal(3)]);
+  });
+
+  it("is refused in columns, each time", async () => {
+    const ids = Array.from({ length: 256 }, (_, n) => n);
+    const { sent } = replies([columns({ ids, methods: TOO_LONG, values: ids.map(() => []) })]);
+    await turnEnd();
+    assert.deepEqual(sent.flat(), ids.map(refusal));
+  });
+
+  it("is refused as the method of a stream", async () => {
+    const asked = { method: TOO_LONG, credit: 1 };
+    const { sent } = replies([request("rpc.stream", 7, asked), [request("rpc.stream", 8, asked), request("echo", 9)]]);
+    await turnEnd();
+    assert.deepEqual(sent[0], refusal(7));
+    assert.deepInclude(sent[1], refusal(8));
+  });
+
+  it("drops a notification, which is counted", () => {
+    const note = { jsonrpc: "2.0", method: TOO_LONG };
+    const reserved = { jsonrpc: "2.0", method: `rpc.${TOO_LONG}`, params: {} };
+    const { sent, peer } = replies([note, [note, note], reserved, columns({ methods: TOO_LONG, values: [[], []] })]);
+    assert.deepEqual([sent, peer.ignored], [[], 6]);
+  });
+
+  it("is no less valid by the letter of JSON-RPC 2.0", () => {
+    assert.isTrue(validateMessage(request(TOO_LONG, 1)).isValid);
+  });
+
+  it("ends the call with the error", async () => {
+    const { near, far } = channel();
+    new JSONRPCPeer(far);
+    const error = await rejection(new JSONRPCClient(near).request(TOO_LONG));
+    assert.instanceOf(error, RPCError);
+    assert.deepEqual([error.code, error.data], [-32600, { reason: "method-too-long" }]);
+  });
+});
+
+describe("an error repeats no more than 100 characters of a name", () => {
+  const cut = `"${"m".repeat(100)}"`;
+
+  it("that is unknown", () => {
+    const [{ error }] = replies([request(LONGEST, 1)]).sent;
+    assert.deepEqual([error.code, error.message], [-32601, `Method not found: ${"m".repeat(100)}`]);
+    const [asked] = replies([request("rpc.stream", 1, { method: LONGEST, credit: 1 })]).sent;
+    assert.equal(asked.error.message, `Method not found: ${"m".repeat(100)}`);
+  });
+
+  it("and halves no character", () => {
+    const [{ error }] = replies([request(`${"m".repeat(99)}😀😀`, 1)]).sent;
+    assert.equal(error.message, `Method not found: ${"m".repeat(99)}😀`);
+  });
+
+  it("that is known, too", async () => {
+    const transport = recorder();
+    new JSONRPCPeer(transport, { onError() {} })
+      .method(LONGEST, (params) => (params[0] === "stream" ? (async function* () {})() : params[0]))
+      .method("fits", () => 1);
+    transport.deliver(request(LONGEST, 1, ["stream"]));
+    transport.deliver(request("rpc.stream", 2, { method: LONGEST, params: ["none"], credit: 1 }));
+    await turnEnd();
+    const told = transport.sent.map(({ error }) => error.message);
+    assert.lengthOf(told, 2);
+    for (const text of told) {
+      assert.match(text, /gives (a|no) stream/);
+      assert.include(text, cut);
+    }
+  });
+
+  it("whose result cannot be sent", async () => {
+    const { near, far } = channel();
+    new JSONRPCPeer(far, { onError() {} }).method(LONGEST, () => () => {});
+    const { message } = await rejection(new JSONRPCClient(near).request(LONGEST));
+    assert.match(message, /cannot be sent/);
+    assert.include(message, cut);
+  });
+
+  it("in what is printed", async () => {
+    const lines = await printed(() => replies([request(LONGEST, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], { onError: undefined }));
+    assert.notInclude(lines.join(""), "m".repeat(101));
+  });
+});
