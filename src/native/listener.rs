@@ -71,8 +71,8 @@ impl Listener {
         let path = path.as_ref();
         let (file, listener) = match socket_file::listen(path) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                socket_file::remove_left_behind(path).await?;
-                socket_file::listen(path)
+                let left_behind = socket_file::left_behind(path).await?;
+                socket_file::replace(path, left_behind)
             }
             other => other,
         }?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::string::String;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
@@ -45,19 +46,35 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     Ok((file, listener))
 }
 
-/// Removes the file of a socket that nobody listens on any more.
+/// The file of a socket that no process listens on any more; `None` if it has gone meanwhile.
 ///
 /// # Errors
-/// If it is any other file, or somebody listens there.
-pub(super) async fn remove_left_behind(path: &Path) -> io::Result<()> {
-    let file = fs::symlink_metadata(path).map_err(|error| about(&error, path.display()))?;
+/// If it is any other file, or a process listens there.
+pub(super) async fn left_behind(path: &Path) -> io::Result<Option<Identity>> {
+    let file = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|error| about(&error, path.display()))?,
+    };
     if !file.file_type().is_socket() {
         return in_use(format!("{} is there already, and is no socket", path.display()));
     }
     expect_refusal(path).await?;
     sleep(MOMENT).await;
     expect_refusal(path).await?;
-    remove(path, Identity::of(&file)).map_err(|error| about(&error, path.display()))
+    Ok(Some(Identity::of(&file)))
+}
+
+/// Listens on a new socket in place of one that was left behind. Within this process, one does so at a time.
+///
+/// # Errors
+/// If another file has its name by now, or the new one cannot be made.
+pub(super) fn replace(path: &Path, left_behind: Option<Identity>) -> io::Result<(SocketFile, UnixListener)> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(identity) = left_behind {
+        remove(path, identity).map_err(|error| about(&error, path.display()))?;
+    }
+    listen(path)
 }
 
 /// # Errors
@@ -79,7 +96,7 @@ fn in_use<T>(text: String) -> io::Result<T> {
 /// What tells a file from a later one of the same name. Some file systems use the number of an inode again at once, so the
 /// time at which it was made counts, too: that of a socket never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
+pub(super) struct Identity {
     device: u64,
     inode: u64,
     modified: (i64, i64),

@@ -91,7 +91,7 @@ async fn what_is_decoded_and_validated_is_escaped() -> Test {
     let path = folder.path().join(format!("{}.json", HOSTILE.replace('\u{7f}', "")));
     fs::write(&path, &message)?;
     let folder = folder.path().display();
-    let shown = on_a_terminal(&format!("'{PORTWAY}' decode --framing newline < {folder}/*.json")).await?;
+    let shown = on_a_terminal(&format!("cat {folder}/*.json | '{PORTWAY}' decode --framing newline")).await?;
     assert_harmless(&shown, "decode");
     let event: Value = serde_json::from_str(&shown)?;
     assert_eq!(event, json!({ "event": "message", "text": message }), "it is the same value");
