@@ -348,7 +348,7 @@ export class Link extends Reporting {
   /** Takes messages that have come together, until their session ends. All are read before any of their handlers runs. */
   #receiveEach(messages) {
     const session = this.#session;
-    const event = new ParamsOfEvent(true);
+    const event = new ParamsOfEvent();
     const read = [];
     for (const message of messages) read.push(this.#read(message, event));
     for (const incoming of read) if (incoming !== undefined && session.end === undefined) this.#take(incoming, true);
@@ -393,7 +393,7 @@ export class Link extends Reporting {
     const elements = [];
     const ids = [];
     const places = new Map();
-    const event = new ParamsOfEvent(false);
+    const event = new ParamsOfEvent();
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;
