@@ -446,13 +446,10 @@ export class RPCError extends Error {
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
   /**
-   * What the peer sent beside code and message; `undefined` if that was nothing. A Portway server sends what `errorData`
-   * returns, else the `data` of the error that a handler has thrown, if the error has a value of its own there: an inherited
-   * member or a getter is none. Otherwise `data` is an object with the `name` of that error, unless that is `Error` or
-   * `RPCError`, its `code` (if it is not sent as the code) and `errno`, if they are texts or numbers, and its `cause` and
-   * `errors`. Of errors in there the same crosses, with their `message` and their own `data`; what else is in there crosses if
-   * it is a text, a number or the like. It has at most 8 levels, 1 000 values and 2^20 characters. No other member crosses,
-   * and no stack.
+   * What the peer sent beside code and message, if anything. A Portway server sends what `errorData` returns, else the `data`
+   * of the thrown error if that is a value of its own (not inherited, no getter). Otherwise it sends `name` (unless `Error` or
+   * `RPCError`), `code` and `errno` if they are texts or numbers, and of `cause` and `errors` the same, with `message` and own
+   * `data`. No other member crosses, and no stack. Bounds: 8 levels, 1 000 values, 2^20 characters.
    */
   readonly data?: unknown;
   /** `data.cause`; an `Error` if it was one. */

@@ -174,9 +174,8 @@ export class Service {
   }
 
   #fail(context, thrown) {
-    if (!this.isRunning(context)) return;
-    // A server that was destroyed is asked nothing any more.
-    const errorData = context.hasLeft ? undefined : context.server?.errorData;
+    // Where no peer gets the answer, the server is not asked.
+    const errorData = this.isRunning(context) && !context.hasLeft ? context.server?.errorData : undefined;
     this.#answer(context, toWire(thrown, context.startedSignal, errorData, this.#link));
   }
 

@@ -88,10 +88,9 @@ async fn a_call_error_brings_no_text_of_its_source_to_another_caller() {
             Ok::<(), RpcError>(())
         }
     });
-    for (method, message) in [
-        ("deserialize", "the result is not as expected"),
-        ("send", "the message cannot be sent: DataCloneError"),
-    ] {
+    for (method, message) in
+        [("deserialize", "the result is not as expected"), ("send", "the message cannot be sent: DataCloneError")]
+    {
         let Err(CallError::Remote(error)) = client.call::<u32>(method, &()).await else { panic!("no error") };
         assert_eq!(error, RpcError::internal(message));
     }

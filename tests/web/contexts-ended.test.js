@@ -8,7 +8,7 @@ import { recorder } from "./rig/ends.js";
 import { deferred, pause, until } from "./rig/outcomes.js";
 
 /** A session whose far end is the test, with handlers that the test ends. */
-async function working(features = ["batch"]) {
+async function working(features = ["batch"], options) {
   const { port, actor } = stage();
   const contexts = [];
   const ends = [];
@@ -21,7 +21,7 @@ async function working(features = ["batch"]) {
     return end.promise;
   };
   const note = (params, context) => void contexts.push(context);
-  const connecting = connected(port, { methods: { work }, notifications: { note }, onError });
+  const connecting = connected(port, { methods: { work }, notifications: { note }, onError, ...options });
   const end = await actor.open({ session: hexId(1), features });
   return { peer: await connecting, actor, end, contexts, ends, errors };
 }
@@ -66,6 +66,18 @@ describe("the context of a handler whose session has ended", () => {
       for (const error of errors) assert.equal(error[0], "session-ended");
     });
   }
+
+  it("reports an error that its handler throws, and asks no errorData for it", async () => {
+    const asked = [];
+    const { actor, end, contexts, ends, errors } = await working(["batch"], { errorData: (error) => asked.push(error) });
+    end.post(request(1));
+    await until(() => contexts.length === 1);
+    end.bye();
+    const next = await again(actor);
+    ends[0].reject(new Error("secret"));
+    await next.before();
+    assert.deepEqual([errors, asked], [[["session-ended", "work"]], []]);
+  });
 
   it("reports nothing of a handler that stops for that", async () => {
     const { actor, end, contexts, ends, errors } = await working();
