@@ -58,7 +58,7 @@ export function problemOf(value, maxVisits) {
 function problemIn(root, maxVisits) {
   let visits = 1;
   /** The visits and levels of each object that contains others; undefined while the object is on the path. */
-  const known = new Map();
+  let known;
   const path = [];
   let whole = root;
   while (whole !== undefined) {
@@ -76,6 +76,7 @@ function problemIn(root, maxVisits) {
     if (visits > maxVisits) return TOO_MANY_VISITS;
     if (nested !== undefined) {
       path.push({ whole, nested, begun, levels: 1 });
+      known ??= new Map();
       known.set(whole, undefined);
     } else if (path.length > 0) {
       path.at(-1).levels = Math.max(path.at(-1).levels, 2);
@@ -171,13 +172,14 @@ export function fieldsOf(object, names) {
 /** Returns a copy of the elements of an array or an iterable; null if there are more than `most`, undefined if reading throws. */
 export function elementsOf(value, most) {
   try {
-    const elements = [];
     if (Array.isArray(value)) {
       const { length } = value;
       if (length > most) return null;
-      for (let at = 0; at < length; at++) elements.push(value[at]);
-      return elements;
+      const copy = new Array(length);
+      for (let at = 0; at < length; at++) copy[at] = value[at];
+      return copy;
     }
+    const elements = [];
     for (const element of value) {
       if (elements.length >= most) return null;
       elements.push(element);

@@ -684,7 +684,7 @@ impl<'de> SeqAccess<'de> for Bytes<'_> {
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(byte) = self.bytes.next() else { return Ok(None) };
         // The bytes are counted already, but each may become a larger value.
-        if size_of::<T::Value>() > 1 && self.bytes.len() % BYTES_PER_VISIT == 0 {
+        if size_of::<T::Value>() > 1 && self.bytes.len().is_multiple_of(BYTES_PER_VISIT) {
             self.visits.spend(size_of::<T::Value>())?;
         }
         seed.deserialize(Byte(byte)).map(Some)
