@@ -6,6 +6,7 @@ use std::string::String;
 use crate::limits::MAX_ECHO_LENGTH;
 
 /// The beginning of a name that a peer sent.
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 pub(crate) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -13,6 +13,7 @@ mod deadlines;
 mod event;
 mod inbound;
 mod pending;
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -438,22 +439,6 @@ impl<P: Payload> Connection<P> {
             let Request { method, params, .. } = request;
             self.events.push_back(Event::Request { key, method, params });
         }
-    }
-
-    /// Whether a request whose params hold so many bytes may be begun. Where requests wait for each other none is refused: the
-    /// driver reads nothing more then.
-    fn has_room_for(&self, bytes: usize) -> bool {
-        let held = self.bytes_at_work();
-        held == 0 || self.is_sequential() || held.saturating_add(bytes) <= self.config.limits.in_flight_bytes
-    }
-
-    /// Whether what comes now has to wait for a request that runs.
-    fn has_to_wait(&self) -> bool {
-        self.is_sequential() && self.inbound.len() > 0
-    }
-
-    fn is_sequential(&self) -> bool {
-        P::CAN_WAIT && self.config.profile.ordering == Ordering::Sequential
     }
 
     fn handle_notification(&mut self, notification: Notification<P>) {

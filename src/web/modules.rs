@@ -17,6 +17,7 @@ macro_rules! ship {
 
 ship! {
     "/src/js/early.js" as early,
+    "/src/web/boundaries.js" as boundaries,
     "/src/web/calls.js" as calls,
     "/src/web/columns.js" as columns,
     "/src/web/commands.js" as commands,
@@ -38,8 +39,10 @@ ship! {
     "/src/web/outbox.js" as outbox,
     "/src/web/outgoing.js" as outgoing,
     "/src/web/outputs.js" as outputs,
+    "/src/web/reporting.js" as reporting,
     "/src/web/service.js" as service,
     "/src/web/session.js" as session,
+    "/src/web/shared-params.js" as shared_params,
     "/src/web/small.js" as small,
     "/src/web/streams.js" as streams,
     "/src/web/told.js" as told,

@@ -18,15 +18,25 @@ fn daemon() -> Command {
     command
 }
 
-/// The id of a request comes back, however long it is.
+/// The longest id, in characters: it comes back.
+const MAX_ID_LENGTH: usize = 1_024;
+
+/// A payload goes as the ids of as many requests as it needs, and comes back as those of the answers.
 const DAEMON: Subject = Subject {
     command: daemon,
     preamble: b"",
-    request: |payload| frame(request(format!("\"{payload}\""), "version")),
+    request: |payload| frames(payload, |id| frame(request(format!("\"{id}\""), "version"))),
     answer: |payload| {
-        frame(format!(r#"{{"jsonrpc":"2.0","id":"{payload}","result":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION")))
+        let version = env!("CARGO_PKG_VERSION");
+        frames(payload, |id| frame(format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"version":"{version}"}}}}"#)))
     },
 };
+
+fn frames(payload: &str, of_id: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
+    assert!(payload.is_ascii());
+    let ids = payload.as_bytes().chunks(MAX_ID_LENGTH).map(|id| str::from_utf8(id).unwrap());
+    ids.flat_map(of_id).collect()
+}
 
 #[test]
 fn it_serves_whenever_its_streams_become_non_blocking() {

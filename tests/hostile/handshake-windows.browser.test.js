@@ -126,6 +126,7 @@ describe("a handshake with generated messages", function () {
       counts = await stranger.run(() => (clearInterval(timer), burst(parent, 0)));
       add(counts, "strangers");
       if (counts.received > 0) fail("a stranger has received something");
+      await stranger.run(() => attacker.ports.forEach((port) => port.close()));
       for (const one of [host, peer]) one?.destroy();
       await friend.run(() => {
         peer.destroy();

@@ -439,8 +439,11 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut next = frames_of(&mut stdout);
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
-        let refused: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
-        assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")), "{role}");
+        // A peer, which may be a client only, answers nothing under the id null.
+        if role == "serve" {
+            let refused: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
+            assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
+        }
         let piece = vec![b'x'; 1_000_000];
         for _ in 0..200 {
             stdin.write_all(&piece).await?;

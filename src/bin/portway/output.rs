@@ -5,8 +5,8 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use portway::stdio;
 use crate::terminal::is_obeyed;
+use portway::stdio;
 
 /// The exit code for what has to do with the command line, files and standard streams.
 pub(crate) const UNUSABLE: u8 = 2;

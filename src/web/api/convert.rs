@@ -1,6 +1,5 @@
 //! Between Rust and JavaScript, by serde.
 
-use std::format;
 use std::string::{String, ToString};
 
 use serde::Serialize;

@@ -7,20 +7,6 @@ import { startSite } from "./site.mjs";
 /** For Chromium: the specs collect garbage, and read the size of the heap. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-precise-memory-info", "--site-per-process"];
 
-/** A driver that repeats a script if its result is lost, as WebKit's does while the page is busy. The scripts here only read. */
-const patient = (driver) => ({
-  async executeScript(code) {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await driver.executeScript(code);
-      } catch (error) {
-        if (tries === 3) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 500));
-      }
-    }
-  },
-});
-
 export async function runInBrowser(engine, specs, settings) {
   const site = await startSite();
   let browser;
@@ -28,8 +14,8 @@ export async function runInBrowser(engine, specs, settings) {
     browser = await startBrowser(engine, CHROMIUM);
     const query = new URLSearchParams({ specs: specs.join(), ...settings, engine, parties: JSON.stringify(site.origins) });
     await browser.driver.get(`${site.origins.host}/tests/web/runner/page.html?${query}`);
-    const tally = await watch(patient(browser.driver));
-    const { figures = [], measured = [] } = await patient(browser.driver).executeScript("const { figures, measured } = window; return { figures, measured };");
+    const tally = await watch(browser.driver);
+    const { figures = [], measured = [] } = await browser.driver.executeScript("const { figures, measured } = window; return { figures, measured };");
     return { ...tally, figures, measured };
   } finally {
     await browser?.stop();
