@@ -30,7 +30,7 @@ use crate::message::{
     Entry, Fault, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, RequestId, Response,
     Shape, Unusable,
 };
-use crate::profile::{BatchPolicy, Ordering, Profile};
+use crate::profile::{BatchPolicy, Profile};
 use batch::ReplyBatches;
 use deadlines::Deadlines;
 use inbound::InboundRequests;
