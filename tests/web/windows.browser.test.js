@@ -140,7 +140,8 @@ describe("a window transport", () => {
     const child = await puppet();
     const listeners = countListeners(window);
     const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
-    assert.equal(listeners.size, 20);
+    // Transports on one window share it.
+    assert.equal(listeners.size, 1);
     for (const peer of peers) peer.destroy();
     assert.equal(listeners.size, 0);
   });

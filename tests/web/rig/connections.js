@@ -65,6 +65,9 @@ export class SessionEnd extends Raw {
 
 /** The other side of a port, played by the test with messages of its own. */
 export class Actor extends Raw {
+  /** The hellos that were answered, by their ids. */
+  #answered = new Set();
+
   hello(id, { channel = "", features = [], ...more } = {}) {
     this.post({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel, features, ...more } });
   }
@@ -77,13 +80,14 @@ export class Actor extends Raw {
     }
   }
 
-  /** The other side's next hello. */
+  /** The peer's next hello. A busy peer sends one again before it has the answer, which then is none to wait for. */
   heardHello() {
-    return this.find((message) => message?.method === "rpc.hello");
+    return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
   /** Answers a hello, and gives its own end of the session. */
   accept({ id }, { session = hexId("0"), ...more } = {}) {
+    this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
     const result = { session, version: 1, features: [], port: port2, ...more };
