@@ -7,7 +7,7 @@ import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const { root, raw, out, entries, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
+const { root, raw, out, entries, notice, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
 const core = join(root, "src/web/core.js");
@@ -90,6 +90,9 @@ async function bundle({ name, output, platform }) {
   await writeFile(join(stage, output), (await licences(metafile)) + code);
 }
 
+/** What is bundled from other packages, for NOTICE: the title and the licence of each. */
+const bundled = new Map();
+
 // What a bundle has from other packages brings their licences along.
 async function licences({ inputs }) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
@@ -97,7 +100,9 @@ async function licences({ inputs }) {
     const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
     const text = (await readdir(folder)).filter((file) => /^licen[cs]e/i.test(file)).sort().at(-1);
     if (text === undefined) throw new Error(`${name} has no licence`);
-    return `/*!\nThis file contains ${name} ${version}, ${license}:\n\n${(await readFile(join(folder, text), "utf8")).trim()}\n*/\n`;
+    const contents = (await readFile(join(folder, text), "utf8")).trim();
+    bundled.set(`${name} ${version}: ${license}`, contents);
+    return `/*!\nThis file contains ${name} ${version}, ${license}:\n\n${contents}\n*/\n`;
   });
   return (await Promise.all(texts)).join("");
 }
@@ -109,6 +114,12 @@ async function declare() {
   const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
   const modules = entries.map(({ output }) => output.replace(/\.js$/, ".d.ts")).filter((file) => !own.includes(file));
   await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
+}
+
+// The crates in the wasm, which `xtask` has found, and the packages in the bundles.
+function notices() {
+  const packages = [...bundled].sort().map(([title, text]) => `\n${"-".repeat(80)}\n${title}\n\n${text}\n`);
+  return notice + packages.join("");
 }
 
 function manifest() {
@@ -135,7 +146,7 @@ function manifest() {
       [`./${wasm}`]: `./${wasm}`,
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", wasm, "PROTOCOL.md", "SECURITY.md", "LICENSE-*"],
+    files: ["*.js", "*.d.ts", wasm, "PROTOCOL.md", "SECURITY.md", "LICENSE-*", "NOTICE"],
   };
 }
 
@@ -157,6 +168,7 @@ for (const { reason } of bundles.filter(({ status }) => status === "rejected")) 
 }
 if (process.exitCode) process.exit();
 await declare();
+await writeFile(join(stage, "NOTICE"), notices());
 await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 await rm(out, { recursive: true, force: true });
 await rename(stage, out);

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cache::lock;
+use crate::notice;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::workspace::{Matrix, Workspace};
@@ -19,6 +20,7 @@ const INPUTS: &[&str] = &[
     "npm",
     "xtask/js",
     "xtask/src/build.rs",
+    "xtask/src/notice.rs",
     "Cargo.toml",
     "Cargo.lock",
     "package-lock.json",
@@ -64,7 +66,10 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
     step("wasm: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
 
-    let order = order(workspace, &matrix, &raw)?;
+    let notice = step("package: the licences of what is in the wasm", || {
+        notice::of_wasm(workspace, &environment, &build.krate, &setup.toolchain()?.rustc_version)
+    })?;
+    let order = order(workspace, &matrix, &raw, &notice)?;
     let mut finish = node.command("node", &workspace.root)?;
     finish.arg("xtask/js/finish.mjs").arg(&order);
     step("package: bundle the modules into pkg/", || run_ok(&mut finish, &log, LIMIT))?;
@@ -74,7 +79,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
 }
 
 /// Writes down what the finishing step shall do, and gives the file's path.
-fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path) -> Result<PathBuf> {
+fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Result<PathBuf> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         workspace: Inherited,
@@ -103,6 +108,7 @@ fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path) -> Result<PathBuf> 
         "raw": raw,
         "out": workspace.path("pkg"),
         "entries": matrix.entry,
+        "notice": notice,
         "features": matrix.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-")).collect::<Vec<_>>(),
         "package": {
             "version": shared.version,

@@ -14,6 +14,7 @@ mod environment;
 mod fuzz;
 mod invariants;
 mod lint;
+mod notice;
 mod npm;
 mod process;
 mod setup;

@@ -15,11 +15,30 @@ export default async function facts(suite, { installation }) {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const files = installation.files.map(({ path }) => path).sort();
 
-  await suite.test("the tarball has its modules, wasm, declarations, README and licences, and nothing else", () => {
-    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"];
+  await suite.test("the tarball has its modules, wasm, declarations, README, licences and notices, and nothing else", () => {
+    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
     const missing = fixed.filter((file) => !files.includes(file));
     const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z-]+\.d\.ts$/.test(file));
     assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
+  });
+
+  await suite.test("NOTICE names each crate in the wasm and each package in the modules, with its licence", async () => {
+    const notice = await readFile(join(folder, "NOTICE"), "utf8");
+    const titles = [...notice.matchAll(/^-{80}\n(.+?): (.+)\n\n(?=\S)/gm)].map(([, title]) => title);
+    const tree = ["tree", "--target", "wasm32-unknown-unknown", "--edges", "normal,no-proc-macro", "--prefix", "none"];
+    const { stdout } = await run("cargo", [...tree, "--locked", "--manifest-path", join(root, "npm/Cargo.toml")], { cwd: root });
+    const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
+    const ours = (title) => /^portway(-npm)? /.test(title);
+    const bundled = [];
+    for (const file of modules) {
+      const text = await readFile(join(folder, file), "utf8");
+      bundled.push(...[...text.matchAll(/^This file contains (.+), .+:$/gm)].map(([, title]) => title));
+    }
+    assert.ok(crates.some((title) => title.startsWith("wasm-bindgen ")) && bundled.length > 0, "nothing was found to look for");
+    const wanted = new Set([...crates.filter((title) => !ours(title)), ...bundled]);
+    const others = titles.filter((title) => !title.startsWith("core, alloc and compiler_builtins, of rustc "));
+    assert.deepEqual(others.sort(), [...wanted].sort());
+    assert.equal(titles.length, others.length + 1, "the parts of Rust itself are missing");
   });
 
   await suite.test("what is installed is what the list of npm says", async () => {
