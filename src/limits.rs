@@ -1,11 +1,12 @@
-//! Bounds on what a peer can make us hold or do.
+//! Bounds on what a peer can make us hold or do. They are rows of limits.toml, and so are those that are fixed.
 
-/// Longest name of a method, in characters as JavaScript counts them (UTF-16 code units). A request with a longer one is
-/// answered -32600 without the name, and a notification with a longer one is dropped.
+// limits:begin constants
+/// Longest name of a method, in UTF-16 code units. A request with a longer one is answered with -32600 without the
+/// name, and a notification with a longer one is dropped.
 pub const MAX_METHOD_LENGTH: usize = 1_024;
-
 /// Most characters of what a peer sent that the text of an error repeats.
 pub const MAX_ECHO_LENGTH: usize = 100;
+// limits:end constants
 
 /// Whether text has more characters than this, as JavaScript counts them.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
@@ -18,51 +19,59 @@ pub(crate) fn is_longer(text: &str, longest: usize) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest message on a byte transport, in bytes. Default 10 485 760 (10 MiB), inclusive.
-    pub message_bytes: usize,
-    /// Longest header of a message, where the framing has one, in bytes before its blank line. Default 8 192, inclusive.
-    pub header_bytes: usize,
-    /// Longest time that a message on a byte transport may take from its first byte to its last, in milliseconds. Default
-    /// 30 000.
-    pub partial_frame_ms: u64,
-    /// Deepest nesting of a message that is read from text. Default 128, inclusive.
-    pub depth: usize,
-    /// Most items in a batch that comes in, not counting responses. Default 1 000.
-    pub batch_items: usize,
-    /// Most requests of the peer that are being worked on at once. Default 1 024.
-    pub in_flight: usize,
-    /// Most bytes of JSON text that the params of those requests have, together with the replies that wait for the rest of
-    /// their batch. Default 67 108 864 (64 MiB). A request is taken whatever its size if nothing else is at work. Values of
-    /// JavaScript have no size here: browsers count the requests alone.
-    pub in_flight_bytes: usize,
-    /// Most calls of ours that wait for an answer at once. Default 1 000 000.
+    // limits:begin fields
+    /// Own calls that may wait for an answer; one more fails with `CallError` `too-many-calls`. Default 1 000 000.
     pub pending_calls: usize,
-    /// Most bytes that wait to be written on a byte transport. With more bytes of answers, nothing is read until the peer has
-    /// read enough; with more bytes of any kind, no notification is taken. Default 16 777 216 (16 MiB).
-    pub unwritten_bytes: usize,
-    /// Longest string that is taken for an id, in characters as JavaScript counts them (UTF-16 code units), and longest text
-    /// of a number. Default 1 024.
+    /// Requests of the peer that may be at work at once; one more is answered with -32600. Default 1 024.
+    pub in_flight: usize,
+    /// Bytes of JSON text that the params of the peer's requests at work have, together with the replies that wait for
+    /// the rest of their batch; a request that would pass it is answered with -32600. A request is taken whatever its
+    /// size if nothing else is at work. Values of JavaScript have no size here: browsers count the requests alone.
+    /// Default 67 108 864 (64 MiB).
+    pub in_flight_bytes: usize,
+    /// Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000.
+    pub batch_items: usize,
+    /// UTF-16 code units of an id that is a string, and natively of the text of a number; a longer one is answered with
+    /// -32600 under the id null. Default 1 024.
     pub id_length: usize,
-    /// In the Rust API in browsers: most visits that reading a value of the peer may take. Each value and each key is a visit,
-    /// and an object that is referred to twice counts twice; an array counts by its length, holes included. 16 bytes of a
-    /// string or buffer that is copied are a visit more. Default 1 000 000.
+    /// Longest message on a byte stream, in bytes, inclusive; a longer one is answered with -32600 `oversize` and never
+    /// kept. Default 10 485 760 (10 MiB).
+    pub message_bytes: usize,
+    /// Longest header of a message before its blank line, in bytes, inclusive; a longer one is answered with -32600
+    /// `header-too-large`. Default 8 192 (8 KiB).
+    pub header_bytes: usize,
+    /// Longest time that a message on a byte stream may take from its first byte to its last, in milliseconds; then it
+    /// is given up. Default 30 000.
+    pub partial_frame_ms: u64,
+    /// Deepest nesting of a message that is read from text, inclusive; a deeper one is answered with -32600
+    /// `nesting-too-deep`. Default 128.
+    pub depth: usize,
+    /// In the Rust API in browsers: visits that reading a value of the peer may take. Each value and each key is a
+    /// visit, and an object that is referred to twice counts twice; an array counts by its length, holes included. 16
+    /// bytes of a string or buffer that is copied are a visit more. Default 1 000 000.
     pub conversion_visits: usize,
+    /// Bytes that may wait to be written on a byte stream. With more bytes of answers, nothing is read until the peer
+    /// has read enough; with more bytes of any kind, no notification is taken. Default 16 777 216 (16 MiB).
+    pub unwritten_bytes: usize,
+    // limits:end fields
 }
 
 impl Limits {
     /// The defaults.
     pub const DEFAULT: Self = Self {
-        message_bytes: 10 * 1024 * 1024,
-        header_bytes: 8 * 1024,
+        // limits:begin values
+        pending_calls: 1_000_000,
+        in_flight: 1_024,
+        in_flight_bytes: 67_108_864,
+        batch_items: 1_000,
+        id_length: 1_024,
+        message_bytes: 10_485_760,
+        header_bytes: 8_192,
         partial_frame_ms: 30_000,
         depth: 128,
-        batch_items: 1_000,
-        in_flight: 1_024,
-        in_flight_bytes: 64 * 1024 * 1024,
-        pending_calls: 1_000_000,
-        unwritten_bytes: 16 * 1024 * 1024,
-        id_length: 1_024,
         conversion_visits: 1_000_000,
+        unwritten_bytes: 16_777_216,
+        // limits:end values
     };
 }
 

@@ -15,5 +15,6 @@ pub mod content_length;
 pub mod frame;
 pub mod framing;
 pub mod json;
+mod limits;
 pub mod newline;
 pub mod wipc;

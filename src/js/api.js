@@ -1,10 +1,9 @@
 // The classes that an application sees: thin, over `../web/link.js`.
 
 import { DESTROYED } from "../web/calls.js";
+import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
 import { Stream, windowProblem } from "../web/streams.js";
-
-const DEFAULT_TIMEOUT = 10_000;
 
 /** What is wrong with a timeout, or undefined. */
 function timeoutProblem(timeout) {
@@ -34,7 +33,7 @@ export class JSONRPCClient {
   #destroyed = false;
 
   constructor(transport, options) {
-    const timeout = options?.timeout ?? DEFAULT_TIMEOUT;
+    const timeout = options?.timeout ?? CALL_TIMEOUT;
     const problem = timeoutProblem(timeout);
     if (problem !== undefined) throw problem;
     this.#timeout = timeout;
@@ -56,7 +55,7 @@ export class JSONRPCClient {
 
   stream(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
-    const window = options?.window ?? 16;
+    const window = options?.window ?? STREAM_WINDOW;
     const problem = timeoutProblem(timeout) ?? windowProblem(window);
     if (problem !== undefined) throw problem;
     const wait = milliseconds(timeout);

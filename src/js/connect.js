@@ -1,10 +1,10 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
 import { doorTo } from "../web/door.js";
+import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { noAnswer, sessionTransport } from "../web/session.js";
 import { JSONRPCPeer } from "./api.js";
 
-const CONNECT_TIMEOUT = 10_000;
 
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};

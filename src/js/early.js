@@ -1,18 +1,19 @@
 // `portway/early`: imported first, and for its effect. It listens at once, and keeps the messages that come before wasm
-// has loaded and a transport is there to hear them. It imports nothing, so that nothing runs before it.
+// has loaded and a transport is there to hear them. It imports numbers only, so that nothing runs before it.
+
+import {
+  EARLY_TIMEOUT,
+  MAX_EARLY_COST,
+  MAX_EARLY_MESSAGES,
+  MAX_EARLY_TOTAL_COST,
+  MAX_ID_LENGTH,
+} from "../web/limit-values.js";
 
 const EARLY = Symbol.for("portway.early");
 /** Whom a transport hears by now; with the functions below, once this module has run. */
 const heard = (globalThis[EARLY] ??= new WeakSet());
-/** The number of messages that are kept, of all senders together. */
-const MAX_KEPT = 10_000;
-/** How long messages are kept once the wasm has started, in milliseconds: by then each transport has been made. */
-const KEEP_TIME = 10_000;
-/** The cost of a sender, and of all senders together, once the wasm has failed: a message costs 1, an answer 10. */
-const MAX_COST = 1_000;
-const MAX_TOTAL_COST = 10_000;
+/** What an answer to an early request costs its sender; a message costs 1. */
 const ANSWER_COST = 10;
-const MAX_ID_LENGTH = 1_024;
 /** A fixed text: the reason may hold addresses or tokens, and any window may ask. */
 const FAILED = { code: -32603, message: "portway could not start" };
 
@@ -50,7 +51,7 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
     let events = kept.get(sender);
     if (events === undefined) kept.set(sender, (events = []));
     events.push(event);
-    if (++count > MAX_KEPT) dropOne(sender, events);
+    if (++count > MAX_EARLY_MESSAGES) dropOne(sender, events);
   }
 
   /** The sender that has the most events loses its newest: a sender that floods this side leaves room for the others. */
@@ -68,7 +69,7 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
     // In a window, an answer goes to the window that asked and to its origin. That window may be gone.
     if (isWindow && event.source === null) return;
     const spent = costs.get(sender) ?? 0;
-    const left = Math.min(MAX_COST - spent, MAX_TOTAL_COST - costOfAll);
+    const left = Math.min(MAX_EARLY_COST - spent, MAX_EARLY_TOTAL_COST - costOfAll);
     if (left <= 0) return;
     const { data } = event;
     let cost = 1;
@@ -108,7 +109,7 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
     settle(error) {
       clearTimeout(timer);
       hasFailed = error !== undefined;
-      if (!hasFailed) return void (timer = setTimeout(letGo, KEEP_TIME));
+      if (!hasFailed) return void (timer = setTimeout(letGo, EARLY_TIMEOUT));
       if (error !== null) console.error("portway could not start:", error);
       const refused = kept;
       letGo();

@@ -185,14 +185,19 @@ type DisposeMember = SymbolConstructor extends { readonly dispose: infer D }
 
 /** Bounds that keep a broken or hostile peer from exhausting this side. */
 export interface Limits {
-  /** Own calls that may wait for their answer; one more fails with `CallError` `too-many-calls`. Default 1 000 000. */
+  // limits:begin
+  /** Own calls that may wait for an answer; one more fails with `CallError` `too-many-calls`. Default 1 000 000. */
   pendingCalls?: number | undefined;
-  /** Requests of the other side that may run at the same time; one more is answered with -32600. Default 1 024. */
+  /** Requests of the peer that may be at work at once; one more is answered with -32600. Default 1 024. */
   inFlight?: number | undefined;
   /** Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000. */
   batchItems?: number | undefined;
-  /** Characters of an id that is a string; a longer one is answered with -32600 under the id null. Default 1 024. */
+  /**
+   * UTF-16 code units of an id that is a string, and natively of the text of a number; a longer one is answered with
+   * -32600 under the id null. Default 1 024.
+   */
   idLength?: number | undefined;
+  // limits:end
 }
 
 /** Options of `JSONRPCClient`. */

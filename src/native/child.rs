@@ -12,9 +12,6 @@ use tokio::process::Child;
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
-/// How long the output of a process that has exited is still read: a process that it has started may hold it open.
-pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
-
 /// Sees to it that a process does not outlive its link.
 ///
 /// A guard that is dropped kills the process at once.

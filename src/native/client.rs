@@ -10,11 +10,10 @@ use super::call::Call;
 use super::convert::write_params;
 use super::error::{CallError, Closed};
 use super::items::Items;
+use super::limits::CALL_TIMEOUT;
 use super::link::Link;
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
-
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Calls the other side.
 ///
@@ -74,7 +73,7 @@ impl Client {
     }
 
     pub(super) fn on(link: Arc<Link>) -> Self {
-        Self { owner: Arc::new(Owner(link)), timeout: Some(DEFAULT_TIMEOUT) }
+        Self { owner: Arc::new(Owner(link)), timeout: Some(CALL_TIMEOUT) }
     }
 
     /// The same client, with another timeout for the calls that are made with this handle. `None` waits for ever.

@@ -21,10 +21,11 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Text;
-use super::child::{ChildGuard, OUTPUT_GRACE};
+use super::child::ChildGuard;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
 use super::inbox::{Inbox, Next};
+use super::limits::{OUTPUT_GRACE, REST_GRACE};
 use super::link::Link;
 use super::state::Stage;
 use super::transport::Streams;
@@ -35,9 +36,6 @@ use crate::connection::{Event, Ignored};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-
-/// How long it takes at most to read what the other side, which reads no more, has said before.
-const REST: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// A link that is idle keeps no memory for what it may read: all on one thread share this.
@@ -190,7 +188,7 @@ impl Driver {
     fn lose_output(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {
-            self.end_within(REST);
+            self.end_within(REST_GRACE);
         }
         self.broken = Some(why);
     }

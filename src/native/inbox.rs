@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
+use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::running::{guarded, text_of};
 use super::state::CallListener;
@@ -24,9 +25,6 @@ use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unusable};
 use crate::profile::BatchPolicy;
 use crate::text::RpcError;
-
-/// So many lines that are no message, one after the other, are no slips of a peer that prints a banner.
-const HOPELESS: usize = 10;
 
 #[derive(Debug)]
 pub(super) struct Inbox {
@@ -125,8 +123,8 @@ impl Inbox {
             if let Some(other) = self.other_framing(line) {
                 return Next::End(Closed::OtherFraming(other));
             }
-            if self.idle_lines == HOPELESS {
-                return Next::End(Closed::NoMessages(HOPELESS));
+            if self.idle_lines == MAX_LINES_WITHOUT_MESSAGE {
+                return Next::End(Closed::NoMessages(MAX_LINES_WITHOUT_MESSAGE));
             }
             return Next::Go;
         }

@@ -20,13 +20,11 @@ use super::Text;
 use super::call::milliseconds;
 use super::convert::read_result;
 use super::error::CallError;
+use super::limits::{MAX_STREAM_CREDIT, STREAM_WINDOW};
 use super::link::Link;
 use super::state::{CallListener, Outcome};
-use super::streams::{self, Asked, MOST_CREDIT};
+use super::streams::{self, Asked};
 use crate::connection::CallKey;
-
-/// So many items may be on their way before the first of them is taken.
-const WINDOW: u32 = 16;
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
 ///
@@ -78,7 +76,7 @@ impl<T: DeserializeOwned> Items<T> {
             Err(problem) => Stage::Failed(problem),
             Ok(params) => {
                 let (link, method) = (Arc::clone(link), method.into());
-                Stage::Unsent(Box::new(Unsent { link, method, params, timeout, window: WINDOW }))
+                Stage::Unsent(Box::new(Unsent { link, method, params, timeout, window: STREAM_WINDOW }))
             }
         };
         Self { stage, decode: read_result }
@@ -97,7 +95,7 @@ impl<T> Items<T> {
     /// How many items may be on their way before the first of them is taken: 16, if nothing is said, and 65 536 at most.
     pub fn window(mut self, items: u32) -> Self {
         if let Stage::Unsent(unsent) = &mut self.stage {
-            unsent.window = items.clamp(1, MOST_CREDIT);
+            unsent.window = items.clamp(1, MAX_STREAM_CREDIT);
         }
         self
     }

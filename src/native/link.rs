@@ -24,6 +24,7 @@ use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::frames::WipcSettings;
 use super::handlers::Handlers;
+use super::limits::MAX_ENVELOPE;
 use super::running::{Lifetime, RunningNotifications, RunningRequests};
 use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall};
 use crate::Limits;
@@ -32,9 +33,6 @@ use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
-
-/// More than stands around params or a result: the method, the id and the names of members.
-const ENVELOPE: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -134,7 +132,7 @@ impl Link {
 
     /// Whether params or a result of this length, in bytes, fit into a message, with all that stands around them.
     pub(super) fn fits(&self, length: usize) -> bool {
-        self.framing.longest_message().is_none_or(|longest| length <= longest - ENVELOPE)
+        self.framing.longest_message().is_none_or(|longest| length <= longest - MAX_ENVELOPE)
     }
 
     /// # Errors

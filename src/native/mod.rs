@@ -16,6 +16,7 @@ mod frames;
 mod handlers;
 mod inbox;
 mod items;
+pub(crate) mod limits;
 mod link;
 mod listener;
 mod outflow;
@@ -32,7 +33,6 @@ mod streams;
 mod transport;
 
 pub use self::call::Call;
-pub(crate) use self::child::OUTPUT_GRACE;
 pub use self::client::Client;
 pub use self::context::{Cancelled, Context};
 pub use self::diagnostic::Diagnostic;

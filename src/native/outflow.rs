@@ -3,7 +3,6 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Poll, Waker};
-use core::time::Duration;
 use std::boxed::Box;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,15 +13,12 @@ use tokio::task::yield_now;
 
 use super::Text;
 use super::error::CallError;
+use super::limits::{MAX_ITEMS_PER_TURN, MAX_TURN_TIME};
 use super::link::Link;
 use super::streams;
 use crate::connection::RequestKey;
 use crate::message::Id;
 use crate::text::{RpcError, write_result};
-
-/// The number of items that the streams of a link send together before other tasks have their turn, and the time for that.
-const MAX_TURN_ITEMS: usize = 256;
-const MAX_TURN_TIME: Duration = Duration::from_millis(4);
 
 /// What a handler of a stream gives.
 pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Text, RpcError>> + Send>>;
@@ -128,7 +124,7 @@ pub(super) async fn run(
         // A source that never waits takes turns with the link, with other streams and with other tasks.
         if left == 0 || began.elapsed() >= MAX_TURN_TIME {
             yield_now().await;
-            left = MAX_TURN_ITEMS / link.running.len().max(1);
+            left = MAX_ITEMS_PER_TURN / link.running.len().max(1);
             began = Instant::now();
         }
         left = left.saturating_sub(1);

@@ -16,12 +16,10 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::error::Closed;
+use super::limits::MAX_STDERR_LINE;
 use super::peer::Peer;
 use super::transport::Transport;
 use crate::codec::framing::Framing;
-
-/// The longest line of standard error that is handed over whole; a longer one comes in pieces.
-const LONGEST_LINE: u64 = 64 * 1024;
 
 /// A process to call that is watched: [`Transport::child`] with more around it.
 ///
@@ -198,7 +196,7 @@ async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>) {
     loop {
         line.clear();
         // What a process writes must not fill our memory: a line may come in pieces.
-        match (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+        match (&mut reader).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
             Ok(1..) => listener(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n'])),
             _ => return,
         }

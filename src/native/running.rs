@@ -20,6 +20,7 @@ use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
 use super::handlers::{Answer, HandlerFuture};
+use super::limits::MAX_PEER_CREDIT;
 use super::link::Link;
 use super::outflow::{self, Outflow};
 use super::streams::{self, Asked};
@@ -103,7 +104,7 @@ impl RunningRequests {
     pub(super) fn spare_credit(&self) -> u32 {
         let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let windows = running.values().filter_map(|running| running.outflow.as_ref()).map(|outflow| outflow.window());
-        windows.fold(streams::MOST_CREDIT, u32::saturating_sub)
+        windows.fold(MAX_PEER_CREDIT, u32::saturating_sub)
     }
 
     /// Its handler goes on in a task. Returns whether it is still wanted.

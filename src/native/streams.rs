@@ -6,15 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::Text;
+use super::limits::MAX_STREAM_CREDIT;
 use super::progress::{self, id_text};
 use crate::message::{Id, RequestId};
 
 pub(super) const REQUEST: &str = "rpc.stream";
 pub(super) const ITEM: &str = "rpc.item";
 pub(super) const CREDIT: &str = "rpc.credit";
-
-/// The credit that all streams of a peer can have at a time.
-pub(super) const MOST_CREDIT: u32 = 65_536;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Asked<'a> {
@@ -65,5 +63,5 @@ pub(super) fn read_credit(params: &RawValue) -> Option<(Id, u32)> {
 }
 
 pub(super) const fn is_credit(count: u32) -> bool {
-    count > 0 && count <= MOST_CREDIT
+    count > 0 && count <= MAX_STREAM_CREDIT
 }

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
 use super::frames::WipcSettings;
+use super::limits::{BUSY_SOCKET_TIMEOUT, LINK_GRACE, PAIR_BYTES};
 use super::link::{Link, Settings};
 use super::stdin::AsyncStdin;
 use super::stdout::WholeStdout;
@@ -26,15 +27,8 @@ use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::profile::Profile;
 
-/// How long the end of a link waits for handlers, for the other side to read, and for a process to end.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How long a busy Unix socket is asked again, and how often.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often a busy Unix socket is asked again.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// So much is held on its way between two ends in one process.
-const PAIR_BYTES: usize = 64 * 1024;
 
 /// A byte stream in both directions, and how messages are framed on it: standard input and output, a socket, a process.
 ///
@@ -126,7 +120,7 @@ impl Transport {
         loop {
             match UnixStream::connect(&path).await {
                 // More have come at once than wait at the door: such a socket does not wait by itself.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < LONGEST_WAIT => {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < BUSY_SOCKET_TIMEOUT => {
                     sleep(PAUSE).await;
                 }
                 connected => {
@@ -179,7 +173,7 @@ impl Transport {
             settings: Settings {
                 profile: Profile::GENERIC,
                 limits: Limits::DEFAULT,
-                grace: GRACE,
+                grace: LINK_GRACE,
                 listener: Listener::default(),
                 wipc: WipcSettings::default(),
             },

@@ -2,6 +2,7 @@
 
 import { ABANDON } from "./commands.js";
 import { CallError } from "./errors.js";
+import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
 
 // What is known of a call lies side by side in one array, its id first: an object for each would cost 36 bytes more.
 const OWNER = 1;
@@ -69,7 +70,7 @@ export class Calls {
 
   /** Has a handler for the progress of a call, which ends at last though there is progress. */
   listenToProgress(slot, id, timeout, { onProgress, totalTimeout }) {
-    const end = performance.now() + ((totalTimeout ?? 60 * timeout) || Infinity);
+    const end = performance.now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.listen(slot, id, { onProgress, timeout, end });
   }
 

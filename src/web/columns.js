@@ -1,12 +1,10 @@
 // Messages of one kind that leave together, as columns: to clone three arrays costs a fraction of what it costs to clone an
 // object for each message. PROTOCOL.md, "Lists", has the form.
 
+import { MAX_TOGETHER } from "./limit-values.js";
 import { callMessage } from "./outgoing.js";
 
 export const COLUMNS = "rpc.columns";
-
-/** As many messages leave together at most: the other side begins with the first while the next are on their way. */
-export const MOST_TOGETHER = 256;
 
 /** Messages as one; undefined if they are not of one kind, or if one of them has neither params nor a result. */
 export function packed(messages) {
@@ -35,7 +33,7 @@ export function packed(messages) {
 /** The messages again: none if these are no columns. */
 export function unpacked({ ids, methods, values }) {
   const fits = (column) => Array.isArray(column) && column.length === values.length;
-  if (!fits(values) || values.length > MOST_TOGETHER || !(ids === undefined || fits(ids))) return [];
+  if (!fits(values) || values.length > MAX_TOGETHER || !(ids === undefined || fits(ids))) return [];
   if (!(methods === undefined || typeof methods === "string" || fits(methods))) return [];
   return values.map((value, n) => {
     const id = ids?.[n];

@@ -5,11 +5,9 @@ import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone } from "./errors.js";
 import { Lane } from "./lane.js";
+import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-
-/** The number of messages of a window that are read though their origin is not allowed. */
-const MAX_FOREIGN_READS = 32;
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {

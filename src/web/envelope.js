@@ -1,7 +1,7 @@
 // Reads the envelope of a message: the kinds of its members, four bits each, which are its *shape*. Rust decides what they
 // mean together (`message/shape.rs` has the same numbers).
 
-import { MAX_METHOD_LENGTH } from "./limits.js";
+import { MAX_METHOD_LENGTH } from "./limit-values.js";
 
 /** The kind of a value. `undefined` is a kind of its own here; a missing member has the kind 0. */
 export function kindOf(value) {

@@ -1,5 +1,7 @@
 // Errors, as the application sees them and as they cross the wire.
 
+import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit-values.js";
+
 /** An error that crosses the wire: thrown in a handler here, it rejects the call there, and the other way round. */
 export class RPCError extends Error {
   // Minifiers rename classes, and consoles show this.
@@ -64,11 +66,6 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
 
-/** Bounds of the `data` that is made for an error: how deep it is, how many values it has, and how many characters. */
-const MAX_DEPTH = 8;
-const MAX_VALUES = 1_000;
-const MAX_CHARACTERS = 2 ** 20;
-
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
   // The call ends all the same if a member of it is a getter that throws.
@@ -77,7 +74,7 @@ export function fromWire(raw) {
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
     const cause = data?.cause;
-    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_DEPTH) });
+    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) });
   } catch (thrown) {
     return thrown;
   }
@@ -126,7 +123,7 @@ function ownData(thrown) {
 
 /** The `data` of an error without any: what the error object does not say already. */
 function defaultData(thrown, sendsCode) {
-  const left = { values: MAX_VALUES, characters: MAX_CHARACTERS, seen: new Set() };
+  const left = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
   const known = sendsCode ? ["message", "code"] : ["message"];
   return attempt(() => reduced(thrown, 0, left, known)) ?? undefined;
 }
@@ -145,11 +142,11 @@ function reduced(value, depth, left, known = []) {
     return text;
   }
   if (type !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH || left.seen.has(value)) return undefined;
+  if (depth > MAX_ERROR_DEPTH || left.seen.has(value)) return undefined;
   left.seen.add(value);
   const inner = (key) => attempt(() => reduced(value[key], depth + 1, left));
   if (Array.isArray(value)) {
-    const items = Array.from({ length: Math.min(value.length, MAX_VALUES) }, (_, n) => inner(n));
+    const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => inner(n));
     return items.filter((item) => item !== undefined);
   }
   if (tagOf(value) === "[object DOMException]") known = [...known, "code"];

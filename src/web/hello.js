@@ -2,24 +2,22 @@
 // new. PROTOCOL.md has the rules.
 
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
+import { MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
 import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /** And that a session needs no port, where its boundary is nobody's who must not hear it. */
 const LANE = "lane";
-const MOST_FEATURES = 100;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
-/** Names that come faster than this, in milliseconds, are passed over. */
-const MEETING = 10;
 
 /** 128 random bits: they name a session, and are good for one answer. */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 /** The strings of an array, of whose length nothing is known. */
-const strings = (value) => (Array.isArray(value) ? value.slice(0, MOST_FEATURES).filter((item) => typeof item === "string") : []);
+const strings = (value) => (Array.isArray(value) ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string") : []);
 
 export class Handshake {
   /** What names this side of the session, or of the next one. */
@@ -104,7 +102,7 @@ export class Handshake {
     // Whoever floods this side with names is answered now and then; who means it says hello again.
     const now = performance.now();
     // A clock may be set back.
-    if (Math.abs(now - this.#lastMet) < MEETING) return;
+    if (Math.abs(now - this.#lastMet) < MIN_HELLO_INTERVAL) return;
     this.#lastMet = now;
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.

@@ -1,9 +1,7 @@
 // Where a transport's messages go: to its handler, or into a queue until it has one.
 
 import { complain } from "./complain.js";
-
-/** More messages than this, and a handler is not coming. */
-const MOST_QUEUED = 10_000;
+import { MAX_UNHANDLED_MESSAGES } from "./limit-values.js";
 
 /**
  * The receiving half of a transport. Messages that come before a handler is attached are kept, and handed over after the
@@ -14,13 +12,15 @@ export class Inbox {
   #handlers = new Map();
   #queue = [];
   #keeper = (message) => this.#keep(message);
+  #hasDropped = false;
 
   /** Takes a message that has come. While none are kept and there is one handler, that is the handler itself. */
   receive = this.#keeper;
 
   #keep(message) {
-    if (this.#queue.length === MOST_QUEUED) console.warn("portway: messages are dropped, since nobody handles them");
-    if (this.#queue.length <= MOST_QUEUED) this.#queue.push(message);
+    if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push(message);
+    if (!this.#hasDropped) console.warn("portway: messages are dropped, since nobody handles them");
+    this.#hasDropped = true;
   }
 
   /** Sets the one handler of a user; a later one replaces it. */

@@ -1,10 +1,6 @@
 // The bounds that an application can set.
 
-/** What holds if it sets none. `../limits.rs` says what each is for. */
-export const DEFAULTS = { pendingCalls: 1e6, inFlight: 1024, batchItems: 1000, idLength: 1024 };
-
-/** Longest name of a method. `../limits.rs` says what happens beyond it. */
-export const MAX_METHOD_LENGTH = 1024;
+import { DEFAULTS } from "./limit-values.js";
 
 /** The limits that are given. It fails before a link is made or changed: what is refused leaves a transport as it was. */
 export function checkedLimits(given) {

@@ -4,24 +4,14 @@
 
 import { answering, boundaryOf, enter, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
-import {
-  CALL,
-  CLOSE,
-  CONFIGURE,
-  PUSH,
-  RECEIVE,
-  RECEIVE_BATCH,
-  RESPOND,
-  RESTART,
-  TICK,
-  WAKE,
-} from "./commands.js";
-import { COLUMNS, MOST_TOGETHER, unpacked } from "./columns.js";
+import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, TICK, WAKE } from "./commands.js";
+import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
 import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
-import { DEFAULTS, checkedLimits } from "./limits.js";
+import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
+import { checkedLimits } from "./limits.js";
 import { Outbox } from "./outbox.js";
 import { callMessage, callProblem, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
@@ -338,7 +328,7 @@ export class Link extends Reporting {
     if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MOST_TOGETHER) this.#receiveEach(message);
+      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER) this.#receiveEach(message);
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);

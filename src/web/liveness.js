@@ -1,5 +1,7 @@
 // Whether the other side is still there, where nobody tells: a lock that goes with it, and a heartbeat.
 
+import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
+
 const lockOf = (id) => `portway:${id}`;
 
 /** Asks for a lock. Where there are none, or not for this document, nothing happens. */
@@ -26,9 +28,6 @@ export async function watchLock(id, signal, onSeen, onReleased) {
   onSeen();
   if (await request(lockOf(id), { signal }, () => true)) onReleased();
 }
-
-/** How often a window is looked at while calls wait. */
-const HASTE = 500;
 
 /** One timer for what has to be looked at again and again. */
 export class Pulse {
@@ -69,7 +68,7 @@ export class Pulse {
     if (isWaiting === undefined || this.#turn !== turn) return;
     const soon = this.#canHurry && (isWaiting || hurry);
     this.slow = this.#canHurry && !soon;
-    const pause = soon ? Math.min(HASTE, this.#rest) : this.#rest;
+    const pause = soon ? Math.min(WINDOW_CHECK_INTERVAL, this.#rest) : this.#rest;
     const due = performance.now() + pause;
     // Late, this thread was blocked, or the page hidden or halted.
     this.#timer = setTimeout(() => this.#run(performance.now() - due < pause / 4 ? pause : 0), pause);

@@ -1,8 +1,9 @@
 // Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
-import { COLUMNS, MOST_TOGETHER, packed } from "./columns.js";
+import { COLUMNS, packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
 import { post, transferable } from "./outgoing.js";
+import { MAX_TOGETHER } from "./limit-values.js";
 import { settle } from "./small.js";
 
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
@@ -99,7 +100,7 @@ export class Outbox {
     if (!settle(message, origin?.transfer)) return false;
     this.#origins.push(slot ?? origin);
     if (origin?.transfer !== undefined) this.#moved.push(...origin.transfer);
-    if (this.#messages.push(message) === MOST_TOGETHER) this.flush();
+    if (this.#messages.push(message) === MAX_TOGETHER) this.flush();
     return true;
   }
 

@@ -1,7 +1,7 @@
 // How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not restore
 // the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain this file.
 
-const MAX_LEVELS = 128;
+import { MAX_NESTING } from "./limit-values.js";
 
 // Why a conversion may not begin; `api/convert.rs` has the same numbers.
 const FITS = 0;
@@ -62,7 +62,7 @@ function problemIn(root, maxVisits) {
   const path = [];
   let whole = root;
   while (whole !== undefined) {
-    if (path.length === MAX_LEVELS) return TOO_DEEP;
+    if (path.length === MAX_NESTING) return TOO_DEEP;
     const begun = visits;
     // The length counts before the parts are collected.
     if (Array.isArray(whole) && whole.length > maxVisits - visits) return TOO_MANY_VISITS;
@@ -92,7 +92,7 @@ function problemIn(root, maxVisits) {
       } else if (known.has(part)) {
         const cost = known.get(part);
         // An object on the path contains itself.
-        if (cost === undefined || path.length + cost.levels > MAX_LEVELS) return TOO_DEEP;
+        if (cost === undefined || path.length + cost.levels > MAX_NESTING) return TOO_DEEP;
         visits += cost.visits;
         if (visits > maxVisits) return TOO_MANY_VISITS;
         top.levels = Math.max(top.levels, cost.levels + 1);

@@ -2,7 +2,8 @@
 // once.
 
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
-import { MOST_CREDIT, STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
+import { MAX_PEER_CREDIT } from "./limit-values.js";
+import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
@@ -111,7 +112,7 @@ export class Service {
 
   /** How much more credit the streams of the peer may have. */
   #spareCredit() {
-    return this.#running.reduce((spare, context) => spare - (context?.outflow?.window ?? 0), MOST_CREDIT);
+    return this.#running.reduce((spare, context) => spare - (context?.outflow?.window ?? 0), MAX_PEER_CREDIT);
   }
 
   /** Gives out a reply that waited for its batch. */

@@ -3,24 +3,21 @@
 
 import { failure, gone, unreadable, unstarted } from "./errors.js";
 import { Handshake, newId } from "./hello.js";
+import {
+  ANSWER_TIME,
+  COPIED_GOODBYE_TIMEOUT,
+  GOODBYE_TIMEOUT,
+  HEARTBEAT,
+  MAX_SESSION_QUEUE,
+  MIN_HEARTBEAT,
+  RELOAD_SILENCE,
+} from "./limit-values.js";
 import { listen } from "./listen.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
 import { callMessage as note } from "./outgoing.js";
 
-const MOST_KEPT = 10_000;
 const LONGEST_TIMER = 2 ** 31;
-const HEARTBEAT = 10_000;
-/** A busy side needs that long to answer. */
-const SHORTEST_HEARTBEAT = 100;
-/** How long a goodbye may come after the signs of a death that it explains. */
-const GRACE = 100;
-/** How long it may come after its copy over the window: it does come, unless the other side's document goes right after. */
-const GRACE_OF_COPY = 1_000;
-/** How long the other side may be silent once its frame has loaded again. */
-const DOUBT = 1_000;
-/** How long a peer whose lock is free has to answer; `GRACE` comes before and after it. */
-const ANSWER_TIME = 300;
 
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
 export function noAnswer(ms, { allowed }) {
@@ -40,7 +37,7 @@ function whenLoaded(run, signal) {
  * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
  */
 export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
-  heartbeat = heartbeat > 0 && heartbeat < LONGEST_TIMER ? Math.max(heartbeat, SHORTEST_HEARTBEAT) : 0;
+  heartbeat = heartbeat > 0 && heartbeat < LONGEST_TIMER ? Math.max(heartbeat, MIN_HEARTBEAT) : 0;
   let session;
   let number = 0;
   /** The window that the session is with. */
@@ -110,7 +107,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     const error = door.loss();
     if (error !== undefined) return lose(error, false);
     if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
-    const patience = session?.isDoubted ? DOUBT : heartbeat;
+    const patience = session?.isDoubted ? RELOAD_SILENCE : heartbeat;
     const beats = patience > 0 && session !== undefined && !session.isPlain && !session.isBidden && !isLocked;
     if (beats && pulse.quiet >= patience - 1) {
       pulse.quiet = 0;
@@ -178,9 +175,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function receive(message, origin) {
     pulse.quiet = 0;
-    if (held?.length === MOST_KEPT && number > 0) release();
+    if (held?.length === MAX_SESSION_QUEUE && number > 0) release();
     if (held === undefined) handler(message);
-    else if (held.length < MOST_KEPT) held.push({ message, origin });
+    else if (held.length < MAX_SESSION_QUEUE) held.push({ message, origin });
   }
 
   /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
@@ -198,8 +195,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (session !== undefined) return session.port.postMessage(message, transfer);
     // Whoever comes next knows of no call to give up.
     if (queue === undefined || message.method === "$/cancelRequest") return;
-    if (queue.length >= MOST_KEPT) prune();
-    if (queue.length >= MOST_KEPT) throw failure("too-many-calls", "too many calls wait for a session");
+    if (queue.length >= MAX_SESSION_QUEUE) prune();
+    if (queue.length >= MAX_SESSION_QUEUE) throw failure("too-many-calls", "too many calls wait for a session");
     // A copy, as a port would have made it; and what cannot be sent is told now.
     queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
   }
@@ -270,7 +267,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
-    setTimeout(() => session === other && !other.isBidden && end(), GRACE);
+    setTimeout(() => session === other && !other.isBidden && end(), GOODBYE_TIMEOUT);
   }
 
   function leave({ reason }) {
@@ -284,7 +281,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (goodbye.reason === "left") return leave(goodbye);
     const other = session;
     other.isBidden = true;
-    setTimeout(() => session === other && leave(goodbye), GRACE_OF_COPY);
+    setTimeout(() => session === other && leave(goodbye), COPIED_GOODBYE_TIMEOUT);
   }
 
   function stop() {

@@ -4,10 +4,7 @@
 // fail to be cloned here or to be read there, and would take those that it is sent with along; and what is large gains
 // nothing by company.
 
-/** As many values a message may hold. */
-const MOST = 32;
-/** As many characters each of its strings may have. */
-const LONGEST = 1_000;
+import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
 let left;
 let moved;
@@ -16,7 +13,7 @@ const seen = [];
 /** Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. */
 export function settle(message, transfer) {
   const part = "params" in message ? "params" : "error" in message ? "error" : "result";
-  left = MOST;
+  left = MAX_COALESCED_VALUES;
   moved = transfer;
   try {
     const copy = copied(message[part]);
@@ -37,7 +34,7 @@ function copied(value) {
   if (left < 0) return;
   switch (typeof value) {
     case "string":
-      if (value.length > LONGEST) break;
+      if (value.length > MAX_COALESCED_STRING) break;
     // falls through
     case "number":
     case "boolean":

@@ -2,26 +2,19 @@
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
 import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
-import { MAX_METHOD_LENGTH } from "./limits.js";
+import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_STREAM_CREDIT, MAX_TURN_TIME } from "./limit-values.js";
 import { callMessage, callProblem } from "./outgoing.js";
 
 export const STREAM = "rpc.stream";
 
-/** The credit that all streams of a peer can have at a time: the number of items that it may leave unread. */
-export const MOST_CREDIT = 2 ** 16;
-
-/** The number of items that the streams of a link take from their handlers in one turn, and the milliseconds for that. */
-const MAX_TURN_ITEMS = 256;
-const MAX_TURN_TIME = 4;
-
 /** What is wrong with the number of items that may be on their way, or undefined. */
 export function windowProblem(window) {
   if (isCredit(window)) return undefined;
-  return new RangeError(`the window of a stream is an integer from 1 to ${MOST_CREDIT}, not ${String(window)}`);
+  return new RangeError(`the window of a stream is an integer from 1 to ${MAX_STREAM_CREDIT}, not ${String(window)}`);
 }
 
 function isCredit(value) {
-  return Number.isInteger(value) && value > 0 && value <= MOST_CREDIT;
+  return Number.isInteger(value) && value > 0 && value <= MAX_STREAM_CREDIT;
 }
 
 // The caller's side.
@@ -203,7 +196,7 @@ function runLater(act) {
 
 /** The budget that the streams of a link share in each turn, so that handlers that never wait cannot block this thread. */
 export class Turn {
-  #left = MAX_TURN_ITEMS;
+  #left = MAX_ITEMS_PER_TURN;
   /** When the time is up. */
   #end = 0;
   /** Resolves in the next turn, if this one is over. */
@@ -213,11 +206,11 @@ export class Turn {
   take() {
     if (this.#next !== undefined) return this.#next;
     const now = performance.now();
-    if (this.#left === MAX_TURN_ITEMS) this.#end = now + MAX_TURN_TIME;
+    if (this.#left === MAX_ITEMS_PER_TURN) this.#end = now + MAX_TURN_TIME;
     if (this.#left > 0 && now < this.#end) return void this.#left--;
     this.#next = new Promise(runLater).then(() => {
       this.#next = undefined;
-      this.#left = MAX_TURN_ITEMS;
+      this.#left = MAX_ITEMS_PER_TURN;
     });
     return this.#next;
   }

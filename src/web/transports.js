@@ -7,11 +7,9 @@ import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone, unreadable, unstarted } from "./errors.js";
 import { Inbox } from "./inbox.js";
+import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-
-/** How often a window is looked at while calls wait, in milliseconds: there is no event for its end. */
-const LOOK_EVERY = 500;
 
 /** What hears each boundary, by the options that it hears it with. */
 const hubs = new WeakMap();
@@ -69,7 +67,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     // While there is a timer, that looks: engines take their time to say whether a window is closed. But what is transferred
     // to one that is gone is gone, too.
     if ((looking === undefined || transfer !== undefined) && isGone()) throw gone();
-    looking ??= setInterval(look, LOOK_EVERY);
+    looking ??= setInterval(look, WINDOW_CHECK_INTERVAL);
     send(message, transfer);
   };
   const listeners = {

@@ -15,14 +15,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
+use crate::native::limits::MAX_QUEUED_FRAMES;
 use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::WholeStdout;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-
-/// So many frames wait to be written before a sender does.
-const QUEUE: usize = 16;
 
 /// Either end of the pipes between a host and its guest, for frames of any content.
 ///
@@ -92,7 +90,7 @@ impl Channel {
         is_guest: bool,
     ) -> io::Result<Self> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
-        let (queue, frames) = mpsc::channel(QUEUE);
+        let (queue, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let output = Arc::new(Output::default());
         runtime.spawn(write(frames, writer, Arc::clone(&output)));
         let sender = Sender { queue, output: Arc::clone(&output) };

@@ -13,7 +13,8 @@ use tokio::time::{Instant, timeout_at};
 use super::OwnedFrame;
 use super::channel::{Channel, Receiver, Sender};
 use crate::codec::wipc::FrameType;
-use crate::native::{OUTPUT_GRACE, about};
+use crate::native::about;
+use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
 /// A guest in a process of its own, for frames of any content. It is killed if this is dropped.
 ///
@@ -41,9 +42,6 @@ pub struct Host {
     heard_until: Option<Instant>,
 }
 
-/// How long a guest has to exit.
-const GRACE: Duration = Duration::from_secs(2);
-
 impl Host {
     /// Starts a guest, with its standard input and output piped. Its standard error is that of this process, unless `command`
     /// says otherwise.
@@ -58,7 +56,7 @@ impl Host {
             return Err(io::Error::other("the guest has no standard input or output"));
         };
         let (sender, receiver) = Channel::host(reader, writer)?.split();
-        Ok(Self { sender, receiver, child, grace: GRACE, heard_until: None })
+        Ok(Self { sender, receiver, child, grace: LINK_GRACE, heard_until: None })
     }
 
     /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.

@@ -152,8 +152,10 @@ fn ids_and_methods_cannot_forge_a_line() {
 fn long_ids_and_methods_are_cut_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
-    daemon.ask(request(format!("\"{long}\""), "version")).result();
-    daemon.ask(request(format!("\"{long}\""), "nope")).failure();
+    // As long as an id may be, in characters of several bytes.
+    let id = format!("\"{}\"", "€".repeat(1_024));
+    daemon.ask(request(&id, "version")).result();
+    daemon.ask(request(&id, "nope")).failure();
     daemon.ask(request(1, &long)).failure();
     daemon.ask(request("1".repeat(300), "version")).result();
     for line in daemon.finish() {

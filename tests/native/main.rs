@@ -5,6 +5,7 @@
 mod calls;
 mod endings;
 mod framing;
+mod limits;
 #[path = "../shared/standard_streams.rs"]
 #[allow(
     dead_code,

@@ -15,6 +15,7 @@ mod json_test_suite;
 #[cfg(feature = "json")]
 mod json_text;
 mod lifetimes;
+mod limits;
 mod mortal;
 mod notifications;
 mod reentrance;

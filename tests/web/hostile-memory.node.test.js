@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSONRPCPeer } from "./rig/portway.js";
+import { JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc");
@@ -45,4 +45,17 @@ describe("what a flood leaves in memory", function () {
     assert.isBelow(used() - before, 1 << 20);
     peer.destroy();
   });
+});
+
+it("the params of requests at work are held by their handlers alone", () => {
+  let deliver;
+  const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
+  let begun = 0;
+  const server = new JSONRPCServer(transport).method("work", () => (begun++, new Promise(() => {})));
+  const request = (id) => deliver({ jsonrpc: "2.0", id, method: "work", params: [new ArrayBuffer(1 << 20)] });
+  const before = used();
+  for (let id = 0; id < 500; id++) request(id);
+  assert.equal(begun, 500);
+  assert.isBelow(used() - before, 20 << 20);
+  server.destroy();
 });

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::environment::Environment;
 use crate::invariants;
+use crate::limits;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
@@ -88,6 +89,10 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         command.args(["--noEmit", "--ignoreConfig", "--strict", "--exactOptionalPropertyTypes", "--pretty", "false"]);
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
+    });
+    checks.check("limits: what is made from limits.toml, and its tests", || {
+        let problems = limits::check(workspace)?;
+        if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
     });
     checks.check("layering of the core, length of files", || {
         let breaches = invariants::check(workspace)?;

@@ -13,6 +13,7 @@ mod demo;
 mod environment;
 mod fuzz;
 mod invariants;
+mod limits;
 mod lint;
 mod notice;
 mod npm;
@@ -56,6 +57,8 @@ enum Task {
     Test(test::Arguments),
     /// Check formatting, lints, docs, types and the layering of the core
     Lint,
+    /// Compare what is made from limits.toml (constants, types, README, test data) with it, or write it
+    Limits(limits::Arguments),
     /// Make a million calls over ten minutes, and see that none is lost and nothing grows
     Soak(soak::Arguments),
     /// Measure calls beside a bare postMessage and beside other libraries
@@ -95,6 +98,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo(arguments) => demo::run(&setup, &arguments),
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
+        Task::Limits(arguments) => limits::run(&setup.workspace, &arguments),
         Task::Soak(arguments) => soak::run(&setup, &arguments),
         Task::Bench(arguments) => bench::run(&setup, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),

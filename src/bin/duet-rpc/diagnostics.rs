@@ -12,11 +12,7 @@ use portway::codec::frame::FrameFault;
 use portway::message::Id;
 use portway::{Diagnostic, ErrorCode, Limits, RpcError};
 
-/// Longest text of an id, in bytes.
-const ID_BYTES: usize = 1024;
-
-/// Longest name of a method, in bytes.
-const METHOD_BYTES: usize = 64;
+use crate::limits::{MAX_LOGGED_ID, MAX_LOGGED_METHOD};
 
 /// Logs a diagnostic.
 pub(crate) fn log(diagnostic: Diagnostic<'_>) {
@@ -53,7 +49,7 @@ fn answered(method: &str, id: &Id, error: Option<&RpcError>) {
 fn name(method: &str) -> Option<&str> {
     let is_name = method.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '$' | '_'))
         && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"$_-.:/".contains(&byte))
-        && method.len() <= METHOD_BYTES;
+        && method.len() <= MAX_LOGGED_METHOD;
     is_name.then_some(method)
 }
 
@@ -62,7 +58,7 @@ pub(crate) struct Shown<'a>(pub(crate) &'a Id);
 
 impl Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Shortened { text: f, room: ID_BYTES };
+        let mut text = Shortened { text: f, room: MAX_LOGGED_ID };
         match write!(text, "{}", self.0) {
             Err(fmt::Error) if text.room == 0 => text.text.write_str("..."),
             other => other,

@@ -7,7 +7,6 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::path::Path;
 use std::process::{self, ExitCode};
 use std::task::Poll;
-use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -17,15 +16,9 @@ use portway::profile::Profile;
 use portway::{Closed, Framing, Server, Stopper, Transport, stdio};
 
 use crate::arguments::Options;
+use crate::limits::{DAEMON_GRACE, LOG_FLUSH};
 use crate::logging::Log;
 use crate::{diagnostics, methods};
-
-/// How long a request that still runs, and answers that the client has not read yet, may take at the end. With the time
-/// for the log the daemon ends within two seconds.
-const GRACE: Duration = Duration::from_millis(1_300);
-
-/// How long the rest of the log may take.
-const FLUSH: Duration = Duration::from_millis(500);
 
 /// Is the daemon. The exit code is 0 if it ended as it was asked to.
 pub(crate) fn serve(options: &Options) -> ExitCode {
@@ -46,7 +39,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
         closed
     }));
     let code = judge(served.unwrap_or_else(|_| Err(io::Error::other("an internal fault"))));
-    log.flush(FLUSH);
+    log.flush(LOG_FLUSH);
     code
 }
 
@@ -67,7 +60,7 @@ async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?
         .with_profile(Profile::LSP)
-        .with_grace(GRACE)
+        .with_grace(DAEMON_GRACE)
         .on_diagnostic(diagnostics::log);
     let server = Server::new(transport);
     let stopper = server.stopper();

@@ -4,6 +4,7 @@ mod arguments;
 mod diagnostics;
 mod level;
 mod lifecycle;
+mod limits;
 mod logging;
 mod methods;
 mod params;

@@ -7,6 +7,7 @@ mod completions;
 mod decode;
 mod detect;
 mod layout;
+mod limits;
 mod output;
 mod terminal;
 mod validate;

@@ -27,10 +27,8 @@ pub use search::header_within;
 
 use self::decode::{Found, Machine, Place};
 use super::frame::{Event, FrameFault};
+use super::limits::MAX_REREADS;
 use crate::Limits;
-
-/// How often a byte may be read again, on average. Each time it is read by whoever reads JSON, too.
-const READ_AGAIN: u64 = 8;
 
 /// Appends one message.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
@@ -101,7 +99,7 @@ impl Decoder {
         let mut used = 0;
         let found = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
-        self.credit = self.credit.saturating_add((used as u64).saturating_mul(READ_AGAIN));
+        self.credit = self.credit.saturating_add((used as u64).saturating_mul(MAX_REREADS));
         Some(event(found?, source, self.machine.given()))
     }
 

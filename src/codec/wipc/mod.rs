@@ -14,6 +14,8 @@ mod decoder;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::limits::MAX_WIPC_PAYLOAD;
+
 pub use self::decoder::Decoder;
 
 /// What a frame begins with.
@@ -23,7 +25,7 @@ pub const MAGIC: [u8; 4] = *b"WIPC";
 pub const HEADER_BYTES: usize = 9;
 
 /// The longest payload that there can be, in bytes; what 32 bits can count, or the address space of this target can hold.
-pub const MAX_PAYLOAD: u32 = if usize::BITS > 32 { u32::MAX } else { i32::MAX as u32 };
+pub const MAX_PAYLOAD: u32 = if usize::BITS > 32 { MAX_WIPC_PAYLOAD } else { i32::MAX as u32 };
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

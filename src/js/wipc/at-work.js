@@ -1,6 +1,6 @@
 // The requests of the peer that are being answered, and the bytes that they came with.
 
-import { MAX_IN_FLIGHT_BYTES } from "./limits.js";
+import { MAX_IN_FLIGHT_BYTES } from "../../web/limit-values.js";
 
 export class AtWork {
   /** What each request weighs that begins now, in bytes. */

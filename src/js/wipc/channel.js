@@ -1,17 +1,13 @@
 // One end of WIPC on a pair of streams: frames go out, frames that come are handed to whoever waits for them.
 
 import { complain } from "../../web/complain.js";
+import { CLOSE_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, WRITE_GRACE } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
-import { HEADER, MAX_PAYLOAD, WipcType, encodeWipc } from "./frame.js";
-import { MAX_MESSAGE_BYTES, MAX_UNWRITTEN_BYTES } from "./limits.js";
+import { HEADER, WipcType, encodeWipc } from "./frame.js";
 import { Outgoing } from "./outgoing.js";
 import { checkTime, timer } from "./time.js";
 import { WipcTransport } from "./transport.js";
 
-/** How long the other side may take to end after CLOSE, in milliseconds. */
-const CLOSE_TIMEOUT = 2_000;
-/** How long answers are still waited for where nothing can be written any more: they may be on their way. */
-const WRITE_GRACE = 1_000;
 /** So many messages of one chunk are handled before those that are answered soon have their answers. */
 const TOGETHER = 16;
 /** So many steps a turn goes on for that. */

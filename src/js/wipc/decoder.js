@@ -1,8 +1,8 @@
 // Finds the frames in a stream of bytes that comes in any pieces. Every byte leaves once, in order: in a frame, or as
 // passthrough.
 
-import { FIRST, HEADER, MAX_PAYLOAD, NO_HEADER, UNFINISHED, bytesOf, sizeAt } from "./frame.js";
-import { OVERHEAD } from "./limits.js";
+import { MAX_PAYLOAD } from "../../web/limit-values.js";
+import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, sizeAt } from "./frame.js";
 import { Pieces } from "./pieces.js";
 
 export class WipcDecoder {

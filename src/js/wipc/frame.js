@@ -1,11 +1,14 @@
 // A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload.
 // The format needs nothing of the core, so there is no wasm here: nothing to load, and no payload is copied into it.
 
+import { MAX_PAYLOAD } from "../../web/limit-values.js";
+
 /** The types of frames; 4 to 255 are reserved. */
 export const WipcType = Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
 export const HEADER = 9;
-export const MAX_PAYLOAD = 2 ** 32 - 1;
+/** What a frame or a piece of input costs beside its bytes, in bytes. */
+export const OVERHEAD = 256;
 /** "W", with which a header begins. */
 export const FIRST = 0x57;
 

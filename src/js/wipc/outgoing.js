@@ -1,7 +1,8 @@
 // Frames on their way into a stream, one write each. They wait here and not in the stream: Node's moves all that waits for
 // each write that it takes.
 
-import { MAX_UNWRITTEN_BYTES, OVERHEAD } from "./limits.js";
+import { MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
+import { OVERHEAD } from "./frame.js";
 
 /** No fewer than so many that are written are forgotten together. */
 const FEWEST = 1_024;

@@ -3,7 +3,7 @@
 import { complain } from "../../web/complain.js";
 import { AtWork } from "./at-work.js";
 import { parseWipcJSON } from "./frame.js";
-import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "./limits.js";
+import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
 
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
 const OVERSIZE = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };

@@ -17,9 +17,8 @@ use super::call::Call;
 use super::convert::{check_params, from_js, params_to_js};
 use super::error::{CallError, RpcError};
 use super::items::Items;
+use super::limits::CALL_TIMEOUT;
 use super::transport::Transport;
-
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 // What JavaScript tells of a call; `rust-roles.js` has the same numbers.
 const RESULT: u32 = 0;
@@ -67,7 +66,7 @@ impl Client {
     /// A client whose calls wait for 10 seconds.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
-        Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(DEFAULT_TIMEOUT) }
+        Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
     /// The same client, with another timeout for the calls that are made with this handle. `None` waits for ever.

@@ -13,12 +13,10 @@ use super::bridge::{install_core, session_to};
 use super::call::milliseconds;
 use super::client::failure;
 use super::error::CallError;
+use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
 use crate::Limits;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// How a peer connects, made by [`Peer::connect`].
 #[must_use = "it connects by `open`"]

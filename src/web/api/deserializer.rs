@@ -22,21 +22,14 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::bridge::{
     bytes_of, elements_of, entries_of, fields_of, kind_of, number_of, own_entries_of, start_of, text_of,
 };
-
-/// Most levels of nested objects and arrays.
-pub(super) const MAX_LEVELS: u32 = 128;
+use super::limits::{MAX_ERROR_TEXT, MAX_NESTING};
+use crate::limits::MAX_ECHO_LENGTH;
 
 /// Bytes of a string or buffer that cost one more visit.
 const BYTES_PER_VISIT: usize = 16;
 
 /// Bytes of memory of a Rust value that cost one more visit.
 const SIZE_PER_VISIT: usize = 256;
-
-/// Most characters of a string of the peer that an error repeats.
-const MAX_QUOTED: usize = 100;
-
-/// Most characters of the text of an error.
-const MAX_MESSAGE: usize = 1_000;
 
 /// The name of the type by which `serde_wasm_bindgen::preserve` reads a value as it is.
 const PRESERVED: &str = "1fc430ca-5b7f-4295-92de-33cf2b145d38";
@@ -85,7 +78,7 @@ impl ReadError {
 impl Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooDeep => write!(f, "the value is nested more than {MAX_LEVELS} levels deep"),
+            Self::TooDeep => write!(f, "the value is nested more than {MAX_NESTING} levels deep"),
             Self::TooManyVisits(limit) => write!(f, "the value takes more than {limit} visits to read"),
             Self::Unreadable => f.write_str("the value has a getter or a proxy that throws an error"),
             Self::Invalid(problem) => f.write_str(problem),
@@ -97,7 +90,7 @@ impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: Display>(message: T) -> Self {
-        let mut text = Bounded { text: String::new(), room: MAX_MESSAGE };
+        let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
         // Writing fails once the text is full.
         let _ = write!(text, "{message}");
         Self::Invalid(text.text)
@@ -112,18 +105,24 @@ impl de::Error for ReadError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(format_args!("unknown variant `{}`, expected one of {expected:?}", shortened(variant, MAX_QUOTED)))
+        Self::custom(format_args!(
+            "unknown variant `{}`, expected one of {expected:?}",
+            shortened(variant, MAX_ECHO_LENGTH)
+        ))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(format_args!("unknown field `{}`, expected one of {expected:?}", shortened(field, MAX_QUOTED)))
+        Self::custom(format_args!(
+            "unknown field `{}`, expected one of {expected:?}",
+            shortened(field, MAX_ECHO_LENGTH)
+        ))
     }
 }
 
 /// Shortens a string that was found.
 fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
     match unexpected {
-        Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_QUOTED)),
+        Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
         other => other,
     }
 }
@@ -151,7 +150,7 @@ impl Write for Bounded {
 /// Reads a value with at most `max_visits` visits.
 pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     let visits = Visits { left: Cell::new(Some(max_visits)), limit: max_visits };
-    let value = Value::new(value, MAX_LEVELS, &visits).and_then(T::deserialize);
+    let value = Value::new(value, MAX_NESTING, &visits).and_then(T::deserialize);
     // A type may have replaced the error by one of its own.
     match value {
         Err(ReadError::Invalid(_)) if visits.left.get().is_none() => Err(ReadError::TooManyVisits(max_visits)),
@@ -266,7 +265,7 @@ impl<'b> Value<'b> {
             BIGINT => Unexpected::Other("a BigInt"),
             UNREADABLE => return Err(ReadError::Unreadable),
             STRING => {
-                start = start_of(&self.value, MAX_QUOTED as u32);
+                start = start_of(&self.value, MAX_ECHO_LENGTH as u32);
                 Unexpected::Str(&start)
             }
             OBJECT | MAP => Unexpected::Map,

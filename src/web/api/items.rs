@@ -18,6 +18,7 @@ use super::call::milliseconds;
 use super::client::{ClientLink, failure};
 use super::convert::from_js;
 use super::error::CallError;
+use super::limits::STREAM_WINDOW;
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
 ///
@@ -60,7 +61,7 @@ impl<T: DeserializeOwned> Items<T> {
                 method: method.into(),
                 params,
                 timeout: milliseconds(timeout),
-                window: 16,
+                window: STREAM_WINDOW,
             },
         };
         let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);

@@ -12,6 +12,7 @@ mod convert;
 mod deserializer;
 mod error;
 mod items;
+mod limits;
 mod peer;
 mod request;
 mod server;

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// So many bytes wait at most; lines beyond are lost, and counted.
-const CAPACITY: usize = 4 * 1024 * 1024;
+use crate::limits::MAX_LOG_QUEUE;
 
 /// The way to the log. A clone is the same way.
 #[derive(Clone)]
@@ -90,7 +89,7 @@ impl<'a> MakeWriter<'a> for Queue {
 impl Write for &Shared {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.lock();
-        if state.lines.len() + line.len() > CAPACITY {
+        if state.lines.len() + line.len() > MAX_LOG_QUEUE {
             state.lost += 1;
         } else {
             state.lines.extend_from_slice(line);

@@ -21,15 +21,13 @@ use self::signals::Signals;
 use self::streams::{Program, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
+use crate::limits::LINK_GRACE;
 use crate::output::{Problem, UNUSABLE, ended, harmless, say, say_more};
 use crate::terminal::Shown;
 
 const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
 const GONE: u8 = 5;
-
-/// How long the end waits: for the peer to take what is written after its answer, and for a program to end by itself.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// As good as for ever.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -147,7 +145,7 @@ impl Link {
             }
         };
         // A peer that has answered has read all; one that is only notified may need its time.
-        let grace = if arguments.notify { arguments.timeout.0.unwrap_or(YEAR).min(YEAR) } else { GRACE };
+        let grace = if arguments.notify { arguments.timeout.0.unwrap_or(YEAR).min(YEAR) } else { LINK_GRACE };
         let told = Arc::clone(&notices);
         let told_of_frame = Arc::clone(&notices);
         let transport = transport

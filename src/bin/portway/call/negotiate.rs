@@ -21,9 +21,7 @@ use tokio::time::timeout;
 use super::notices::Notices;
 use super::streams::{Reader, Writer};
 use crate::detect::Detector;
-
-/// So much is on its way between the client and here.
-const HELD: usize = 64 * 1024;
+use crate::limits::MAX_NEGOTIATION_BYTES;
 
 /// What carries bytes to and fro. Ends with [`Negotiation::end`].
 #[derive(Debug)]
@@ -40,7 +38,7 @@ impl Negotiation {
         limits: Limits,
         notices: &Arc<Notices>,
     ) -> io::Result<(Transport, Self)> {
-        let (near, far) = tokio::io::duplex(HELD);
+        let (near, far) = tokio::io::duplex(MAX_NEGOTIATION_BYTES);
         let (near_reader, near_writer) = tokio::io::split(near);
         let (far_reader, far_writer) = tokio::io::split(far);
         let transport = Transport::new(near_reader, near_writer, Framing::Newline)?;
@@ -97,7 +95,7 @@ impl Receiver {
     }
 
     async fn run(mut self, mut reader: Reader) -> io::Result<()> {
-        let mut chunk = vec![0; HELD];
+        let mut chunk = vec![0; MAX_NEGOTIATION_BYTES];
         let received = loop {
             let count = match reader.read(&mut chunk).await {
                 Ok(0) => break self.finish().await,

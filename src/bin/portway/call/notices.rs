@@ -7,10 +7,8 @@ use portway::codec::frame::FrameFault;
 use portway::codec::wipc::{Frame, FrameType};
 use portway::{Diagnostic, ErrorCode, Framing};
 
+use crate::limits::MAX_SHOWN_LINE;
 use crate::output::{harmless, say};
-
-/// A line that a peer prints is shown whole up to this length, in bytes.
-const LONGEST_LINE: usize = 4096;
 
 /// Tells the user, and remembers what helps to explain a failure.
 #[derive(Debug, Default)]
@@ -71,7 +69,7 @@ impl Notices {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
             line.extend_from_slice(piece);
-            if line.ends_with(b"\n") || line.len() >= LONGEST_LINE {
+            if line.ends_with(b"\n") || line.len() >= MAX_SHOWN_LINE {
                 let line = mem::take(&mut *line);
                 show_line(&line);
             }

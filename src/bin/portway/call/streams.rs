@@ -9,8 +9,9 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::{GRACE, UNREACHABLE, within};
+use super::{UNREACHABLE, within};
 use crate::arguments::{Target, Timeout};
+use crate::limits::LINK_GRACE;
 use crate::output::Problem;
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -92,7 +93,7 @@ pub(super) struct Program(Child);
 impl Program {
     /// Waits for its end, now that it has lost its input. One that does not end by itself is killed, and has no status.
     pub(super) async fn end(mut self) -> Option<ExitStatus> {
-        if let Ok(status) = timeout(GRACE, self.0.wait()).await {
+        if let Ok(status) = timeout(LINK_GRACE, self.0.wait()).await {
             return status.ok();
         }
         // One that has ended just now cannot be killed, which is as good.

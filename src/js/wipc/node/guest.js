@@ -1,11 +1,9 @@
 // Being a guest: this process is one end of WIPC, on its own standard input and output.
 
+import { EXIT_TIMEOUT } from "../../../web/limit-values.js";
 import { WipcChannel } from "../../entry/wipc.js";
 import { checkTime, timer } from "../time.js";
 import { readableOf, writableOf } from "./streams.js";
-
-/** How long work may go on after the host has closed or gone, in milliseconds. */
-const EXIT_TIMEOUT = 5_000;
 
 /** Standard input has one reader. */
 let current;

@@ -1,14 +1,10 @@
 // A guest as a child process: frames on its standard input and output, its standard error beside ours.
 
+import { CLOSE_TIMEOUT, OUTPUT_GRACE } from "../../../web/limit-values.js";
 import { spawn } from "node:child_process";
 import { WipcChannel } from "../../entry/wipc.js";
 import { timer } from "../time.js";
 import { readableOf, writableOf } from "./streams.js";
-
-/** How long a guest may take to exit after CLOSE, in milliseconds. */
-const CLOSE_TIMEOUT = 2_000;
-/** How long the output of a guest that has exited is waited for: a process that it has started may hold it open. */
-const OUTPUT_GRACE = 250;
 
 /** The guests that run, so that none outlives this process. */
 const running = new Set();

@@ -6,6 +6,8 @@
 //
 // The state of stdin is one word, so that nothing can change between a look at it and the sleep.
 
+import { MAX_UNREAD_OUTPUT } from "../../../web/limit-values.js";
+
 const STDIN = 0;
 const OUTPUT = 1;
 const HEAD = 2 * Int32Array.BYTES_PER_ELEMENT;
@@ -15,12 +17,6 @@ const ENDED = 1 << 30;
 /** Flag of STDIN: the page has more, and waits to be told of room. */
 const WAITING = 1 << 29;
 const COUNT = WAITING - 1;
-
-/** The most bytes that a ring can have. */
-export const MOST_CAPACITY = 1 << 28;
-
-/** From here on the guest sleeps in a write until the page has taken some of what is there. */
-const MOST_OUTPUT = 1 << 20;
 
 /** What a piece of output counts for: its bytes, and the message that carries them. */
 const weight = (bytes) => bytes.length + 256;
@@ -119,7 +115,7 @@ export class GuestMemory {
   /** Counts a piece of output before it is posted, and sleeps as long as the page has too much of it. */
   give(bytes) {
     let waiting;
-    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MOST_OUTPUT) Atomics.wait(this.#words, OUTPUT, waiting);
+    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT) Atomics.wait(this.#words, OUTPUT, waiting);
     Atomics.add(this.#words, OUTPUT, weight(bytes));
   }
 }

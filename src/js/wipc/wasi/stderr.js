@@ -1,6 +1,6 @@
 // What a guest writes for humans, as text.
 
-const LONGEST_LINE = 65_536;
+import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
 export class TextOf {
@@ -30,7 +30,7 @@ export class ConsoleLines {
     const lines = (this.#text + text).split("\n");
     this.#text = lines.pop();
     for (const line of lines) console.error(line);
-    if (this.#text.length > LONGEST_LINE) this.end();
+    if (this.#text.length > MAX_STDERR_LINE) this.end();
   }
 
   end() {

@@ -1,0 +1,10 @@
+//! Bounds, made from limits.toml by `cargo xtask limits --write`.
+
+use core::time::Duration;
+
+/// End of a link: handlers that run, a process that ends.
+pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
+/// A line of the peer that `portway call` shows whole.
+pub(crate) const MAX_SHOWN_LINE: usize = 4_096;
+/// Bytes on their way while `portway call` finds out the framing.
+pub(crate) const MAX_NEGOTIATION_BYTES: usize = 65_536;

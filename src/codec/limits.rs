@@ -1,0 +1,6 @@
+//! Bounds, made from limits.toml by `cargo xtask limits --write`.
+
+/// Readings of a byte that resynchronisation may cost, on average.
+pub(crate) const MAX_REREADS: u64 = 8;
+/// The payload of a frame of WIPC.
+pub(crate) const MAX_WIPC_PAYLOAD: u32 = 4_294_967_295;

@@ -1,0 +1,34 @@
+//! Bounds, made from limits.toml by `cargo xtask limits --write`.
+
+use core::time::Duration;
+
+/// Wait for an answer.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Items of a stream on their way.
+pub(crate) const STREAM_WINDOW: u32 = 16;
+/// Credit of one stream.
+pub(crate) const MAX_STREAM_CREDIT: u32 = 65_536;
+/// Credit of all streams of a peer.
+pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
+/// Items that the streams of a link send in one turn of the event loop.
+pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
+/// Time that the streams of a link take in one turn of the event loop.
+pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
+/// Lines in a row that are no message, at the start of a link of lines.
+pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
+/// End of a link: handlers that run, a process that ends.
+pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
+/// Wait for the rest of the output of a process that has exited.
+pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
+/// Wait for what can still be written after the last byte was read, once writing has failed.
+pub(crate) const REST_GRACE: Duration = Duration::from_millis(100);
+/// Time for which a busy Unix socket is asked again.
+pub(crate) const BUSY_SOCKET_TIMEOUT: Duration = Duration::from_millis(5_000);
+/// A line of standard error that is handed over whole.
+pub(crate) const MAX_STDERR_LINE: u64 = 65_536;
+/// Bytes on their way between two ends in one process.
+pub(crate) const PAIR_BYTES: usize = 65_536;
+/// Room of a message beside its params or its result.
+pub(crate) const MAX_ENVELOPE: usize = 67_108_864;
+/// Frames that wait to be written before a sender does.
+pub(crate) const MAX_QUEUED_FRAMES: usize = 16;

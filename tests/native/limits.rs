@@ -1,0 +1,388 @@
+//! The table of limits (limits.toml), row by row: what is built has the value of the row. At the value all is well, and one
+//! more is what the row says.
+
+use std::error::Error;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt};
+use portway::codec::frame::FrameFault;
+use portway::codec::wipc::Decoder;
+use portway::connection::{Config, Connection};
+use portway::profile::Profile;
+use portway::{CallError, Client, Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+use crate::wire::{PATIENCE, Wire, frame, wire, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+const TABLE: &str = include_str!("../data/limits.json");
+const THIS_FILE: &str = "tests/native/limits.rs";
+
+fn rows() -> Result<Vec<Value>, serde_json::Error> {
+    serde_json::from_str(TABLE)
+}
+
+fn has(row: &Value, list: &str, wanted: &str) -> bool {
+    row[list].as_array().is_some_and(|items| items.iter().any(|item| item == wanted))
+}
+
+fn value_of(name: &str) -> Result<u64, Box<dyn Error>> {
+    let rows = rows()?;
+    let row = rows.iter().find(|row| row["name"] == name).ok_or("there is no such row")?;
+    Ok(row["value"].as_u64().ok_or("it has no value")?)
+}
+
+/// Makes a test of each driver, and a list of them all.
+macro_rules! drivers {
+    ($($name:literal => $driver:ident $(($($paused:tt)+))?),+ $(,)?) => {
+        const DRIVERS: &[&str] = &[$($name),+];
+
+        mod row {
+            $(
+                #[tokio::test$(($($paused)+))?]
+                async fn $driver() -> super::Test {
+                    super::$driver(super::value_of($name)?).await
+                }
+            )+
+        }
+    };
+}
+
+drivers! {
+    "call-timeout" => call_timeout(start_paused = true),
+    "pending-calls" => pending_calls,
+    "in-flight" => in_flight,
+    "in-flight-bytes" => in_flight_bytes,
+    "batch-items" => batch_items,
+    "id-length" => id_length,
+    "method-length" => method_length,
+    "error-echo" => error_echo,
+    "stream-window" => stream_window,
+    "stream-credit" => stream_credit,
+    "peer-credit" => peer_credit,
+    "message-bytes" => message_bytes,
+    "header-bytes" => header_bytes,
+    "partial-frame" => partial_frame(start_paused = true),
+    "depth" => depth,
+    "unwritten-bytes" => unwritten_bytes,
+    "lines-without-message" => lines_without_message,
+    "link-grace" => link_grace(start_paused = true),
+    "wipc-payload" => wipc_payload,
+}
+
+#[test]
+fn every_row_has_its_driver_and_every_driver_its_row() -> Test {
+    let mut named: Vec<_> = rows()?;
+    named.retain(|row| has(row, "drivers", THIS_FILE));
+    let mut named: Vec<_> = named.iter().filter_map(|row| row["name"].as_str()).collect();
+    let mut drivers = DRIVERS.to_vec();
+    named.sort_unstable();
+    drivers.sort_unstable();
+    assert_eq!(named, drivers);
+    Ok(())
+}
+
+fn request(id: &Value, method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+/// A server with a method that answers at once, one that never does, and one that gives items without end.
+fn serving(transport: Transport) {
+    let server = Server::new(transport);
+    server.method("now", |_: Value, _: Context| async { Ok::<_, RpcError>(1) });
+    server.method("never", |_: Value, _: Context| pending::<Result<(), RpcError>>());
+    server.stream_method("endless", |_: Value, _: Context| stream::repeat_with(|| Ok::<_, RpcError>(1)));
+    server.forget();
+}
+
+fn served() -> Result<Wire, Box<dyn Error>> {
+    let (transport, there) = wire_of(1024 * 1024, Framing::ContentLength)?;
+    serving(transport);
+    Ok(there)
+}
+
+/// The answers to some messages, up to that to a last one.
+async fn answers(messages: &[String]) -> Result<Vec<Value>, Box<dyn Error>> {
+    let mut there = served()?;
+    for message in messages {
+        there.send(message).await?;
+    }
+    there.send(r#"{"jsonrpc":"2.0","id":"last","method":"nope"}"#).await?;
+    let mut answers = Vec::new();
+    loop {
+        let answer = there.receive().await?;
+        if answer["id"] == "last" {
+            return Ok(answers);
+        }
+        answers.push(answer);
+    }
+}
+
+fn is_refused(answer: &Value, id: &Value, reason: &str) {
+    let error = &answer["error"];
+    assert_eq!((&answer["id"], &error["code"], &error["data"]["reason"]), (id, &json!(-32600), &json!(reason)));
+}
+
+fn is_about(elapsed: Duration, milliseconds: u64) {
+    assert!((milliseconds..milliseconds + 100).contains(&(elapsed.as_millis() as u64)), "{elapsed:?}");
+}
+
+async fn call_timeout(most: u64) -> Test {
+    let (transport, _there) = wire()?;
+    let start = Instant::now();
+    assert_eq!(Client::new(transport).call::<()>("a", &()).await, Err(CallError::TimedOut));
+    is_about(start.elapsed(), most);
+    Ok(())
+}
+
+async fn pending_calls(most: u64) -> Test {
+    let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
+    for number in 0..most {
+        assert!(connection.call("a".into(), None, None).is_ok(), "{number}");
+        while connection.poll_transmit().is_some() {}
+    }
+    assert!(connection.call("a".into(), None, None).is_err());
+    Ok(())
+}
+
+async fn in_flight(most: u64) -> Test {
+    let mut there = served()?;
+    for id in 0..=most {
+        there.send(&request(&json!(id), "never", &json!([]))).await?;
+    }
+    is_refused(&there.receive().await?, &json!(most), "too-many-requests");
+    Ok(())
+}
+
+async fn in_flight_bytes(most: u64) -> Test {
+    let megabyte = "x".repeat(1_000_000);
+    let fitting = most / 1_000_100;
+    let mut there = served()?;
+    for id in 0..fitting + 2 {
+        there.send(&request(&json!(id), "never", &json!([megabyte]))).await?;
+    }
+    let refused = timeout(PATIENCE, there.receive()).await??;
+    assert!(refused["id"].as_u64().is_some_and(|id| id.abs_diff(fitting) <= 1), "{}", refused["id"]);
+    assert_eq!(refused["error"]["code"], -32600);
+    Ok(())
+}
+
+async fn batch_items(most: u64) -> Test {
+    let batch = |length: u64| {
+        let items: Vec<_> = (0..length).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "now" })).collect();
+        Value::from(items).to_string()
+    };
+    let answers = answers(&[batch(most + 1), batch(most)]).await?;
+    is_refused(&answers[0], &Value::Null, "batch-too-large");
+    assert_eq!(answers[1].as_array().map(|answers| answers.len() as u64), Some(most));
+    Ok(())
+}
+
+async fn id_length(most: u64) -> Test {
+    // One character of two bytes, and one of two code units and four bytes.
+    for (character, units) in [("x", 1), ("é", 1), ("😀", 2)] {
+        let id = character.repeat(most as usize / units);
+        let longer = format!("{id}x");
+        let messages = [id.clone(), longer].map(|id| request(&json!(id), "now", &json!([])));
+        let answers = answers(&messages).await?;
+        assert_eq!(answers[0]["id"], id.as_str());
+        is_refused(&answers[1], &Value::Null, "id-too-long");
+    }
+    Ok(())
+}
+
+async fn method_length(most: u64) -> Test {
+    let messages = [most, most + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
+    let answers = answers(&messages).await?;
+    assert_eq!((&answers[0]["error"]["code"], &answers[1]["error"]["code"]), (&json!(-32601), &json!(-32600)));
+    assert!(!answers[1].to_string().contains("mmm"), "{}", answers[1]);
+    Ok(())
+}
+
+async fn error_echo(most: u64) -> Test {
+    let messages = [most, most + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
+    let answers = answers(&messages).await?;
+    let longest = |answer: &Value| answer.to_string().split(|letter| letter != 'm').map(str::len).max();
+    assert_eq!(longest(&answers[0]), Some(most as usize));
+    assert!(longest(&answers[1]) <= Some(most as usize), "{}", answers[1]);
+    Ok(())
+}
+
+async fn stream_window(most: u64) -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("a", &());
+    let first = tokio::spawn(async move { items.next().await });
+    assert_eq!(there.receive().await?["params"]["credit"], most);
+    first.abort();
+    Ok(())
+}
+
+/// How many items come, of streams that are each given this credit at their beginning.
+async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
+    let mut there = served()?;
+    for id in 0..streams {
+        there.send(&request(&json!(id), "rpc.stream", &json!({ "method": "endless", "credit": credit }))).await?;
+    }
+    let mut count = 0;
+    while let Ok(message) = timeout(Duration::from_millis(1_000), there.receive()).await {
+        count += u64::from(message?["method"] == "rpc.item");
+    }
+    Ok(count)
+}
+
+async fn stream_credit(most: u64) -> Test {
+    let asked = |credit: u64| request(&json!(credit), "rpc.stream", &json!({ "method": "endless", "credit": credit }));
+    let mut there = served()?;
+    there.send(&asked(most + 1)).await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32602);
+    assert_eq!(items_of(1, most).await?, most);
+    Ok(())
+}
+
+async fn peer_credit(most: u64) -> Test {
+    assert!(items_of(4, most / 2).await? <= most);
+    Ok(())
+}
+
+async fn message_bytes(most: u64) -> Test {
+    let message = |length: usize| {
+        let short = request(&json!(length), "now", &json!([""])).len();
+        request(&json!(length), "now", &json!(["x".repeat(length - short)]))
+    };
+    let most = most as usize;
+    assert_eq!((message(most).len(), message(most + 1).len()), (most, most + 1));
+    let answers = answers(&[message(most), message(most + 1)]).await?;
+    assert_eq!(answers[0]["result"], 1);
+    is_refused(&answers[1], &Value::Null, "oversize");
+    Ok(())
+}
+
+async fn header_bytes(most: u64) -> Test {
+    let body = request(&json!(1), "now", &json!([]));
+    let framed = |length: usize| {
+        let start = format!("Content-Length: {}\r\nX-Padding: ", body.len());
+        format!("{start}{}\r\n\r\n{body}", "x".repeat(length - start.len() - 2))
+    };
+    let mut there = served()?;
+    there.send_bytes(framed(most as usize).as_bytes()).await?;
+    assert_eq!(there.receive().await?["result"], 1);
+    there.send_bytes(framed(most as usize + 1).as_bytes()).await?;
+    is_refused(&there.receive().await?, &Value::Null, "header-too-large");
+    Ok(())
+}
+
+async fn partial_frame(most: u64) -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    serving(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Frame(fault) = diagnostic {
+            let _ = told.send(fault);
+        }
+    }));
+    let message = frame(&request(&json!(1), "now", &json!([])));
+    let (start, rest) = message.split_at(30);
+    // It is taken if it is whole a moment before.
+    there.send_bytes(start).await?;
+    tokio::time::sleep(Duration::from_millis(most - 100)).await;
+    there.send_bytes(rest).await?;
+    assert_eq!(there.receive().await?["result"], 1);
+    let began = Instant::now();
+    there.send_bytes(start).await?;
+    assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: 30 }));
+    is_about(began.elapsed(), most);
+    Ok(())
+}
+
+async fn depth(most: u64) -> Test {
+    // The message itself is the first level.
+    let message = |levels: usize| {
+        let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
+        format!(r#"{{"jsonrpc":"2.0","id":{levels},"method":"now","params":{open}{close}}}"#)
+    };
+    let most = most as usize;
+    let answers = answers(&[message(most), message(most + 1)]).await?;
+    assert_eq!(answers[0]["result"], 1);
+    is_refused(&answers[1], &json!(most + 1), "nesting-too-deep");
+    Ok(())
+}
+
+async fn unwritten_bytes(most: u64) -> Test {
+    for framing in [Framing::ContentLength, Framing::Wipc] {
+        let (transport, mut there) = wire_of(4_096, framing)?;
+        let server = Server::new(transport);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&begun);
+        server.method_sync("big", move |(): (), _: Context| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, RpcError>("x".repeat(1_000_000))
+        });
+        server.forget();
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"big"}"#;
+        let message = match framing {
+            Framing::Wipc => [b"WIPC\x02", &(body.len() as u32).to_le_bytes()[..], body.as_bytes()].concat(),
+            _ => frame(body),
+        };
+        while timeout(Duration::from_millis(500), there.send_bytes(&message)).await.is_ok() {
+            assert!(begun.load(Ordering::SeqCst) < 100, "reading never paused");
+        }
+        // The answer that passes the limit is the last, and one is being written.
+        let begun = begun.load(Ordering::SeqCst) as u64;
+        assert!((most / 1_000_000..=most / 1_000_000 + 2).contains(&begun), "{begun} with {framing}");
+    }
+    Ok(())
+}
+
+async fn lines_without_message(most: u64) -> Test {
+    for (lines, is_over) in [(most - 1, false), (most, true)] {
+        let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+        let client = Client::new(transport);
+        let call = client.call::<u32>("a", &()).start();
+        there.receive_line().await?;
+        there.send_bytes("no message\n".repeat(lines as usize).as_bytes()).await?;
+        there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
+        let expected = if is_over { Err(CallError::Lost(Closed::NoMessages(lines as usize))) } else { Ok(3) };
+        assert_eq!(timeout(PATIENCE, call).await?, expected);
+    }
+    Ok(())
+}
+
+async fn link_grace(most: u64) -> Test {
+    for (work, is_answered) in [(most - 50, true), (most + 50, false)] {
+        let (transport, mut there) = wire()?;
+        let server = Server::new(transport);
+        server.method("slow", move |(): (), _: Context| async move {
+            tokio::time::sleep(Duration::from_millis(work)).await;
+            Ok::<_, RpcError>(1)
+        });
+        let running = tokio::spawn(server.run());
+        there.send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await?;
+        there.finish().await?;
+        assert_eq!(running.await?, Closed::End);
+        assert_eq!(there.rest().await?.contains("result"), is_answered, "{work} ms");
+    }
+    Ok(())
+}
+
+async fn wipc_payload(most: u64) -> Test {
+    let header = |length: u32| [b"WIPC\x02", &length.to_le_bytes()[..]].concat();
+    // One more is beyond what a header can say.
+    let most = u32::try_from(most)?;
+    let mut decoder = Decoder::new();
+    assert!(decoder.next(&mut &header(most)[..]).is_none() && decoder.unfinished().is_some());
+    for (length, is_header) in [(1_000, true), (1_001, false)] {
+        let mut decoder = Decoder::with_max_payload(1_000);
+        let bytes = header(length);
+        let mut input = &bytes[..];
+        while decoder.next(&mut input).is_some() {}
+        assert_eq!(decoder.unfinished().is_some(), is_header, "{length}");
+    }
+    Ok(())
+}

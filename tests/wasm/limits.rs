@@ -1,0 +1,91 @@
+//! The rows of the table of limits (limits.toml) that have a constant of their own in Rust in browsers.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::task::Poll;
+
+use portway::{CallError, Peer};
+use serde::Deserialize;
+use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{channel, client_and_wire, next, until};
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    value: u32,
+}
+
+fn row(name: &str) -> Row {
+    let rows: Vec<Row> = serde_json::from_str(include_str!("../data/limits.json")).unwrap();
+    rows.into_iter().find(|row| row.name == name).unwrap()
+}
+
+/// The end of a wait, in milliseconds.
+fn is_about(elapsed: f64, row: &Row) {
+    let value = f64::from(row.value);
+    // The timeouts of calls may come a sixteenth late.
+    assert!(elapsed >= value - 2.0 && elapsed < value * 1.07 + 1_500.0, "{}: {elapsed}", row.name);
+}
+
+#[wasm_bindgen_test]
+async fn what_nobody_sets_is_as_the_table_says() {
+    let start = js_sys::Date::now();
+    let connected = Rc::new(Cell::new(0.0));
+    let (port, ended) = (channel(), connected.clone());
+    spawn_local(async move {
+        let error = Peer::connect(&port[0]).open(|_| {}).await.unwrap_err();
+        assert_eq!(error.reason().as_deref(), Some("no-answer"));
+        ended.set(js_sys::Date::now() - start);
+    });
+    let (client, wire) = client_and_wire();
+    let mut items = Box::pin(client.stream::<u8>("items", &()));
+    // It is asked for when it is polled.
+    std::future::poll_fn(|context| {
+        let _ = futures_core::Stream::poll_next(items.as_mut(), context);
+        Poll::Ready(())
+    })
+    .await;
+    let credit = format!("\"credit\":{}", row("stream-window").value);
+    let asked = next(&wire).await;
+    assert!(asked.contains(&credit), "{asked}");
+    assert_eq!(client.call::<()>("wait", &()).await, Err(CallError::TimedOut));
+    is_about(js_sys::Date::now() - start, &row("call-timeout"));
+    until(|| connected.get() > 0.0).await;
+    is_about(connected.get(), &row("connect-timeout"));
+}
+
+#[wasm_bindgen_test]
+async fn what_a_conversion_visits_is_as_the_table_says() {
+    let value = row("conversion-visits").value;
+    let result_of = async |length: usize| {
+        let (client, wire) = client_and_wire();
+        let call = client.call::<Vec<u8>>("list", &()).start();
+        wire.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{}0]}}"#, "0,".repeat(length - 1)));
+        call.await.map(|list| list.len())
+    };
+    // The array itself counts, too.
+    let most = value as usize - 1;
+    assert_eq!(result_of(most).await, Ok(most));
+    assert!(result_of(most + 1).await.is_err());
+}
+
+/// A type whose error is longer than any may be.
+#[derive(Debug)]
+struct Wordy;
+
+impl<'de> Deserialize<'de> for Wordy {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom("y".repeat(100_000)))
+    }
+}
+
+#[wasm_bindgen_test]
+async fn the_text_of_a_conversion_error_is_as_the_table_says() {
+    let (client, wire) = client_and_wire();
+    let call = client.call::<Wordy>("a", &()).start();
+    wire.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
+    let Err(CallError::Deserialize(text)) = call.await else { panic!("it was read") };
+    assert_eq!(text.matches('y').count(), row("conversion-error").value as usize);
+}

@@ -1,0 +1,420 @@
+// The table of limits (limits.toml), row by row: the built package has the value of the row. At the value all is well, and one
+// more is what the row says.
+
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, inNode, packaged } from "./rig/portway.js";
+import { hexId, played, stage, connected } from "./rig/connections.js";
+import { printed } from "./rig/console.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+import { CALL, WipcChannel, WipcDecoder, rawPipe } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+
+const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
+
+const call = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
+const forEver = () => new Promise(() => {});
+const nextMacrotask = () => new Promise((resolve) => setTimeout(resolve));
+
+/** The answers to requests, which are posted one after the other. */
+async function answers(serve, messages) {
+  const { transport, raw } = rawChannel();
+  serve(new JSONRPCServer(transport));
+  for (const message of messages) raw.post(message);
+  return raw.before();
+}
+
+/** Requests of one server that never answers: those that it refuses, and how many it has begun. */
+async function crowd(count) {
+  let begun = 0;
+  const refused = await answers((server) => server.method("work", () => (begun++, forEver())), Array.from({ length: count }, (_, id) => call(id, "work")));
+  // The request that looks for the end is one more.
+  return { begun, reasons: refused.map(({ error }) => error.data.reason) };
+}
+
+/** What leaves in one turn: three calls, of which the second is the one to look at. The first leaves alone in any case. */
+async function together(params) {
+  const { transport, raw } = rawChannel();
+  const client = new JSONRPCClient(transport, { coalesce: true });
+  for (const value of [[], params, []]) client.request("a", value).catch(() => {});
+  const isThere = () => raw.received.flat().length === 3;
+  await until(isThere, "the calls did not leave");
+  return raw.received.find((message) => Array.isArray(message)) ?? [];
+}
+
+/**
+ * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time. Without
+ * more turns, they are those of the first one: nothing but microtasks runs until they are counted.
+ */
+async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
+  const transport = recorder();
+  const server = new JSONRPCServer(transport);
+  server.method("flood", async function* () {
+    for (;;) {
+      for (const end = performance.now() + busy; performance.now() < end; );
+      yield 1;
+    }
+  });
+  for (let id = 1; id <= streams; id++) transport.deliver(call(id, "rpc.stream", { method: "flood", credit }));
+  for (let step = 0; step < 20_000; step++) await undefined;
+  for (let turn = 0; turn < turns; turn++) await nextMacrotask();
+  const sent = transport.sent.filter(({ method }) => method === "rpc.item").length;
+  server.destroy();
+  return sent;
+}
+
+/** A server behind a stream of bytes that nobody reads, and how many requests have reached its handler. */
+async function unread(messages, handler) {
+  const kept = { count: 0, refused: [] };
+  let text = "";
+  const writable = new WritableStream({ write: (bytes) => ((text += new TextDecoder().decode(bytes)), handler === forEver ? undefined : forEver()) });
+  const { readable, writable: input } = new TransformStream();
+  const wipc = new WipcChannel({ readable, writable });
+  afterThisTest(() => wipc.destroy());
+  new JSONRPCServer(wipc.transport()).method("work", (params) => (kept.count++, handler(params)));
+  const writer = input.getWriter();
+  const { encodeWipc } = await import(packaged("wipc.js"));
+  for (const message of messages) await Promise.race([writer.write(encodeWipc(CALL, JSON.stringify(message))), pause(200)]);
+  await pause(100);
+  return { ...kept, text };
+}
+
+const drivers = {
+  "pending-calls": async (most) => {
+    const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
+    for (let n = 0; n < most; n++) client.request("a");
+    assert.equal(client.pending ?? most, most);
+    const error = await rejection(client.request("a"));
+    assert.instanceOf(error, CallError);
+    assert.equal(error.reason, "too-many-calls");
+  },
+
+  "in-flight": async (most) => {
+    // The request that looks for the end is answered only where there is room for it.
+    assert.deepEqual(await crowd(most - 1), { begun: most - 1, reasons: [] });
+    const { transport, raw } = rawChannel();
+    let begun = 0;
+    new JSONRPCServer(transport).method("work", () => (begun++, forEver()));
+    for (let id = 0; id <= most; id++) raw.post(call(id, "work"));
+    const { id, error } = await raw.next();
+    assert.deepEqual([begun, id, error.code, error.data.reason], [most, most, -32600, "too-many-requests"]);
+  },
+
+  "batch-items": async (most) => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("a", () => 1);
+    const batch = (length) => Array.from({ length }, (_, id) => call(id, "a"));
+    raw.post(batch(most));
+    assert.lengthOf(await raw.next(), most);
+    raw.post(batch(most + 1));
+    const { id, error } = await raw.next();
+    assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
+  },
+
+  "id-length": async (most) => {
+    const ids = [most, most + 1].map((length) => "é".repeat(length));
+    const [taken, refused] = await answers((server) => server.method("a", () => 1), ids.map((id) => call(id, "a")));
+    assert.deepEqual(taken, { jsonrpc: "2.0", result: 1, id: ids[0] });
+    assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "id-too-long"]);
+  },
+
+  "method-length": async (most) => {
+    const names = [most, most + 1].map((length) => "m".repeat(length));
+    const serve = (server) => names.forEach((name) => server.method(name, () => 1));
+    const [taken, refused] = await answers(serve, names.map((name, id) => call(id, name)));
+    assert.deepEqual([taken.result, refused.id, refused.error.code], [1, 1, -32600]);
+    assert.notInclude(JSON.stringify(refused), "mmm");
+  },
+
+  "error-echo": async (most) => {
+    const replies = await answers(() => {}, [most, most + 1].map((length, id) => call(id, "m".repeat(length))));
+    const [whole, cut] = replies.map(({ error }) => /m{3,}/.exec(JSON.stringify(error))?.[0].length ?? 0);
+    assert.equal(whole, most);
+    assert.isAtMost(cut, most);
+  },
+
+  "error-depth": async (most) => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("fail", () => {
+      let error = new Error(`level ${most + 1}`);
+      for (let level = most; level >= 0; level--) error = new Error(`level ${level}`, { cause: error });
+      throw error;
+    });
+    const text = JSON.stringify((await rejection(new JSONRPCClient(near).request("fail"))).data);
+    assert.include(text, `"level ${most}"`);
+    assert.notInclude(text, `"level ${most + 1}"`);
+  },
+
+  "error-values": async (most) => {
+    // The error, its name and the list count, too.
+    for (const [count, crossed] of [[most - 3, most - 3], [most - 2, most - 3]]) {
+      const { near, far } = channel();
+      new JSONRPCServer(far).method("fail", () => {
+        throw new AggregateError(Array.from({ length: count }, (_, n) => n));
+      });
+      const { data } = await rejection(new JSONRPCClient(near).request("fail"));
+      assert.lengthOf(data.errors, crossed);
+    }
+  },
+
+  "error-characters": async (most) => {
+    // The names of both errors count, too.
+    const left = most - 2 * "Error".length;
+    for (const length of [left, left + 1]) {
+      const { near, far } = channel();
+      new JSONRPCServer(far).method("fail", () => {
+        throw new Error("outer", { cause: new Error("x".repeat(length)) });
+      });
+      const { data } = await rejection(new JSONRPCClient(near).request("fail"));
+      assert.lengthOf(data.cause.message, left);
+    }
+  },
+
+  "printed-faults": async (most) => {
+    const transport = recorder();
+    new JSONRPCServer(transport).onNotify("a", () => {
+      throw new Error("no");
+    });
+    // They are counted by whole seconds.
+    const lines = await printed(async (lines) => {
+      await pause(1_010 - (performance.now() % 1_000));
+      for (let n = 0; n < most; n++) transport.deliver({ jsonrpc: "2.0", method: "a" });
+      assert.equal(lines.filter((line) => line.includes("Error: no")).length, most);
+      transport.deliver({ jsonrpc: "2.0", method: "a" });
+    });
+    assert.equal(lines.filter((line) => line.includes("Error: no")).length, most);
+  },
+
+  "unhandled-messages": async (most) => {
+    const name = `unhandled ${Math.random()}`;
+    const transport = broadcastTransport(name);
+    const peer = new BroadcastChannel(name);
+    afterThisTest(() => [peer.close(), transport.destroy()]);
+    const lines = await printed(async (lines) => {
+      for (let n = 0; n < most; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
+      await pause(500);
+      assert.deepEqual(lines, []);
+      for (let n = most; n < most + 3; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
+      await until(() => lines.length > 0, "there is no warning");
+      await pause(50);
+    });
+    assert.lengthOf(lines, 1);
+    const heard = [];
+    new JSONRPCServer(transport).onNotify("note", ([n]) => void heard.push(n));
+    await until(() => heard.length > 0, "nothing was kept");
+    peer.postMessage({ jsonrpc: "2.0", method: "note", params: ["later"] });
+    await until(() => heard.at(-1) === "later", "the next message did not come");
+    assert.deepEqual(heard.slice(-2), [most - 1, "later"]);
+    assert.lengthOf(heard, most + 1);
+  },
+
+  "session-queue": async (most) => {
+    const { peer, end } = await played({ timeout: 0 });
+    let lost = false;
+    peer.request("last").catch(() => (lost = true));
+    await end.nextCall();
+    end.bye("closed");
+    await until(() => lost, "the session did not end");
+    for (let n = 0; n < most; n++) peer.request("a").catch(() => {});
+    assert.equal((await rejection(peer.request("a"))).reason, "too-many-calls");
+  },
+
+  features: async (most) => {
+    for (const [count, taken] of [[most, most], [most + 1, most]]) {
+      const { port, actor } = stage();
+      const sessions = [];
+      const connecting = connected(port, { onSession: (session) => void sessions.push(session) });
+      await actor.open({ session: hexId(1), features: Array.from({ length: count }, (_, n) => `feature ${n}`) });
+      await connecting;
+      assert.lengthOf(sessions[0].features, taken);
+    }
+  },
+
+  columns: async (most) => {
+    const { transport, raw } = rawChannel();
+    const peer = new JSONRPCPeer(transport, { coalesce: "columns" });
+    let count = 0;
+    peer.onNotify("a", () => void count++);
+    const columns = (length) => ({ jsonrpc: "2.0", method: "rpc.columns", params: { methods: "a", values: Array(length).fill([]) } });
+    raw.post(columns(most));
+    raw.post(columns(most + 1));
+    await raw.before();
+    assert.equal(count, most);
+    raw.received.length = 0;
+    for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
+    await until(() => raw.received.length === 3, "they did not leave in three messages");
+    // The first leaves alone in any case.
+    assert.deepEqual(raw.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)), [1, most, 1]);
+  },
+
+  "coalesced-values": async (most) => {
+    // The array counts, too.
+    assert.lengthOf(await together(Array(most - 1).fill(1)), 2);
+    assert.lengthOf(await together(Array(most).fill(1)), 0);
+  },
+
+  "coalesced-string": async (most) => {
+    assert.lengthOf(await together(["s".repeat(most)]), 2);
+    assert.lengthOf(await together(["s".repeat(most + 1)]), 0);
+  },
+
+  "stream-window": async (most) => {
+    const transport = recorder();
+    new JSONRPCClient(transport).stream("a").next().catch(() => {});
+    assert.equal(transport.sent[0].params.credit, most);
+    assert.equal(await flood(most, { turns: 5 }), most);
+  },
+
+  "stream-credit": async (most) => {
+    const client = new JSONRPCClient(recorder());
+    client.stream("a", undefined, { window: most });
+    assert.throws(() => client.stream("a", undefined, { window: most + 1 }), RangeError);
+    const transport = recorder();
+    const items = async function* () {
+      await forEver();
+    };
+    new JSONRPCServer(transport).method("a", items);
+    for (const [id, credit] of [most, most + 1].entries()) transport.deliver(call(id, "rpc.stream", { method: "a", credit }));
+    assert.deepEqual(transport.sent.map(({ id, error }) => [id, error.code]), [[1, -32602]]);
+  },
+
+  "peer-credit": async (most) => {
+    const isOver = async (streams) => (await flood(most, { streams, turns: 2_000 })) - most;
+    assert.equal(await isOver(1), 0);
+    assert.isAtMost(await isOver(2), 1);
+  },
+
+  "stream-turn-items": async (most) => {
+    assert.isAtMost(await flood(4 * most), most);
+    assert.isAtMost(await flood(4 * most, { streams: 3 }), most);
+    assert.equal(await flood(4 * most, { turns: 100 }), 4 * most);
+  },
+
+  "stream-turn-time": async (most) => {
+    // Each item takes a millisecond or more, and one has begun before the time is up.
+    const sent = await flood(1_000, { busy: 1 });
+    assert.isAbove(sent, 0);
+    assert.isAtMost(sent, most + 1);
+  },
+
+  "in-flight-bytes": async (most) => {
+    const megabyte = "x".repeat(1_000_000);
+    const count = Math.floor(most / 1_000_100);
+    const { count: begun, text } = await unread(Array.from({ length: count + 3 }, (_, id) => call(id, "work", [megabyte])), forEver);
+    assert.approximately(begun, count, 2);
+    assert.include(text, "-32600");
+  },
+
+  "unwritten-bytes": async (most) => {
+    const megabyte = "x".repeat(1_000_000);
+    const { count } = await unread(Array.from({ length: 100 }, (_, id) => call(id, "work")), () => megabyte);
+    assert.approximately(count, most / 1_000_000, 3);
+  },
+
+  "message-bytes": async (most) => {
+    const raw = rawPipe();
+    new JSONRPCServer(raw.channel.transport()).method("size", ([text]) => text.length);
+    const message = (id, length) => {
+      const start = `{"jsonrpc":"2.0","id":${id},"method":"size","params":["`;
+      return `${start}${"x".repeat(length - start.length - 3)}"]}`;
+    };
+    for (const [id, length] of [most, most + 1].entries()) raw.post(CALL, message(id, length));
+    await until(() => raw.messages.length === 2, "they were not answered");
+    const [taken, refused] = raw.messages;
+    assert.isAbove(taken.result, most - 100);
+    assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "oversize"]);
+  },
+
+  "wipc-payload": (most) => {
+    const header = (length) => {
+      const bytes = new Uint8Array(9);
+      bytes.set(new TextEncoder().encode("WIPC\x02"));
+      new DataView(bytes.buffer).setUint32(5, length, true);
+      return bytes;
+    };
+    const found = (length, options) => {
+      const decoder = new WipcDecoder({ frame() {} }, options);
+      decoder.push(header(length));
+      return decoder.partial?.length;
+    };
+    assert.equal(found(most), most);
+    assert.equal(found(1_000, { maxPayload: 1_000 }), 1_000);
+    assert.equal(found(1_001, { maxPayload: 1_000 }), undefined);
+    assert.throws(() => found(0, { maxPayload: most + 1 }), RangeError);
+  },
+
+  "wasi-input": async (most) => {
+    // Options are looked at first, and the signal last.
+    const signal = AbortSignal.abort();
+    const start = (stdinCapacity) => rejection(startWasiGuest(undefined, { stdinCapacity, signal }));
+    assert.notInstanceOf(await start(most), RangeError);
+    assert.instanceOf(await start(most + 1), RangeError);
+  },
+
+  "total-timeout": async (times) => {
+    // A machine that is busy may stop for a tenth of a second.
+    const timeout = 250;
+    const transport = recorder();
+    const start = performance.now();
+    const call = new JSONRPCClient(transport).request("a", [], { timeout, onProgress() {} });
+    const params = { token: transport.sent[0].id, value: 1 };
+    const timer = setInterval(() => transport.deliver({ jsonrpc: "2.0", method: "$/progress", params }), 5);
+    afterThisTest(() => clearInterval(timer));
+    const error = await rejection(call);
+    assert.equal(error.reason, "timeout");
+    assert.isAtLeast(performance.now() - start, times * timeout - 1);
+    assert.isBelow(performance.now() - start, times * timeout + 2_000);
+  },
+};
+
+/** Limits of time: what waits, from its start to its end. They run side by side. */
+const clocks = {
+  "call-timeout": async () => (await rejection(new JSONRPCClient(recorder()).request("a"))).reason,
+
+  "connect-timeout": async () => (await rejection(connected(stage().port))).reason,
+
+  heartbeat: async () => {
+    const { peer } = await played();
+    return (await rejection(peer.request("a", [], { timeout: 0 }))).reason;
+  },
+
+  "link-grace": async () => {
+    await rawPipe().channel.close();
+    return "closed";
+  },
+};
+
+const ends = { "call-timeout": "timeout", "connect-timeout": "no-answer", heartbeat: "unresponsive", "link-grace": "closed" };
+
+async function table() {
+  const url = new URL("../data/limits.json", import.meta.url);
+  if (!inNode) return (await fetch(url)).json();
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(url, "utf8"));
+}
+
+const mine = (await table()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
+
+describe("the limit of the table", () => {
+  it("has a driver for each row, and there is a row for each driver", () => {
+    assert.sameMembers([...Object.keys(drivers), ...Object.keys(clocks)], mine.map(({ name }) => name));
+  });
+
+  for (const { name, value } of mine.filter(({ name }) => name in drivers)) {
+    it(`${name} is ${value}, and one more is beyond it`, () => drivers[name](value)).timeout(60_000);
+  }
+
+  const timed = mine.filter(({ name }) => name in clocks);
+  it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and nothing ends sooner`, async () => {
+    const run = async ({ name, value }) => {
+      const start = performance.now();
+      const end = await clocks[name]();
+      const elapsed = performance.now() - start;
+      assert.equal(end, ends[name]);
+      // A heartbeat is looked at three times in its time, and the timeouts of calls may come a sixteenth late.
+      assert.isAtLeast(elapsed, name === "heartbeat" ? value * 0.6 : value - 2, name);
+      assert.isBelow(elapsed, (name === "heartbeat" ? value * 1.4 : value * 1.07) + 1_500, name);
+    };
+    await Promise.all(timed.map(run));
+  }).timeout(40_000);
+});

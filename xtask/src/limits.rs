@@ -1,0 +1,491 @@
+//! `cargo xtask limits`: what is made from the table of limits, limits.toml, whose head says what its members mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::workspace::Workspace;
+
+const TABLE: &str = "limits.toml";
+
+/// The files of constants, by the key that rows name them with.
+const FILES: &[(&str, &str)] = &[
+    ("js", "src/web/limit-values.js"),
+    ("core", "src/limits.rs"),
+    ("codec", "src/codec/limits.rs"),
+    ("native", "src/native/limits.rs"),
+    ("web-api", "src/web/api/limits.rs"),
+    ("portway", "src/bin/portway/limits.rs"),
+    ("duet-rpc", "src/bin/duet-rpc/limits.rs"),
+];
+
+/// The most characters of a generated line, as in rustfmt.toml.
+const WIDTH: usize = 120;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write what is made from limits.toml; otherwise it is only compared
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    limit: Vec<Row>,
+}
+
+/// Where a bound holds.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+enum Place {
+    Js,
+    RustWeb,
+    Native,
+    WipcJs,
+    WipcNative,
+    Commands,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Row {
+    name: String,
+    what: String,
+    value: u64,
+    unit: String,
+    on: Vec<Place>,
+    #[serde(default)]
+    option: BTreeMap<String, String>,
+    field: Option<String>,
+    limit: Option<String>,
+    doc: Option<String>,
+    #[serde(default, rename = "const")]
+    constants: BTreeMap<String, String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    beyond: String,
+    why: String,
+    #[serde(default)]
+    readme: bool,
+    #[serde(default)]
+    tests: BTreeMap<Place, String>,
+    untested: Option<String>,
+}
+
+impl Table {
+    fn read(workspace: &Workspace) -> Result<Self> {
+        toml::from_str(&workspace.read(TABLE)?).context(TABLE)
+    }
+
+    /// Every file that is made, with its text.
+    fn files(&self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
+        let mut files = vec![("src/web/limit-values.js", self.javascript())];
+        for (key, file) in FILES.iter().filter(|(key, _)| !["js", "core"].contains(key)) {
+            files.push((*file, self.rust(key)));
+        }
+        let limits = workspace.read("src/limits.rs")?;
+        let public = self.rust_constants("core", "pub");
+        let limits = spliced(&limits, "// limits:begin constants", "// limits:end constants", &public)?;
+        let limits = spliced(&limits, "// limits:begin fields", "// limits:end fields", &self.fields())?;
+        let limits = spliced(&limits, "// limits:begin values", "// limits:end values", &self.defaults())?;
+        files.push(("src/limits.rs", limits));
+        let types = workspace.read("src/js/types.d.ts")?;
+        files.push(("src/js/types.d.ts", spliced(&types, "// limits:begin", "// limits:end", &self.declarations())?));
+        let readme = workspace.readme()?;
+        let begin = "<!-- limits:begin -->";
+        files.push(("README.md", spliced(&readme, begin, "<!-- limits:end -->", &self.readme())?));
+        files.push(("tests/data/limits.json", self.json()?));
+        Ok(files)
+    }
+
+    /// The constants of a file.
+    fn constants(&self, key: &str) -> impl Iterator<Item = (&str, &Row)> {
+        self.limit.iter().filter_map(move |row| Some((row.constants.get(key)?.as_str(), row)))
+    }
+
+    fn rust(&self, key: &str) -> String {
+        let body = self.rust_constants(key, "pub(crate)");
+        let uses = if body.contains("Duration") { "use core::time::Duration;\n\n" } else { "" };
+        format!("//! Bounds, made from {TABLE} by `cargo xtask limits --write`.\n\n{uses}{body}")
+    }
+
+    fn rust_constants(&self, key: &str, visibility: &str) -> String {
+        let mut body = String::new();
+        for (name, row) in self.constants(key) {
+            let kind = if row.unit == "ms" { "Duration" } else { row.kind.as_deref().unwrap_or("usize") };
+            let value = grouped(row.value, "_");
+            let value = if row.unit == "ms" { format!("Duration::from_millis({value})") } else { value };
+            // Those of the core are a part of its interface, and are documented as such.
+            let title = row.doc.clone().filter(|_| visibility == "pub").unwrap_or_else(|| row.title(""));
+            body.push_str(&comment("", "///", &title));
+            let _ = writeln!(body, "{visibility} const {name}: {kind} = {value};");
+        }
+        body
+    }
+
+    fn javascript(&self) -> String {
+        let mut text = format!("// Bounds, made from {TABLE} by `cargo xtask limits --write`.\n\n");
+        for (name, row) in self.constants("js") {
+            let _ = writeln!(
+                text,
+                "/** {} */\nexport const {name} = {};",
+                row.title(if row.unit == "ms" { ", in milliseconds" } else { "" }),
+                grouped(row.value, "_")
+            );
+        }
+        let options = self.limit.iter().filter_map(|row| {
+            let name = row.limit.as_ref()?;
+            Some(format!("{name}: {}", grouped(row.value, "_")))
+        });
+        let options = options.collect::<Vec<_>>().join(", ");
+        text + &format!(
+            "/** The option `limits`, where an application sets nothing. */\nexport const DEFAULTS = {{ {options} }};\n"
+        )
+    }
+
+    /// The members of the Rust struct `Limits`.
+    fn fields(&self) -> String {
+        let mut text = String::new();
+        for (row, field) in self.members() {
+            text.push_str(&comment("    ", "///", &row.documentation()));
+            let _ = writeln!(text, "    pub {field}: {},", row.kind.as_deref().unwrap_or("usize"));
+        }
+        text
+    }
+
+    fn defaults(&self) -> String {
+        self.members().map(|(row, field)| format!("        {field}: {},\n", grouped(row.value, "_"))).collect()
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&Row, &str)> {
+        self.limit.iter().filter_map(|row| Some((row, row.field.as_deref()?)))
+    }
+
+    /// The members of the option `limits`.
+    fn declarations(&self) -> String {
+        let mut text = String::new();
+        for (row, name) in self.limit.iter().filter_map(|row| Some((row, row.limit.as_ref()?))) {
+            let line = format!("  /** {} */\n", row.documentation().replace('\u{a0}', " "));
+            if line.chars().count() <= WIDTH {
+                text.push_str(&line);
+            } else {
+                let _ = write!(text, "  /**\n{}   */\n", comment("  ", " *", &row.documentation()));
+            }
+            let _ = writeln!(text, "  {name}?: number | undefined;");
+        }
+        text
+    }
+
+    fn readme(&self) -> String {
+        let mut text = "| what | where | default | set by | beyond it |\n|---|---|---|---|---|\n".to_owned();
+        for row in self.limit.iter().filter(|row| row.readme) {
+            let options: BTreeSet<_> = row.option.values().map(|option| format!("`{option}`")).collect();
+            let options = options.into_iter().collect::<Vec<_>>().join(", ");
+            let (places, value) = (row.places(), shown(row.value, &row.unit));
+            let _ = writeln!(text, "| {} | {places} | {value} | {options} | {} |", row.what, row.beyond);
+        }
+        text
+    }
+
+    /// What the tests of both platforms read.
+    fn json(&self) -> Result<String> {
+        let rows = self.limit.iter().map(|row| {
+            let drivers: Vec<_> =
+                row.on.iter().filter_map(|place| row.tests_of(*place)).filter(|test| !test.contains(": ")).collect();
+            let row = json!({
+                "name": row.name,
+                "value": row.value,
+                "on": row.on,
+                "drivers": drivers.into_iter().collect::<BTreeSet<_>>(),
+            });
+            Ok(format!("  {}", serde_json::to_string(&row)?))
+        });
+        Ok(format!("[\n{}\n]\n", rows.collect::<Result<Vec<_>>>()?.join(",\n")))
+    }
+
+    /// What is wrong with the table itself.
+    fn problems(&self, workspace: &Workspace) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut names = BTreeSet::new();
+        for row in &self.limit {
+            let mut problem = |text: String| problems.push(format!("{TABLE}: {}: {text}", row.name));
+            if !names.insert(row.name.clone()) {
+                problem("the name must be unique".to_owned());
+            }
+            if row.why.is_empty() || row.beyond.is_empty() {
+                problem("it must say why it is there, and what happens beyond it".to_owned());
+            }
+            if row.doc.is_none() && (row.field.is_some() || row.limit.is_some()) {
+                problem("a bound that can be set must have a `doc`".to_owned());
+            }
+            for (key, name) in &row.constants {
+                if !FILES.iter().any(|(known, _)| known == key) {
+                    problem(format!("there is no file of constants `{key}`"));
+                }
+                if !names.insert(format!("{key} {name}")) {
+                    problem(format!("the constant {name} must be unique"));
+                }
+            }
+            if row.doc.is_none() && row.constants.contains_key("core") {
+                problem("a public constant must have a `doc`".to_owned());
+            }
+            for place in row.on.iter().copied() {
+                match row.tests_of(place) {
+                    Some(test) => problems.extend(row.missing_test(workspace, test)),
+                    None if row.untested.is_some() => {}
+                    None => problems.push(format!("{TABLE}: {}: no test shows it for {place:?}", row.name)),
+                }
+            }
+        }
+        problems
+    }
+}
+
+impl Row {
+    /// The tests that show it there: Rust in browsers runs on the modules of JavaScript, and WIPC on the links of `native`.
+    fn tests_of(&self, place: Place) -> Option<&str> {
+        let shared = match place {
+            Place::RustWeb => self.tests.get(&Place::Js),
+            Place::WipcNative => self.tests.get(&Place::Native),
+            _ => None,
+        };
+        self.tests.get(&place).or(shared).map(String::as_str)
+    }
+
+    fn missing_test(&self, workspace: &Workspace, test: &str) -> Option<String> {
+        let (file, forms) = match test.split_once(": ") {
+            Some((file, name)) => (file, vec![name.to_owned()]),
+            // A driver is named by a string, or by the name of a member.
+            None => (test, vec![format!("\"{}\"", self.name), format!("  {}: ", self.name)]),
+        };
+        let is_there = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
+        let first = forms.first().map(String::as_str).unwrap_or_default();
+        (!is_there).then(|| format!("{TABLE}: {}: {file} must have the test {first}", self.name))
+    }
+
+    /// The comment of a constant.
+    fn title(&self, end: &str) -> String {
+        let mut letters = self.what.chars();
+        let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+        format!("{first}{}{end}.", letters.as_str())
+    }
+
+    /// The documentation of what can be set.
+    fn documentation(&self) -> String {
+        let value = match (shown(self.value, &self.unit), grouped(self.value, " ")) {
+            (short, long) if short == long || self.unit == "ms" => long,
+            (short, long) => format!("{long} ({short})"),
+        };
+        // The parts of a number stay together.
+        let value = value.replace(' ', "\u{a0}");
+        format!("{} Default {value}.", self.doc.as_deref().unwrap_or_default())
+    }
+
+    fn places(&self) -> String {
+        let has = |places: &[Place]| places.iter().all(|place| self.on.contains(place));
+        if has(&[Place::Js, Place::RustWeb, Place::Native]) {
+            return "everywhere".to_owned();
+        }
+        let wipc = if has(&[Place::WipcJs, Place::WipcNative]) { "WIPC" } else { "WIPC in JavaScript" };
+        let names = self.on.iter().filter_map(|place| match place {
+            Place::Js => Some("JavaScript"),
+            Place::RustWeb => Some("Rust in browsers"),
+            Place::Native => Some("native"),
+            Place::Commands => Some("commands"),
+            Place::WipcJs => Some(wipc),
+            Place::WipcNative if has(&[Place::WipcJs]) || has(&[Place::Native]) => None,
+            Place::WipcNative => Some("WIPC natively"),
+        });
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `1234567` with a separator between thousands.
+fn grouped(value: u64, separator: &str) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push_str(separator);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A value as a person reads it.
+fn shown(value: u64, unit: &str) -> String {
+    match (value, unit) {
+        (1_000.., "ms") => format!("{} s", value as f64 / 1_000.0),
+        (_, "ms") => format!("{value} ms"),
+        (1_048_576.., "bytes") if value.is_multiple_of(1_048_576) => format!("{} MiB", value / 1_048_576),
+        (1_024.., "bytes") if value.is_multiple_of(1_024) => format!("{} KiB", value / 1_024),
+        (_, "bytes") => format!("{} bytes", grouped(value, " ")),
+        (_, unit) if unit.starts_with('×') => format!("{value} {unit}"),
+        _ => grouped(value, " "),
+    }
+}
+
+/// Lines of a comment that are no longer than lines may be.
+fn comment(indent: &str, mark: &str, text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = format!("{indent}{mark}");
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(lines, "{line}");
+            line = format!("{indent}{mark}");
+        }
+        let _ = write!(line, " {word}");
+    }
+    format!("{lines}{line}\n").replace('\u{a0}', " ")
+}
+
+/// The text with other lines between two that begin and end with marks.
+fn spliced(text: &str, begin: &str, end: &str, lines: &str) -> Result<String> {
+    let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there is no line `{begin}`") };
+    let Some(position) = rest.find(end) else { bail!("there is no line `{end}`") };
+    let indent = rest.get(..position).and_then(|old| old.rsplit('\n').next()).unwrap_or_default();
+    let after = rest.get(position..).unwrap_or_default();
+    Ok(format!("{before}{begin}\n{lines}{indent}{after}"))
+}
+
+/// What is wrong with the table, and which files are not as the table says.
+pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
+    let table = Table::read(workspace)?;
+    let mut problems = table.problems(workspace);
+    for (file, text) in table.files(workspace)? {
+        if workspace.read(file).ok().as_ref() != Some(&text) {
+            problems.push(format!("{file} is not as {TABLE} says: run `cargo xtask limits --write`"));
+        }
+    }
+    Ok(problems)
+}
+
+/// Writes or compares the files; `false` if something is wrong.
+pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
+    let table = Table::read(workspace)?;
+    if arguments.write {
+        for (file, text) in table.files(workspace)? {
+            if workspace.read(file).ok().as_ref() != Some(&text) {
+                fs::write(workspace.path(file), text)?;
+                println!("wrote {file}");
+            }
+        }
+    }
+    let problems = check(workspace)?;
+    for problem in &problems {
+        println!("{problem}");
+    }
+    println!("{} limits", table.limit.len());
+    Ok(problems.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &str) -> Result<Table> {
+        Ok(toml::from_str(rows)?)
+    }
+
+    const ROW: &str = r#"
+        [[limit]]
+        name = "calls"
+        what = "own calls that wait"
+        value = 1_000_000
+        unit = "calls"
+        on = ["js", "rust-web", "native"]
+        field = "calls"
+        limit = "calls"
+        doc = "Own calls that may wait."
+        option = { js = "limits.calls", rust = "Limits::calls" }
+        const.js = "MAX_CALLS"
+        const.native = "MAX_CALLS"
+        beyond = "it fails"
+        why = "memory"
+        readme = true
+        tests.js = "xtask/src/limits.rs"
+        tests.native = "xtask/src/limits.rs: the_table_of_the_repository_is_sound"
+    "#;
+
+    #[test]
+    fn values_are_written_as_each_reader_wants_them() {
+        assert_eq!(
+            (grouped(1_048_576, "_"), grouped(128, "_"), grouped(1_024, " ")),
+            ("1_048_576".into(), "128".into(), "1 024".into())
+        );
+        let cases = [
+            (1_300, "ms", "1.3 s"),
+            (100, "ms", "100 ms"),
+            (16_777_216, "bytes", "16 MiB"),
+            (8_192, "bytes", "8 KiB"),
+            (4_294_967_295, "bytes", "4 294 967 295 bytes"),
+            (60, "× the timeout", "60 × the timeout"),
+            (1_024, "characters", "1 024"),
+        ];
+        for (value, unit, text) in cases {
+            assert_eq!(shown(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn a_row_is_a_constant_a_field_an_option_and_a_line_of_the_readme() -> Result<()> {
+        let table = table(ROW)?;
+        assert!(
+            table
+                .rust("native")
+                .ends_with("\n\n/// Own calls that wait.\npub(crate) const MAX_CALLS: usize = 1_000_000;\n")
+        );
+        assert!(table.javascript().ends_with("DEFAULTS = { calls: 1_000_000 };\n"));
+        assert_eq!(table.fields(), "    /// Own calls that may wait. Default 1 000 000.\n    pub calls: usize,\n");
+        assert_eq!(table.defaults(), "        calls: 1_000_000,\n");
+        assert_eq!(
+            table.declarations(),
+            "  /** Own calls that may wait. Default 1 000 000. */\n  calls?: number | undefined;\n"
+        );
+        assert!(table.readme().ends_with(
+            "| own calls that wait | everywhere | 1 000 000 | `Limits::calls`, `limits.calls` | it fails |\n"
+        ));
+        Ok(())
+    }
+
+    #[test]
+    fn a_row_names_the_places_where_it_holds() -> Result<()> {
+        let in_part = table(&ROW.replace(r#""rust-web", "native""#, r#""rust-web""#))?;
+        assert!(in_part.readme().contains("| JavaScript, Rust in browsers |"));
+        Ok(())
+    }
+
+    #[test]
+    fn rows_without_a_test_and_rows_that_contradict_themselves_are_problems() -> Result<()> {
+        let workspace = Workspace::find()?;
+        assert_eq!(table(ROW)?.problems(&workspace), Vec::<String>::new());
+        let lacks =
+            |from: &str, to: &str| -> Result<usize> { Ok(table(&ROW.replace(from, to))?.problems(&workspace).len()) };
+        assert_eq!(lacks("xtask/src/limits.rs: the", "no-such-file.rs: the")?, 1);
+        assert_eq!(lacks("tests.native", "tests.commands")?, 1);
+        assert_eq!(lacks("doc = \"Own calls that may wait.\"", "")?, 1);
+        assert_eq!(lacks("const.native", "const.nowhere")?, 1);
+        assert_eq!(lacks("doc = \"Own calls that may wait.\"", "const.core = \"MAX\"")?, 2);
+        assert_eq!(table(&format!("{ROW}{ROW}"))?.problems(&workspace).len(), 3);
+        Ok(())
+    }
+
+    #[test]
+    fn a_block_is_replaced_between_its_marks_and_nothing_else() -> Result<()> {
+        let text = "a\n  // begin\n  old\n  old\n  // end\nb\n";
+        assert_eq!(spliced(text, "// begin", "// end", "  new\n")?, "a\n  // begin\n  new\n  // end\nb\n");
+        assert!(spliced(text, "// start", "// end", "").is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn the_table_of_the_repository_is_sound() -> Result<()> {
+        assert_eq!(check(&Workspace::find()?)?, Vec::<String>::new());
+        Ok(())
+    }
+}
