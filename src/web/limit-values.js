@@ -54,8 +54,6 @@ export const MAX_FEATURES = 100;
 export const MIN_HELLO_INTERVAL = 10;
 /** Messages that leave, and are taken, together. */
 export const MAX_TOGETHER = 256;
-/** Parts of params of one event that are copied, since messages share them. */
-export const MAX_COPIED_PARTS = 1_000;
 /** Values in a message that waits for others of its turn. */
 export const MAX_COALESCED_VALUES = 32;
 /** Characters of a string in such a message. */

@@ -8,8 +8,9 @@ use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
 use super::bridge::problem_of;
-use super::deserializer::{self, ReadError};
+use super::deserializer;
 use super::error::CallError;
+use super::visits::ReadError;
 use crate::echo;
 
 // Why a conversion may not begin; `rust-values.js` has the same numbers.

@@ -4,32 +4,23 @@
 //! repeats them in errors, and lets exceptions of JavaScript unwind through Rust, which uses up the stack of the wasm: it does
 //! so for a null in a list where a map is expected. Here each visit is counted, and nothing is copied before it is counted.
 
-use core::cell::{Cell, RefCell};
-use core::fmt::{self, Display, Write};
-use core::iter::Peekable;
-use std::collections::HashMap;
+use core::cell::Cell;
 use std::string::String;
 use std::vec;
 
 use js_sys::{Array, Uint8Array};
 use serde::de::{
-    self, Deserialize, DeserializeOwned, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    self, Deserialize, DeserializeOwned, DeserializeSeed, EnumAccess, Expected, Unexpected, VariantAccess, Visitor,
 };
-use serde::forward_to_deserialize_any;
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::bridge::{
     bytes_of, elements_of, entries_of, fields_of, kind_of, number_of, own_entries_of, start_of, text_of,
 };
-use super::limits::{MAX_ERROR_TEXT, MAX_NESTING};
+use super::limits::MAX_NESTING;
+use super::parts::{Bytes, Elements, Entries, Fields, field_names};
+use super::visits::{BYTES_PER_VISIT, ReadError, Visits};
 use crate::limits::MAX_ECHO_LENGTH;
-
-/// Bytes of a string or buffer that cost one more visit.
-const BYTES_PER_VISIT: usize = 16;
-
-/// Bytes of memory of a Rust value that cost one more visit.
-const SIZE_PER_VISIT: usize = 256;
 
 /// The name of the type by which `serde_wasm_bindgen::preserve` reads a value as it is.
 const PRESERVED: &str = "1fc430ca-5b7f-4295-92de-33cf2b145d38";
@@ -52,150 +43,19 @@ const BYTES: u32 = 13;
 /// 2^53 - 1, the largest safe integer of JavaScript.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Why a value cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ReadError {
-    TooDeep,
-    /// With the limit.
-    TooManyVisits(usize),
-    /// A getter or a proxy throws an error.
-    Unreadable,
-    /// It is not of the type that was asked for.
-    Invalid(String),
-}
-
-impl ReadError {
-    /// The `data.reason` of a reply, if the value exceeds a limit.
-    pub(super) const fn reason(&self) -> Option<&'static str> {
-        match self {
-            Self::TooDeep => Some("nesting-too-deep"),
-            Self::TooManyVisits(_) => Some("too-many-visits"),
-            Self::Unreadable | Self::Invalid(_) => None,
-        }
-    }
-}
-
-impl Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooDeep => write!(f, "the value is nested more than {MAX_NESTING} levels deep"),
-            Self::TooManyVisits(limit) => write!(f, "the value takes more than {limit} visits to read"),
-            Self::Unreadable => f.write_str("the value has a getter or a proxy that throws an error"),
-            Self::Invalid(problem) => f.write_str(problem),
-        }
-    }
-}
-
-impl core::error::Error for ReadError {}
-
-impl de::Error for ReadError {
-    fn custom<T: Display>(message: T) -> Self {
-        let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
-        // Writing fails once the text is full.
-        let _ = write!(text, "{message}");
-        Self::Invalid(text.text)
-    }
-
-    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid type: {}, expected {expected}", quoted(unexpected)))
-    }
-
-    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid value: {}, expected {expected}", quoted(unexpected)))
-    }
-
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(format_args!(
-            "unknown variant `{}`, expected one of {expected:?}",
-            shortened(variant, MAX_ECHO_LENGTH)
-        ))
-    }
-
-    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(format_args!(
-            "unknown field `{}`, expected one of {expected:?}",
-            shortened(field, MAX_ECHO_LENGTH)
-        ))
-    }
-}
-
-/// Shortens a string that was found.
-fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
-    match unexpected {
-        Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
-        other => other,
-    }
-}
-
-/// Returns the first characters of a text.
-fn shortened(text: &str, characters: usize) -> &str {
-    text.char_indices().nth(characters).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
-}
-
-/// A text of limited length.
-struct Bounded {
-    text: String,
-    room: usize,
-}
-
-impl Write for Bounded {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let start = shortened(text, self.room);
-        self.text.push_str(start);
-        self.room -= start.chars().count();
-        if start.len() == text.len() { Ok(()) } else { Err(fmt::Error) }
-    }
-}
-
 /// Reads a value with at most `max_visits` visits.
 pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
-    let visits = Visits { left: Cell::new(Some(max_visits)), limit: max_visits };
+    let visits = Visits::new(max_visits);
     let value = Value::new(value, MAX_NESTING, &visits).and_then(T::deserialize);
     // A type may have replaced the error by one of its own.
     match value {
-        Err(ReadError::Invalid(_)) if visits.left.get().is_none() => Err(ReadError::TooManyVisits(max_visits)),
+        Err(ReadError::Invalid(_)) if visits.is_exceeded() => Err(ReadError::TooManyVisits(max_visits)),
         value => value,
     }
 }
 
-/// The visits of one conversion.
-struct Visits {
-    /// None once the limit is exceeded.
-    left: Cell<Option<usize>>,
-    limit: usize,
-}
-
-impl Visits {
-    fn spend(&self, visits: usize) -> Result<(), ReadError> {
-        let left = self.left.get().and_then(|left| left.checked_sub(visits));
-        self.left.set(left);
-        left.map(drop).ok_or(ReadError::TooManyVisits(self.limit))
-    }
-
-    fn exceeded(&self) -> ReadError {
-        self.left.set(None);
-        ReadError::TooManyVisits(self.limit)
-    }
-
-    /// Most parts that a value may have.
-    fn left(&self) -> u32 {
-        self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
-    }
-
-    /// Checks a result of JavaScript: an array of parts, null for too many parts, undefined for an exception.
-    fn parts(&self, parts: JsValue) -> Result<Array, ReadError> {
-        if parts.is_undefined() {
-            Err(ReadError::Unreadable)
-        } else if parts.is_null() {
-            Err(self.exceeded())
-        } else {
-            Ok(parts.unchecked_into())
-        }
-    }
-}
-
 /// A value of JavaScript that is being read.
-struct Value<'b> {
+pub(super) struct Value<'b> {
     value: JsValue,
     /// None until it is needed.
     kind: Cell<Option<u32>>,
@@ -205,7 +65,7 @@ struct Value<'b> {
 }
 
 impl<'b> Value<'b> {
-    fn new(value: JsValue, levels: u32, visits: &'b Visits) -> Result<Self, ReadError> {
+    pub(super) fn new(value: JsValue, levels: u32, visits: &'b Visits) -> Result<Self, ReadError> {
         visits.spend(1)?;
         Ok(Self { value, kind: Cell::new(None), levels, visits })
     }
@@ -561,158 +421,5 @@ impl<'de, 'b> EnumAccess<'de> for Variant<'b> {
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Value<'b>), ReadError> {
         Ok((seed.deserialize(self.name)?, self.content))
-    }
-}
-
-/// The elements of an array that nothing else refers to.
-struct Elements<'b> {
-    elements: Array,
-    at: u32,
-    length: u32,
-    levels: u32,
-    visits: &'b Visits,
-}
-
-impl<'b> Elements<'b> {
-    fn new(elements: Array, levels: u32, visits: &'b Visits) -> Self {
-        let length = elements.length();
-        Self { elements, at: 0, length, levels, visits }
-    }
-
-    fn next<'de, T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
-        if self.at == self.length {
-            return Ok(None);
-        }
-        self.visits.spend(size_of::<T::Value>() / SIZE_PER_VISIT)?;
-        let value = Value::new(self.elements.get_unchecked(self.at), self.levels, self.visits)?;
-        self.at += 1;
-        seed.deserialize(value).map(Some)
-    }
-}
-
-impl<'de> SeqAccess<'de> for Elements<'_> {
-    type Error = ReadError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
-        self.next(seed)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some((self.length - self.at) as usize)
-    }
-}
-
-/// Keys and values, alternating.
-struct Entries<'b>(Elements<'b>);
-
-impl<'de> MapAccess<'de> for Entries<'_> {
-    type Error = ReadError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
-        self.0.next(seed)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
-        self.0.next(seed)?.ok_or(ReadError::Unreadable)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some((self.0.length - self.0.at) as usize / 2)
-    }
-}
-
-/// The fields of an object that a struct declares.
-struct Fields<'b> {
-    fields: &'static [&'static str],
-    /// One for each field.
-    values: Elements<'b>,
-    /// The indices of the fields that the object does not have, in ascending order.
-    missing: Peekable<vec::IntoIter<u32>>,
-}
-
-impl<'b> Fields<'b> {
-    fn new(fields: &'static [&'static str], values: Array, levels: u32, visits: &'b Visits) -> Self {
-        let mut values = Elements::new(values, levels, visits);
-        let count = fields.len() as u32;
-        let missing = (count..values.length).map(|at| number_of(&values.elements.get_unchecked(at)) as u32);
-        let missing = missing.collect::<vec::Vec<_>>().into_iter().peekable();
-        values.length = count;
-        Self { fields, values, missing }
-    }
-}
-
-impl<'de> MapAccess<'de> for Fields<'_> {
-    type Error = ReadError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
-        while self.missing.next_if_eq(&self.values.at).is_some() {
-            self.values.at += 1;
-        }
-        match self.fields.get(self.values.at as usize) {
-            Some(field) => seed.deserialize((*field).into_deserializer()).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
-        self.values.next(seed)?.ok_or(ReadError::Unreadable)
-    }
-}
-
-/// The names of fields as strings of JavaScript, which are created once per struct.
-fn field_names(fields: &'static [&'static str]) -> Array {
-    std::thread_local! {
-        static NAMES: RefCell<HashMap<(usize, usize), Array>> = RefCell::default();
-    }
-    NAMES.with(|names| {
-        let key = (fields.as_ptr().addr(), fields.len());
-        let made = || fields.iter().map(|name| JsValue::from_str(name)).collect();
-        names.borrow_mut().entry(key).or_insert_with(made).clone()
-    })
-}
-
-/// The bytes of a buffer as a sequence.
-struct Bytes<'b> {
-    bytes: vec::IntoIter<u8>,
-    visits: &'b Visits,
-}
-
-impl<'de> SeqAccess<'de> for Bytes<'_> {
-    type Error = ReadError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
-        let Some(byte) = self.bytes.next() else { return Ok(None) };
-        // The bytes are counted already, but each may become a larger value.
-        if size_of::<T::Value>() > 1 && self.bytes.len().is_multiple_of(BYTES_PER_VISIT) {
-            self.visits.spend(size_of::<T::Value>())?;
-        }
-        seed.deserialize(Byte(byte)).map(Some)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.bytes.len())
-    }
-}
-
-struct Byte(u8);
-
-impl<'de> de::Deserializer<'de> for Byte {
-    type Error = ReadError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        visitor.visit_u8(self.0)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct enum identifier ignored_any
     }
 }

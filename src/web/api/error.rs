@@ -11,7 +11,7 @@ use wasm_bindgen::JsValue;
 
 use super::bridge::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 use super::convert::{from_js, to_js};
-use super::deserializer::ReadError;
+use super::visits::ReadError;
 use crate::Limits;
 use crate::message::ErrorCode;
 

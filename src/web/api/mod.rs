@@ -13,10 +13,12 @@ mod deserializer;
 mod error;
 mod items;
 mod limits;
+mod parts;
 mod peer;
 mod request;
 mod server;
 mod transport;
+mod visits;
 
 pub use self::call::Call;
 pub use self::client::Client;
