@@ -1,6 +1,7 @@
 // What `import … from "portway"` gives.
 
 export * from "./types.js";
+export * from "./errors.js";
 export * from "./messages.js";
 export * from "./connect.js";
 export * from "./codes.js";

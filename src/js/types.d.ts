@@ -1,5 +1,5 @@
 // The JavaScript API of Portway. Apart from it: `connect` (connect.d.ts), what crosses and its validation
-// (messages.d.ts), loading the wasm (init.d.ts), error codes (codes.d.ts), and ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
+// (messages.d.ts), errors (errors.d.ts), loading the wasm (init.d.ts), error codes (codes.d.ts), and ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
 // used where the project has them and missed by nobody where it has none. That is why the parameters of the
 // transports are structural (`PortLike` instead of `MessagePort`), and why there is no import and no `declare global`.
 
@@ -442,64 +442,3 @@ export class JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends M
 /** All of `JSONRPCClient` towards the other side, and all of `JSONRPCServer` for what is served here. */
 export interface JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>
   extends JSONRPCClient<Remote>, JSONRPCServer<Local, Remote> {}
-
-// ------------------------------------------------------------------ errors
-
-/** A failure with a JSON-RPC code: thrown by a handler it is sent; an error answer arrives as one. */
-export class RPCError extends Error {
-  /** `code` is an integer; -32768 to -32000 belong to the protocol, of these -32099 to -32000 to applications. */
-  constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
-  readonly code: number;
-  /**
-   * What the peer sent beside code and message, if anything. A Portway server sends what `errorData` returns, else the `data`
-   * of the thrown error if that is a value of its own (not inherited, no getter). Otherwise it sends `name` (unless `Error` or
-   * `RPCError`), `code` and `errno` if they are texts or numbers, and of `cause` and `errors` the same, with `message` and own
-   * `data`. No other member crosses, and no stack. Bounds: 8 levels, 1 000 values, 2^20 characters.
-   */
-  readonly data?: unknown;
-  /** `data.cause`; an `Error` if it was one. */
-  readonly cause?: unknown;
-}
-
-/**
- * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
- * error; `limits.pendingCalls` reached.
- */
-export type CallErrorReason =
-  | "timeout"
-  | "destroyed"
-  | "invalid-response"
-  | "too-many-calls"
-  /** The other side has reloaded, navigated or closed this session; calls made later wait for its next one. */
-  | "session-ended"
-  /** The other side is removed, closed, terminated or has not started; later calls are refused at once. */
-  | "peer-gone"
-  /** The other side did not answer the heartbeat. Later calls are sent. */
-  | "unresponsive"
-  /** This side's wasm has died. `init()` starts another, for new clients and servers. */
-  | "wasm-died"
-  /** `connect`: nobody has answered in time. */
-  | "no-answer"
-  /** `connect`: the other side has an origin that is not allowed. */
-  | "wrong-origin"
-  /** `connect`: the worker has not started. */
-  | "worker-failed"
-  /** `connect`: the other side has answered with an error, which is the `cause`. */
-  | "refused";
-
-/**
- * A call that ended without an answer of the other side. Made by the library only. What could not be sent at all rejects
- * with what the transport threw, such as a `DataCloneError`.
- */
-export class CallError extends Error {
-  private constructor();
-  readonly reason: CallErrorReason;
-  /** The method that was called. */
-  readonly method?: string;
-  /** The id under which it was sent, if it was. */
-  readonly id?: number;
-  /** What it came from, where that is known. */
-  readonly cause?: unknown;
-}
-
-export {};
