@@ -1,5 +1,4 @@
-import type { CallError } from "./errors.js";
-import type { JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./types.js";
+import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./portway.js";
 // `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without the line above.
 
 /** An iframe: what it shows, and what it shows after that. */

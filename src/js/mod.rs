@@ -10,6 +10,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen(typescript_custom_section)]
 const DECLARATIONS: &str = include_str!("types.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
+const ERRORS: &str = include_str!("errors.d.ts");
+#[wasm_bindgen(typescript_custom_section)]
 const MESSAGES: &str = include_str!("messages.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const CONNECT: &str = after_first_line(include_str!("connect.d.ts"));
