@@ -431,7 +431,7 @@ export class Link extends Reporting {
 
   /** Of a method that is called from an origin: 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
   serves(method, origin, id) {
-    // Nobody on a channel hears their own calls.
+    // A channel does not deliver a call to its own sender.
     const isDeaf = this.#boundary.isShared ? this.#calls.waiting().has(id) : this.#transport.hears?.(origin) === false;
     return isDeaf ? 0 : this.#service.rank(method);
   }

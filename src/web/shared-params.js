@@ -15,8 +15,8 @@ export class ParamsOfEvent {
   #seen = new Set();
 
   /**
-   * The params of the next message. A copy, where they hold little; where they hold an object of a message before, a number,
-   * which no request may have as its params: copies of what is large would let few bytes fill the memory.
+   * The params of the next message. Small params become a copy. Large ones that share an object with a message before become a
+   * number, which is not valid: copies of large params would let few bytes fill the memory.
    */
   own(params) {
     if (typeof params !== "object" || params === null) return params;

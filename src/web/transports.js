@@ -11,12 +11,12 @@ import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
-/** What hears each boundary, by the options that it hears it with. */
+/** The hubs of each boundary, by the options of their transports. */
 const hubs = new WeakMap();
 
 /**
- * A transport on a boundary. Those that are made with the same options share one hub, which hears the boundary, and which
- * ends with the last of them: two users of one boundary then share ids, and each request has one answer.
+ * A transport on a boundary. Transports with the same options share one hub, which listens to the boundary and ends with the
+ * last of them. Their users share one sequence of ids, and each request gets one answer.
  */
 function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
   if (!hubs.has(boundary)) hubs.set(boundary, new Map());
