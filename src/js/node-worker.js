@@ -42,6 +42,7 @@ function wrapperOf(worker) {
     },
     removeEventListener(type, listener) {
       if (Object.hasOwn(EVENTS, type)) worker.off(EVENTS[type], wrappers.get(listener));
+      wrappers.delete(listener);
     },
   };
 }

@@ -30,6 +30,12 @@ export function boundaryOfName(name) {
   return Object.assign(registered(names, name), { isShared: true });
 }
 
+/**
+ * What stands behind each transport of the library: an object that has the `boundary` of the transport, and perhaps more. It is
+ * found by the very transport, so that an object that wraps one, or inherits from it, is a transport of its own.
+ */
+export const insides = new WeakMap();
+
 /** Adds an end to its boundary; returns the id after which its ids begin. */
 export function enter(boundary, end) {
   // The ids 1, 2, 3 of another end may be in use.

@@ -85,8 +85,9 @@ function revived(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   error.name = value.name;
-  for (const key of Object.keys(value)) {
-    if (!(key in error)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];
+  // No others: a peer could name one object with many members in many answers.
+  for (const key of ["code", "errno", "errors", "data", "cause"]) {
+    if (Object.hasOwn(value, key)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];
   }
   return error;
 }

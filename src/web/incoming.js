@@ -96,6 +96,13 @@ export class Incoming {
     return this.#controller?.signal;
   }
 
+  /** @internal A context of its own for the handler of one of several servers. */
+  forServer(server) {
+    const context = new Incoming(this.#session, { method: this.method }, 0);
+    context.server = server;
+    return context;
+  }
+
   /** @internal Gives the params away. */
   takeParams() {
     const { params } = this;

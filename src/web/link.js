@@ -2,7 +2,7 @@
 // (`core.rs`), which sees integers only. This is the hot path: no call into wasm takes or gives an object here, and
 // nothing is allocated for a call but its promise and its message.
 
-import { answering, boundaryOf, enter, leave } from "./boundaries.js";
+import { answering, boundaryOf, enter, insides, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, TICK, WAKE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
@@ -51,6 +51,7 @@ export class Link extends Reporting {
   #transport;
   /** The transports that this link was made on, which end with it. */
   #transports = new Set();
+  #inside;
   #boundary;
   #core;
   #outbox;
@@ -69,10 +70,11 @@ export class Link extends Reporting {
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
     const limits = checkedLimits(options?.limits);
-    const end = transport?.hub ?? transport;
+    const inside = insides.get(transport);
+    const end = inside ?? transport;
     let link = links.get(end);
     if (link === undefined || link.closed) {
-      link = new Link(end);
+      link = new Link(end, inside);
       links.set(end, link);
     }
     link.#transports.add(transport);
@@ -81,12 +83,14 @@ export class Link extends Reporting {
     return link;
   }
 
-  constructor(transport) {
+  /** `inside` is what stands behind a transport of the library. */
+  constructor(transport, inside) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("a transport is an object with the functions send and onMessage, such as workerTransport(worker)");
     }
     super();
-    this.#boundary = transport.boundary ?? boundaryOf(transport);
+    this.#inside = inside ?? { boundary: boundaryOf(transport) };
+    this.#boundary = this.#inside.boundary;
     this.#lastId = enter(this.#boundary, this);
     this.#core = new Core(() => this.#die(), this.#lastId);
     this.#calls = new Calls(this.#core);
@@ -287,7 +291,7 @@ export class Link extends Reporting {
     this.#core.free();
     this.#outbox.flush();
     leave(this.#boundary, this, this.#lastId);
-    this.#transport.detach?.();
+    this.#inside.detach?.();
     for (const transport of this.#transports) transport.destroy?.();
     this.#service.stop();
   }
@@ -325,8 +329,9 @@ export class Link extends Reporting {
   // What comes in.
 
   #receive(message) {
-    if (!Array.isArray(message)) return this.#receiveOne(message);
     try {
+      // A proxy that was revoked throws.
+      if (!Array.isArray(message)) return this.#receiveOne(message);
       if (this.closed || !isOurs(message)) return;
       if (this.#outbox.takesLists && message.length <= MAX_TOGETHER) this.#receiveEach(message);
       else this.#receiveBatch(message);
@@ -389,7 +394,7 @@ export class Link extends Reporting {
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of batch) {
-      const message = new Incoming(this.#session, item, idLength, event);
+      const message = new Incoming(this.#session, item, idLength, calls > batchItems ? undefined : event);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
@@ -426,13 +431,16 @@ export class Link extends Reporting {
   /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
   #answers(method, params, id) {
     const asked = method === STREAM ? params?.method : method;
-    return this === answering(this.#boundary, this, asked, this.#transport.lastOrigin?.(), id);
+    const origin = this.#inside.lastOrigin?.();
+    // What this end does not hear on the boundary has come by a session of its own.
+    return this.serves(asked, origin, id) === 0 || this === answering(this.#boundary, this, asked, origin, id);
   }
 
-  /** Of a method that is called from an origin: 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
+  /** Of a method that is called from an origin: 3 if it is a session's own, 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
   serves(method, origin, id) {
+    if (method === "rpc.hello" && this.#inside.isSession) return 3;
     // A channel does not deliver a call to its own sender.
-    const isDeaf = this.#boundary.isShared ? this.#calls.waiting().has(id) : this.#transport.hears?.(origin) === false;
+    const isDeaf = this.#inside.hears?.(origin) === false || (this.#boundary.isShared && this.#calls.waiting().has(id));
     return isDeaf ? 0 : this.#service.rank(method);
   }
 

@@ -87,10 +87,9 @@ export class Service {
   #notifyAll(servers, context) {
     const params = given(context.takeParams());
     for (const server of servers) {
-      context.server = server;
       // A handler before it may have destroyed this server.
       const handler = server.notifications.get(context.method);
-      if (handler !== undefined) this.#link.guard(() => handler(params, context));
+      if (handler !== undefined) this.#link.guard(() => handler(params, context.forServer(server)));
     }
   }
 

@@ -1,6 +1,7 @@
 // A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two
 // sessions waits for the next.
 
+import { insides } from "./boundaries.js";
 import { failure, gone, unreadable, unstarted } from "./errors.js";
 import { Handshake, newId } from "./hello.js";
 import {
@@ -297,7 +298,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     /** Whether it reads columns. */
     columns: false,
     boundary: door.boundary,
-    /** Of what other ends on the boundary hear, a session with a peer that knows none takes part in. */
+    isSession: true,
+    /** Whether it hears a call that others on the boundary hear, too: only with a peer that knows no sessions. */
     hears: (origin) => session?.isPlain === true && session.origin === origin,
     lastOrigin: () => session?.origin,
     /** Begins to listen, and to say hello. */
@@ -371,5 +373,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       stop();
     },
   };
+  insides.set(transport, transport);
   return transport;
 }

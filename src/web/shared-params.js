@@ -6,7 +6,10 @@ import { settle } from "./small.js";
 /** What is in an object. Holes of an array are not: there may be billions. */
 function partsOf(value) {
   if (value instanceof Map) return [...value.keys(), ...value.values()];
-  return value instanceof Set ? value : ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
+  if (value instanceof Set) return value;
+  if (value instanceof String) return [];
+  if (value instanceof Error) return [value.cause, value.errors, ...Object.values(value)];
+  return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
 }
 
 /** The params of the messages of one event, which are to share nothing. */
@@ -21,18 +24,20 @@ export class ParamsOfEvent {
   own(params) {
     if (typeof params !== "object" || params === null) return params;
     const copy = { params };
-    if (settle(copy)) return copy.params;
+    if (settle(copy, undefined, this.#seen)) return copy.params;
     return this.#isShared(params) ? 0 : params;
   }
 
   /** Visits each object once, so that it costs no more than it did to receive them. */
   #isShared(params) {
     const own = new Set([params]);
+    let isShared = false;
     for (const value of own) {
-      if (this.#seen.has(value)) return true;
-      for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
+      if (this.#seen.has(value)) isShared = true;
+      else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
     }
+    // Though it is refused: the next message may hold the same, which is then not visited again.
     for (const value of own) this.#seen.add(value);
-    return false;
+    return isShared;
   }
 }

@@ -8,13 +8,18 @@ import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
 let left;
 let moved;
+let refused;
 const seen = [];
 
-/** Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. */
-export function settle(message, transfer) {
+/**
+ * Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. A message that holds
+ * one of the objects in `known` is left.
+ */
+export function settle(message, transfer, known) {
   const part = "params" in message ? "params" : "error" in message ? "error" : "result";
   left = MAX_COALESCED_VALUES;
   moved = transfer;
+  refused = known;
   try {
     const copy = copied(message[part]);
     if (left < 0) return false;
@@ -50,7 +55,8 @@ function copied(value) {
 
 function copiedObject(value) {
   const isArray = Array.isArray(value);
-  if (isArray && value.length > left) return void (left = -1);
+  // Before its keys are listed, of which there may be many.
+  if ((isArray && value.length > left) || refused?.has(value)) return void (left = -1);
   const isPlain = isArray ? Object.keys(value).length === value.length : Object.getPrototypeOf(value) === Object.prototype;
   // What is in there twice would become two.
   if (!isPlain || seen.includes(value)) return void (left = -1);

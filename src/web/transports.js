@@ -1,7 +1,7 @@
 // Transports over the message boundaries of a browser. Listeners are added and removed, never assigned, and messages of
 // others are left untouched: they share the boundary with us.
 
-import { boundaryOf, boundaryOfName, boundaryOfWindow } from "./boundaries.js";
+import { boundaryOf, boundaryOfName, boundaryOfWindow, insides } from "./boundaries.js";
 import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
@@ -25,20 +25,21 @@ function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
   const hub = shared.get(sharing);
   hub.users++;
   const user = {
-    hub,
     send: hub.send,
-    onMessage: (handler) => user.hub?.onMessage(handler, user),
+    onMessage: (handler) => insides.has(user) && hub.onMessage(handler, user),
     onClose: hub.onClose,
     onError: hub.onError,
     destroy() {
-      if (user.hub === undefined) return;
-      user.hub = undefined;
+      if (!insides.delete(user)) return;
       hub.detach(user);
       if (--hub.users > 0) return;
       shared.delete(sharing);
+      // A link on it answers no requests any more.
+      hub.hears = () => false;
       hub.destroy();
     },
   };
+  insides.set(user, hub);
   return user;
 }
 

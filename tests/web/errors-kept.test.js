@@ -186,7 +186,7 @@ describe("an error object that comes in", () => {
     const cause = JSON.parse('{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }');
     const { cause: error } = await received({ code: 1, message: "x", data: { cause } });
     assert.equal(Object.getPrototypeOf(error), Error.prototype);
-    assert.deepEqual([String(error), error.kept, error.polluted, error.constructor], ["X: y", 1, undefined, Error]);
+    assert.deepEqual([String(error), error.kept, error.polluted, error.constructor], ["X: y", undefined, undefined, Error]);
     assert.notEqual(error.stack, "s");
   });
 

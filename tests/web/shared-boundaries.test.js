@@ -2,12 +2,13 @@
 
 import { assert } from "chai";
 import { afterThisTest } from "./rig/cleanup.js";
-import { until } from "./rig/outcomes.js";
+import { rejection, until } from "./rig/outcomes.js";
 import {
   JSONRPCClient,
   JSONRPCPeer,
   JSONRPCServer,
   broadcastTransport,
+  connect,
   freshCopy,
   inNode,
   portTransport,
@@ -70,6 +71,64 @@ describe("clients and servers on one port", () => {
     port2.postMessage({ jsonrpc: "2.0", method: "later" });
     await until(() => heard.length === 3);
     early.destroy();
+  });
+
+  for (const [how, wrapped] of [
+    ["spreads", (inner, onMessage) => ({ ...inner, onMessage })],
+    ["inherits from", (inner, onMessage) => Object.assign(Object.create(inner), { onMessage })],
+    ["is a proxy of", (inner, onMessage) => new Proxy(inner, { get: (_, key) => (key === "onMessage" ? onMessage : inner[key]) })],
+  ]) {
+    it(`do not pass by a wrapper that ${how} a transport`, async () => {
+      const { port1, port2 } = new MessageChannel();
+      const inner = portTransport(port1);
+      const outer = wrapped(inner, (handler) => inner.onMessage((message) => message.method !== "secret" && handler(message)));
+      const server = new JSONRPCServer(outer).method("secret", () => "secret").method("open", () => "open");
+      const { ask, far } = farEnd(portTransport(port2));
+      const secret = far.request("secret", [], { timeout: 100 }).catch(({ reason }) => reason);
+      assert.equal(await ask("open"), "open");
+      assert.equal(await secret, "timeout");
+      server.destroy();
+      far.destroy();
+    });
+  }
+
+  it("answer what a session beside them does not take, and no more", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const plain = new JSONRPCServer(portTransport(port1)).method("both", () => "plain");
+    const options = { methods: { both: () => "session", own: () => "own" } };
+    const [here, there] = await Promise.all([connect(port1, options), connect(port2)]);
+    assert.equal(await there.request("own"), "own");
+    assert.equal(await there.request("both"), "session");
+    assert.equal((await rejection(there.request("neither"))).code, -32601);
+    for (const peer of [here, there, plain]) peer.destroy();
+  });
+
+  it("answer in place of one whose transport was destroyed", async () => {
+    const name = freshName();
+    const gone = broadcastTransport(name);
+    const first = new JSONRPCServer(gone).method("a", () => "first");
+    const second = new JSONRPCServer(broadcastTransport(name)).method("a", () => "second");
+    const { ask, far } = farEnd(broadcastTransport(name));
+    gone.destroy();
+    assert.equal(await ask("a"), "second");
+    for (const end of [first, second, far]) end.destroy();
+  });
+
+  it("each have a context of their own for a notification", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const { tell, far } = farEnd(portTransport(port2));
+    const came = [];
+    far.onNotify("from", ([n]) => came.push(n));
+    const contexts = [];
+    const servers = [0, 1].map((n) => new JSONRPCServer(portTransport(port1)).onNotify("note", (_, context) => void (contexts[n] = context)));
+    tell("note", []);
+    await until(() => contexts[0] !== undefined && contexts[1] !== undefined);
+    servers[0].destroy();
+    contexts.forEach((context, n) => context.notify("from", [n]));
+    await until(() => came.length > 0);
+    assert.deepEqual(came, [1]);
+    servers[1].destroy();
+    far.destroy();
   });
 
   it("of two copies of the library do not mix either", async () => {

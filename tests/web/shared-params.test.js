@@ -80,6 +80,7 @@ describe("params of requests that came together", () => {
   });
 
   for (const [what, make] of [
+    ["causes of errors", () => new Error("outer", { cause: { n: 1 } })],
     ["maps", () => new Map([["key", { n: 1 }]])],
     ["sets", () => new Set([{ n: 1 }])],
     ["bytes", () => new Uint8Array(8)],
@@ -112,6 +113,28 @@ describe("params of requests that came together", () => {
     assert.strictEqual(seen[0][0], seen[0]);
     assert.strictEqual(seen[1][0], seen[1][1]);
   });
+
+  for (const [what, make] of [
+    ["one list of many objects, which one of them refuses", () => {
+      const first = {};
+      const many = [...Array.from({ length: 20_000 }, () => ({})), first];
+      return [[first, ...Array(40).fill(0)], ...Array(999).fill(many)];
+    }],
+    ["an object of 50 000 members, each in a list of its own", () => {
+      const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`m${n}`, n]));
+      return Array.from({ length: 1_000 }, () => [wide]);
+    }],
+  ]) {
+    it(`that name ${what}, cost little`, async () => {
+      const { transport, raw } = rawChannel();
+      new JSONRPCServer(transport).method("keep", () => "kept");
+      raw.post(make().map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id })));
+      const start = performance.now();
+      const replies = await raw.next();
+      assert.isBelow(performance.now() - start, 2_000);
+      assert.lengthOf(replies.filter(({ error }) => error?.code === -32600), 999);
+    });
+  }
 
   it("that share much cost little: 256 requests that name one value of a megabyte", async () => {
     const { end, came } = await stalled();

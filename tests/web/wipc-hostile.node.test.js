@@ -9,7 +9,7 @@ import { runInNewContext } from "node:vm";
 import { JSONRPCPeer, JSONRPCServer, packaged } from "./rig/portway.js";
 import { CALL, DATA, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { pause, rejection } from "./rig/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -44,15 +44,15 @@ async function hostile(how, options) {
 /** The most that is in use more than before, until `isDone()`. */
 async function growth(isDone, before) {
   let most = 0;
-  for (let n = 0; n < 200 && !isDone(); n++) {
+  while (!isDone() && most < 512 * MIB) {
     most = Math.max(most, used() - before);
-    await pause(25);
+    await pause(100);
   }
   return most;
 }
 
 describe("a hostile guest", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
 
   for (const [kind, answer] of [
     ["at once", (text) => text()],
@@ -108,7 +108,7 @@ describe("a hostile guest", function () {
     assert.isBelow(most, 64 * MIB);
   });
 
-  it("that sends a message of 300 MB makes the host keep none of it, and the next frame is found", async () => {
+  it("that sends a message of 150 MB makes the host keep none of it, and the next frame is found", async () => {
     const before = used();
     let isDone = false;
     const guest = await hostile("long", { onData: () => (isDone = true) });
@@ -116,7 +116,7 @@ describe("a hostile guest", function () {
     const most = await growth(() => isDone, before);
     assert.isTrue(isDone);
     // What was read and is no longer needed is not always gone yet.
-    assert.isBelow(most, 128 * MIB);
+    assert.isBelow(most, 100 * MIB);
   });
 
   it("that sends headers of frames that never come makes the host keep none of them", async () => {
@@ -141,7 +141,7 @@ describe("a hostile guest", function () {
 });
 
 describe("a hostile host", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
 
   /** A guest of ours, whose output nobody reads until `read`. */
   async function guestOf(mode) {
@@ -150,13 +150,11 @@ describe("a hostile host", function () {
     child.stdin.on("error", () => {});
     const frames = [];
     const decoder = new WipcDecoder({ frame: (type, payload) => frames.push([type, payload]) });
-    // Once OPEN has come, it is ready.
-    child.stdout.once("data", (chunk) => {
-      child.stdout.pause();
-      decoder.push(chunk);
-    });
-    await until(() => frames.length > 0);
-    frames.length = 0;
+    // Once it says OPEN, it is ready.
+    const [chunk] = await once(child.stdout, "data");
+    child.stdout.pause();
+    decoder.push(chunk);
+    assert.lengthOf(frames.splice(0), 1);
     return { child, frames, read: () => child.stdout.on("data", (chunk) => decoder.push(chunk)).resume() };
   }
 
@@ -168,7 +166,7 @@ describe("a hostile host", function () {
   it("that asks and does not read makes the guest hold no more than that, and gets all answers once it reads", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
-    const requests = Array.from({ length: 5_000 }, (_, id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })));
+    const requests = Array.from({ length: 3_000 }, (_, id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })));
     const written = write(child, concat(requests));
     let most = 0;
     for (let n = 0; n < 20; n++) {
@@ -178,10 +176,10 @@ describe("a hostile host", function () {
     assert.isBelow(most, 120 * MIB);
     read();
     await written;
-    for (let last = -1; frames.length < 5_000 && last !== frames.length; await pause(1_000)) last = frames.length;
-    assert.lengthOf(frames, 5_000);
+    while (frames.length < 3_000) await once(child.stdout, "data");
+    assert.lengthOf(frames, 3_000);
     const ids = frames.map(([, payload]) => parseWipcJSON(payload)).map(({ id, result }) => (result.length === 60_000 ? id : -1));
-    assert.deepEqual(ids, Array.from({ length: 5_000 }, (_, id) => id));
+    assert.deepEqual(ids, Array.from({ length: 3_000 }, (_, id) => id));
   });
 
   it("that sends data and does not read makes a guest that sends it back hold no more than that", async () => {
@@ -196,7 +194,7 @@ describe("a hostile host", function () {
     assert.isBelow(most, 100 * MIB);
     read();
     await written;
-    for (let last = -1; frames.length < 3_000 && last !== frames.length; await pause(1_000)) last = frames.length;
+    while (frames.length < 3_000) await once(child.stdout, "data");
     assert.lengthOf(frames, 3_000);
   });
 
@@ -204,10 +202,10 @@ describe("a hostile host", function () {
     const { child, frames, read } = await guestOf("echo");
     read();
     for (let n = 0; n < 100; n++) await write(child, encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "hang", id: `${n}`.padEnd(2_000, "z") })));
-    await until(() => frames.length === 100);
+    while (frames.length < 100) await once(child.stdout, "data");
     const start = Date.now();
     child.stdin.end();
     assert.deepEqual(await once(child, "exit"), [0, null]);
-    assert.isBelow(Date.now() - start, 2_000);
+    assert.isBelow(Date.now() - start, 4_000);
   });
 });
