@@ -108,7 +108,10 @@ impl Driver {
         loop {
             let timeout = self.run_events(context);
             let is_writing = match self.poll_write(context) {
-                Poll::Ready(Err(error)) if self.reader.is_none() => return Poll::Ready(Closed::from_io(&error)),
+                // A process that does not read any more has its status to report.
+                Poll::Ready(Err(error)) if self.reader.is_none() && self.child.is_none() => {
+                    return Poll::Ready(Closed::from_io(&error));
+                }
                 Poll::Ready(Err(error)) => {
                     self.lose_output(Closed::from_io(&error));
                     false
@@ -429,7 +432,7 @@ impl Driver {
             }
         }
         if self.closing.is_some_and(|deadline| deadline <= now) {
-            let why = self.broken.take().unwrap_or(Closed::End);
+            let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
             self.begin_end(why);
         }
         let milliseconds = self.link.now();

@@ -6,6 +6,12 @@ import { played } from "./rig/connections.js";
 import { rawChannel } from "./rig/ends.js";
 import { pause, until } from "./rig/outcomes.js";
 
+/** Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a cause. */
+function keepsIdentity(value) {
+  const [one, other] = structuredClone([value, value]);
+  return one === other && (one.cause !== undefined || !(one instanceof Error));
+}
+
 /** A peer in a session, whose requests wait between the check of their params and their use, as handlers do. */
 async function checking() {
   const used = [];
@@ -85,7 +91,7 @@ describe("params of requests that came together", () => {
     ["sets", () => new Set([{ n: 1 }])],
     ["bytes", () => new Uint8Array(8)],
     ["dates", () => new Date(0)],
-  ]) {
+  ].filter(([, make]) => keepsIdentity(make()))) {
     it(`that share ${what} are refused but for the first`, async () => {
       const { transport, raw } = rawChannel();
       const seen = [];
