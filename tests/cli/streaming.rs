@@ -139,7 +139,7 @@ async fn what_was_read_is_written_when_the_input_pauses() -> Test {
 async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
     let frames = r"printf 'Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n{'";
     let portway = env!("CARGO_BIN_EXE_portway");
-    let input = format!("({frames}; sleep 4; {frames}; sleep 0.1) | '{portway}' decode");
+    let input = format!("({frames}; sleep 4; {frames}; sleep 1) | '{portway}' decode");
     // Long after the first second, also where the command starts late.
     for (output, is_shown) in [(">/dev/null", true), ("2>&1", false), (">/dev/null 2>&1", false)] {
         // Of the package bsdutils, which gives a program a terminal.
