@@ -94,6 +94,10 @@ fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
 
 /// Returns the first characters of a text.
 fn shortened(text: &str, characters: usize) -> &str {
+    // Most texts have fewer bytes than that.
+    if text.len() <= characters {
+        return text;
+    }
     text.char_indices().nth(characters).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
