@@ -3,7 +3,7 @@
 /** What others are compared with. */
 export const BASES = ["raw-num", "raw-env", "seed"];
 
-/** An older build, twice: what lies between its two copies is no difference between builds. */
+/** An older build, twice: a difference between its two copies is noise. */
 export const OLD = ["old-1", "old-2"];
 
 const near = ["worker", "port-worker", "frame", "port-frame"];

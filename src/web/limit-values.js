@@ -28,11 +28,11 @@ export const EARLY_TIMEOUT = 10_000;
 export const MAX_EARLY_COST = 1_000;
 /** Cost of what all senders together are refused then. */
 export const MAX_EARLY_TOTAL_COST = 10_000;
-/** Wait for the other side of `connect`, in milliseconds. */
+/** Wait for the peer of `connect`, in milliseconds. */
 export const CONNECT_TIMEOUT = 10_000;
 /** Messages of a window that `connect` reads though their origin is not allowed. */
 export const MAX_FOREIGN_READS = 32;
-/** Silence of the other side, where no lock shows its life, in milliseconds. */
+/** Silence of the peer, where no lock shows that it lives, in milliseconds. */
 export const HEARTBEAT = 10_000;
 /** Calls that wait for the next session. */
 export const MAX_SESSION_QUEUE = 10_000;

@@ -4,9 +4,9 @@ use core::time::Duration;
 
 /// Wait for an answer.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(10_000);
-/// Wait for the other side of `connect`.
+/// Wait for the peer of `connect`.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
-/// Silence of the other side, where no lock shows its life.
+/// Silence of the peer, where no lock shows that it lives.
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(10_000);
 /// Items of a stream on their way.
 pub(crate) const STREAM_WINDOW: u32 = 16;
