@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 
 use crate::cache::Cache;
 use crate::environment::{Environment, find_in_path};
-use crate::process::{capture, run_ok, step};
+use crate::process::{capture, run, run_ok, step, tail};
 use crate::toolchain::cargo;
 use crate::workspace::Workspace;
 
@@ -80,6 +80,28 @@ impl Tool {
     }
 
     fn install(&self, workspace: &Workspace, cache: &Cache, root: &Path) -> Result<()> {
+        let log = workspace.log(&format!("install-{}", self.krate));
+        let limit = Duration::from_secs(1500);
+        let outcome = run(&mut self.installing(cache, root, Dependencies::Locked)?, &log, limit)?;
+        if outcome.success() {
+            return Ok(());
+        }
+        // The registry may be a mirror that is some days behind. The program only builds and tests: it is in no package.
+        if lacks_locked_version(&outcome.output) {
+            eprint!("a version that its authors locked is not in the registry, trying with others ... ");
+            return run_ok(&mut self.installing(cache, root, Dependencies::Newest)?, &log, limit).map(drop);
+        }
+        bail!(
+            "`cargo install {} --version {} --locked` failed ({})\n{}\n  the whole output is in {}",
+            self.krate,
+            self.version,
+            outcome.describe(),
+            tail(&outcome.output, 40),
+            log.display()
+        )
+    }
+
+    fn installing(&self, cache: &Cache, root: &Path, dependencies: Dependencies) -> Result<Command> {
         // One folder of build products for all tools: they have many dependencies in common.
         let products = cache.path("tools/build");
         let mut command = Environment::default()
@@ -90,14 +112,26 @@ impl Tool {
             .with("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
             .with("CARGO_PROFILE_RELEASE_DEBUG", "0")
             .command(&cargo().to_string_lossy(), cache.root())?;
-        // By the lock file in the crate, as its authors have tested it: each of these crates has one.
-        command.args(["install", self.krate, "--version", &self.version, "--locked", "--root"]).arg(root);
-        run_ok(&mut command, &workspace.log(&format!("install-{}", self.krate)), Duration::from_secs(1500))
-            .with_context(|| {
-                format!("get it with `cargo install {} --version {} --locked`", self.krate, self.version)
-            })?;
-        Ok(())
+        command.args(["install", self.krate, "--version", &self.version, "--root"]).arg(root);
+        if dependencies == Dependencies::Locked {
+            command.arg("--locked");
+        }
+        Ok(command)
     }
+}
+
+/// The versions of what a tool is built from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dependencies {
+    /// Those of the lock file in the crate, as its authors have tested it. Each of these crates has one.
+    Locked,
+    /// The newest that fit.
+    Newest,
+}
+
+/// Whether cargo failed because the registry does not have a version of the lock file.
+fn lacks_locked_version(output: &str) -> bool {
+    output.contains("failed to select a version for the requirement") && output.contains("(locked to ")
 }
 
 /// Drops what `cargo install` left over, once all tools are there.
@@ -128,6 +162,30 @@ mod tests {
         assert_eq!(version_in("wasm-bindgen 0.2.130"), Some("0.2.130"));
         assert_eq!(version_in("geckodriver 0.36.0 (c3ae2f2f1e51 2026-02-25)\n\nThe source"), Some("0.36.0"));
         assert_eq!(version_in("no version here."), None);
+    }
+
+    #[test]
+    fn tools_are_installed_by_their_lock_file() {
+        let tool =
+            Tool { krate: "some-tool", programs: &["some-tool"], version: "1.2.3".to_owned(), newer_is_fine: false };
+        let cache = Cache::open().unwrap();
+        let arguments = |dependencies| {
+            let command = tool.installing(&cache, Path::new("tools"), dependencies).unwrap();
+            command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let without = ["install", "some-tool", "--version", "1.2.3", "--root", "tools"];
+        assert_eq!(arguments(Dependencies::Newest), without);
+        assert_eq!(arguments(Dependencies::Locked), [&without[..], &["--locked"]].concat());
+    }
+
+    #[test]
+    fn only_a_version_that_is_missing_lets_the_lock_file_go() {
+        let missing =
+            "error: failed to select a version for the requirement `webpki-roots = \"^1.0.10\"` (locked to 1.0.11)";
+        assert!(lacks_locked_version(missing));
+        assert!(!lacks_locked_version("error: failed to select a version for the requirement `webpki-roots = \"^9\"`"));
+        assert!(!lacks_locked_version("error: checksum for `webpki-roots v1.0.11` changed between lock files"));
+        assert!(!lacks_locked_version("error[E0425]: cannot find value `x` in this scope"));
     }
 
     #[test]
