@@ -41,6 +41,7 @@ export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCRespo
 export interface ValidationReport {
   /** Whether there are no errors; warnings do not count. */
   isValid: boolean;
+  /** The first 10 000; `warnings`, too. */
   errors: string[];
   warnings: string[];
 }

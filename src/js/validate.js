@@ -3,6 +3,7 @@
 import { VALIDATE } from "../web/commands.js";
 import { runAnywhere } from "../web/core.js";
 import { VERSION, kindOf, shapeOf } from "../web/envelope.js";
+import { MAX_FINDINGS } from "../web/limit-values.js";
 import { takeFindings } from "../web/told.js";
 
 // What wasm is told to expect.
@@ -20,7 +21,10 @@ export function validateMessage(message, options) {
   const warnings = [];
   const tell = (prefix, [facts, code], expect) => {
     const findings = takeFindings(() => runAnywhere(VALIDATE, expect, facts, code));
-    for (const { text, isError } of findings) (isError ? errors : warnings).push(prefix + text);
+    for (const { text, isError } of findings) {
+      const list = isError ? errors : warnings;
+      if (list.length < MAX_FINDINGS) list.push(prefix + text);
+    }
   };
   const items = itemsOf(message);
   if (items === undefined) tell("", facts(message), expect);

@@ -30,6 +30,8 @@ export const MAX_EARLY_COST = 1_000;
 export const MAX_EARLY_TOTAL_COST = 10_000;
 /** Wait for the peer of `connect`, in milliseconds. */
 export const CONNECT_TIMEOUT = 10_000;
+/** Errors of a batch that `validateMessage` lists, and warnings. */
+export const MAX_FINDINGS = 10_000;
 /** Messages of a window that `connect` reads though their origin is not allowed. */
 export const MAX_FOREIGN_READS = 32;
 /** Silence of the peer, where no lock shows that it lives, in milliseconds. */

@@ -2,7 +2,7 @@
 // more is what the row says.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, inNode, packaged } from "./rig/portway.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, inNode, packaged, validateMessage } from "./rig/portway.js";
 import { hexId, played, stage, connected } from "./rig/connections.js";
 import { printed } from "./rig/console.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
@@ -183,6 +183,20 @@ const drivers = {
       transport.deliver({ jsonrpc: "2.0", method: "a" });
     });
     assert.equal(lines.filter((line) => line.includes("Error: no")).length, most);
+  },
+
+  findings: (most) => {
+    const broken = { jsonrpc: "2.0", id: 1 };
+    const odd = { jsonrpc: "2.0", method: "note" };
+    for (const count of [most, most + 1]) {
+      const { isValid, errors, warnings } = validateMessage(Array(count).fill(odd));
+      assert.deepEqual([isValid, errors.length, warnings.length], [true, 0, most]);
+    }
+    const last = [...Array(most + 1).fill(odd), broken];
+    assert.isFalse(validateMessage(last).isValid, "an error behind more warnings than are listed");
+    const { errors } = validateMessage(Array(300_000).fill(broken));
+    assert.lengthOf(errors, most);
+    assert.isTrue(errors.at(-1).includes("[Item "), errors.at(-1));
   },
 
   "unhandled-messages": async (most) => {
