@@ -8,25 +8,31 @@ function registered(map, key) {
   return map.get(key);
 }
 
-const objects = () => (globalThis[registry] ??= { objects: new WeakMap(), names: new Map() }).objects;
+/** `frames` are the ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
+export const { objects, names, frames } = (globalThis[registry] ??= { objects: new WeakMap(), names: new Map(), frames: new Set() });
 
 /**
  * The boundary of an object: a port, a worker, a channel. `ends` are the links on it, and `lastId` is the last id that a call
  * on it had.
  */
 export function boundaryOf(object) {
-  return registered(objects(), object);
+  return registered(objects, object);
 }
 
-/** The boundary of a window whose messages arrive at `source`. */
+/**
+ * The boundary of a window whose messages arrive at the window `source`. All windows that are in a frame, one after another, are
+ * one boundary as long as an end on the frame is heard.
+ */
 export function boundaryOfWindow(source, target) {
-  return registered((boundaryOf(source).windows ??= new WeakMap()), target);
+  const windows = (boundaryOf(source).windows ??= new WeakMap());
+  for (const { frame, current, boundary } of frames) {
+    if (frame === target || current() === target) windows.set(target, boundary);
+  }
+  return registered(windows, target);
 }
 
 /** The boundary of all channels of one name. Other realms share it, so its ids are chosen at random. */
 export function boundaryOfName(name) {
-  objects();
-  const { names } = globalThis[registry];
   return Object.assign(registered(names, name), { isShared: true });
 }
 

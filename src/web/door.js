@@ -1,6 +1,6 @@
 // Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
 
-import { boundaryOf, boundaryOfWindow } from "./boundaries.js";
+import { boundaryOf, boundaryOfWindow, frames } from "./boundaries.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone } from "./errors.js";
@@ -27,8 +27,9 @@ function windowDoor(current, origin, frame) {
   const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
   let hadWindow = false;
   let foreignReads = 0;
-  return {
+  const door = {
     allowed,
+    frame,
     current,
     boundary: boundaryOfWindow(globalThis, current() ?? frame),
     /** Posts to one origin, or as long as that is not known, to each that is allowed. */
@@ -48,7 +49,8 @@ function windowDoor(current, origin, frame) {
         // The key of the session shows whose goodbye it is.
         if (isOurs(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
       };
-      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad })];
+      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad }), () => frames.delete(door)];
+      frames.add(door);
       if (current() !== null) takeEarly(current()).forEach(onEvent);
       return () => stops.forEach((stop) => stop());
     },
@@ -60,6 +62,7 @@ function windowDoor(current, origin, frame) {
       return hadWindow ? gone("the frame was removed") : undefined;
     },
   };
+  return door;
 }
 
 /** A worker, a port, or the owner of this worker. */

@@ -52,7 +52,6 @@ export class Link extends Reporting {
   /** The transports that this link was made on, which end with it. */
   #transports = new Set();
   #inside;
-  #boundary;
   #core;
   #outbox;
   #outputs;
@@ -90,8 +89,7 @@ export class Link extends Reporting {
     }
     super();
     this.#inside = inside ?? { boundary: boundaryOf(transport) };
-    this.#boundary = this.#inside.boundary;
-    this.#lastId = enter(this.#boundary, this);
+    this.#lastId = enter(this.#inside.boundary, this);
     this.#core = new Core(() => this.#die(), this.#lastId);
     this.#calls = new Calls(this.#core);
     this.#transport = transport;
@@ -290,7 +288,7 @@ export class Link extends Reporting {
     this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#outbox.flush();
-    leave(this.#boundary, this, this.#lastId);
+    leave(this.#inside.boundary, this, this.#lastId);
     this.#inside.detach?.();
     for (const transport of this.#transports) transport.destroy?.();
     this.#service.stop();
@@ -425,7 +423,7 @@ export class Link extends Reporting {
         return this.#control(method, params), false;
       }
     }
-    return this.#service.servers.length > 0 && (this.#boundary.ends.size < 2 || id === undefined || this.#answers(method, params, id));
+    return this.#service.servers.length > 0 && (this.#inside.boundary.ends.size < 2 || id === undefined || this.#answers(method, params, id));
   }
 
   /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
@@ -433,14 +431,14 @@ export class Link extends Reporting {
     const asked = method === STREAM ? params?.method : method;
     const origin = this.#inside.lastOrigin?.();
     // What this end does not hear on the boundary has come by a session of its own.
-    return this.serves(asked, origin, id) === 0 || this === answering(this.#boundary, this, asked, origin, id);
+    return this.serves(asked, origin, id) === 0 || this === answering(this.#inside.boundary, this, asked, origin, id);
   }
 
   /** Of a method that is called from an origin: 3 if it is a session's own, 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
   serves(method, origin, id) {
     if (method === "rpc.hello" && this.#inside.isSession) return 3;
     // A channel does not deliver a call to its own sender.
-    const isDeaf = this.#inside.hears?.(origin) === false || (this.#boundary.isShared && this.#calls.waiting().has(id));
+    const isDeaf = this.#inside.hears?.(origin) === false || (this.#inside.boundary.isShared && this.#calls.waiting().has(id));
     return isDeaf ? 0 : this.#service.rank(method);
   }
 

@@ -1,8 +1,10 @@
 // Several clients and servers with transports of their own on one window.
 
 import { assert } from "chai";
-import { frame, origins } from "./rig/frames.js";
-import { rejection } from "./rig/outcomes.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { connected } from "./rig/connections.js";
+import { frame, origins, puppet, readiness } from "./rig/frames.js";
+import { rejection, until } from "./rig/outcomes.js";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, windowTransport } from "./rig/portway.js";
 import { describeSharedBoundary } from "./rig/shared-boundary.js";
 
@@ -50,5 +52,57 @@ describe("transports on one window that allow other origins", () => {
     assert.equal((await rejection(peer.request("ask", ["secret"]))).code, -32601);
     peer.destroy();
     server.destroy();
+  });
+});
+
+describe("a session on a frame that was put in again, and ends on the window that is in it now", () => {
+  const origin = origins.other;
+
+  async function putInAgain(element) {
+    const ready = readiness(element);
+    element.remove();
+    document.body.append(element);
+    await ready;
+    return element.contentWindow;
+  }
+
+  it("do not mix answers", async () => {
+    const element = await frame("frame.html", { origin, query: { origin: origins.own } });
+    const session = await connected(element, { origin });
+    for (let n = 0; n < 3; n++) assert.equal(await session.request("later", [0, n]), n);
+    const client = new JSONRPCClient(windowTransport(await putInAgain(element), { origin }));
+    afterThisTest(() => client.destroy());
+    const calls = [];
+    for (let n = 0; n < 8; n++) {
+      calls.push(client.request("later", [40 - n, `client ${n}`]), session.request("later", [20 + n, `session ${n}`]));
+    }
+    const expected = calls.map((_, n) => `${n % 2 === 0 ? "client" : "session"} ${n >> 1}`);
+    assert.deepEqual(await Promise.all(calls), expected);
+  });
+
+  it("answer a request once: the one that has the method", async () => {
+    const mine = await puppet({ origin });
+    const sessions = [];
+    /** The puppet, as a peer that knows no sessions. */
+    const begun = () => {
+      for (const { id, method } of mine.received.splice(0)) {
+        if (method === "rpc.hello") mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
+      }
+      return sessions.length > 0;
+    };
+    const connecting = connected(mine.element, { origin, methods: { whose: () => "the session's" }, onSession: () => void sessions.push(1) });
+    await until(begun, "no session");
+    await connecting;
+    const server = new JSONRPCServer(windowTransport(await putInAgain(mine.element), { origin })).method("own", () => "the server's");
+    afterThisTest(() => server.destroy());
+    for (const method of ["whose", "own", "none"]) mine.post({ jsonrpc: "2.0", id: method, method });
+    await until(() => mine.received.some(({ id }) => id === "none"), "no answer");
+    await mine.settled();
+    const answers = mine.received.filter(({ id }) => ["whose", "own", "none"].includes(id));
+    assert.deepEqual(answers.map(({ id, result, error }) => [id, result ?? error.code]), [
+      ["whose", "the session's"],
+      ["own", "the server's"],
+      ["none", -32601],
+    ]);
   });
 });
