@@ -13,12 +13,18 @@ export class Inbox {
   #queue = [];
   #keeper = (message) => this.#keep(message);
   #hasDropped = false;
+  #note;
+
+  /** `note`, if there is one, returns what is kept with a message, and is called with that before the message is handed over. */
+  constructor(note) {
+    this.#note = note;
+  }
 
   /** Takes a message that has come. While none are kept and there is one handler, that is the handler itself. */
   receive = this.#keeper;
 
   #keep(message) {
-    if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push(message);
+    if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push([message, this.#note?.()]);
     if (!this.#hasDropped) console.warn("portway: messages are dropped, since nobody handles them");
     this.#hasDropped = true;
   }
@@ -56,7 +62,9 @@ export class Inbox {
   #flush() {
     // What comes meanwhile goes to the end of the queue, and so keeps its place.
     while (this.#queue.length > 0 && this.#handlers.size > 0) {
-      this.#handOver(this.#queue[0]);
+      const [message, noted] = this.#queue[0];
+      this.#note?.(noted);
+      this.#handOver(message);
       this.#queue.shift();
     }
     if (this.#queue.length === 0) this.#choose();

@@ -18,10 +18,11 @@ const hubs = new WeakMap();
  * A transport on a boundary. Transports with the same options share one hub, which listens to the boundary and ends with the
  * last of them. Their users share one sequence of ids, and each request gets one answer.
  */
-function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
+function transport(options) {
+  const { boundary, sharing } = options;
   if (!hubs.has(boundary)) hubs.set(boundary, new Map());
   const shared = hubs.get(boundary);
-  if (!shared.has(sharing)) shared.set(sharing, { ...hear(options), boundary, hears, lastOrigin, users: 0 });
+  if (!shared.has(sharing)) shared.set(sharing, { ...options, ...hear(options), users: 0 });
   const hub = shared.get(sharing);
   hub.users++;
   const user = {
@@ -48,10 +49,10 @@ function transport({ boundary, sharing, hears, lastOrigin, ...options }) {
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
  * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
- * source tells that the other side is gone; `isGone` is asked where it has none.
+ * source tells that the other side is gone; `isGone` is asked where it has none. `lastOrigin` is noted with what is kept.
  */
-function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy }) {
-  const inbox = new Inbox();
+function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy, lastOrigin }) {
+  const inbox = new Inbox(lastOrigin);
   // The sender is checked first: reading the data of an event makes the engine copy it.
   const isMine = (event) => accepts(event) && isOurs(event.data);
   let report = complain;
@@ -195,19 +196,23 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   const allowed = targetOrigins(options.origin, () => ownOrigin(source));
   // Of several origins, the one that the window turned out to have.
   let known = allowed[0];
-  let lastOrigin;
+  let last;
+  /** The origin of the message that was heard last, or is handed over. */
+  const lastOrigin = (origin = last) => {
+    if (allowed.length > 1 && origin) known = origin;
+    return (last = origin);
+  };
   return transport({
     boundary: boundaryOfWindow(source, target),
     sharing: allowed.join(" "),
     hears: (origin) => allowsOrigin(allowed, origin),
-    lastOrigin: () => lastOrigin,
+    lastOrigin,
     source,
     isGone: () => target.closed,
     early: source === globalThis ? target : undefined,
     accepts(event) {
       if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;
-      lastOrigin = event.origin;
-      if (allowed.length > 1) known = lastOrigin;
+      lastOrigin(event.origin);
       return true;
     },
     // A window without an origin cannot be named; the choice of it was the caller's.

@@ -1,10 +1,10 @@
 // Who may talk to a window transport, and whom it talks to.
 
 import { assert } from "chai";
-import { JSONRPCClient, windowTransport } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCServer, windowTransport } from "./rig/portway.js";
 import { frame, heardBy, origins, puppet, readiness } from "./rig/frames.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { rejection, until } from "./rig/outcomes.js";
 
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
@@ -234,5 +234,24 @@ describe("a window transport does not hear", () => {
     window.dispatchEvent(event);
     await child.settled();
     assert.deepEqual(heard, []);
+  });
+});
+
+describe("messages of several origins that are kept until there is a server", () => {
+  it("are answered each to its own origin: a document of another origin gets no answer that is not its own", async () => {
+    const child = await puppet();
+    const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
+    child.post({ jsonrpc: "2.0", method: "whoami", id: "of the first" });
+    await child.settled();
+    const ready = readiness(child.element);
+    child.element.src = `${origins.other}/tests/web/fixtures/puppet.html`;
+    await ready;
+    child.post({ jsonrpc: "2.0", method: "whoami", id: "of the second" });
+    await child.settled();
+    const server = new JSONRPCServer(transport).method("whoami", () => "answer");
+    afterThisTest(() => server.destroy());
+    await until(() => child.received.some(({ id }) => id === "of the second"), "no answer");
+    await child.settled();
+    assert.deepEqual(child.received.map(({ id }) => id), ["of the second"]);
   });
 });
