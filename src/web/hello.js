@@ -86,7 +86,8 @@ export class Handshake {
     if (isAllowed && id === this.id && this.#session === undefined) {
       if (error !== undefined) return this.#refused(fromWire(error), origin), true;
       const port = isPort(result?.port) ? result.port : isId(result?.lane) ? this.#door.lane?.(result.lane) : undefined;
-      if (isId(result?.session) && port !== undefined) return this.#accept(result, port, origin), true;
+      // A session of our own name would be watched by the lock that this side holds.
+      if (isId(result?.session) && result.session !== this.id && port !== undefined) return this.#accept(result, port, origin), true;
     }
     // A name is good for one answer, of a side that is allowed.
     if (isPort(result?.port)) result.port.close();

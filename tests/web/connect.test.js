@@ -291,6 +291,7 @@ describe("a connection ignores", () => {
     "an answer without a port": ({ id, session }) => [id, { session }],
     "an answer without a name": ({ id, port }) => [id, { port }],
     "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
+    "an answer that names the session by the hello itself": ({ id, port }) => [id, { session: id, port }],
     "an answer that is null": ({ id }) => [id, null],
     "an answer with a port that is none": ({ id, session }) => [id, { session, port: { postMessage: 1, start: 2, close: 3 } }],
     "an answer with a file in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
