@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::cache::Cache;
 use crate::environment::{Environment, find_in_path};
-use crate::process::{capture, run, run_ok, step, tail};
+use crate::process::{Outcome, capture, run, step, tail};
 use crate::toolchain::cargo;
 use crate::workspace::Workspace;
 
@@ -81,15 +81,14 @@ impl Tool {
 
     fn install(&self, workspace: &Workspace, cache: &Cache, root: &Path) -> Result<()> {
         let log = workspace.log(&format!("install-{}", self.krate));
-        let limit = Duration::from_secs(1500);
-        let outcome = run(&mut self.installing(cache, root, Dependencies::Locked)?, &log, limit)?;
+        let outcome = install_with(|dependencies| {
+            if dependencies == Dependencies::Newest {
+                eprint!("a version that its authors locked is not in the registry, trying with others ... ");
+            }
+            run(&mut self.installing(cache, root, dependencies)?, &log, Duration::from_secs(1500))
+        })?;
         if outcome.success() {
             return Ok(());
-        }
-        // The registry may be a mirror that is some days behind. The program only builds and tests: it is in no package.
-        if lacks_locked_version(&outcome.output) {
-            eprint!("a version that its authors locked is not in the registry, trying with others ... ");
-            return run_ok(&mut self.installing(cache, root, Dependencies::Newest)?, &log, limit).map(drop);
         }
         bail!(
             "`cargo install {} --version {} --locked` failed ({})\n{}\n  the whole output is in {}",
@@ -121,12 +120,23 @@ impl Tool {
 }
 
 /// The versions of what a tool is built from.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependencies {
     /// Those of the lock file in the crate, as its authors have tested it. Each of these crates has one.
     Locked,
     /// The newest that fit.
     Newest,
+}
+
+/// Installs by the lock file. The registry may be a mirror that is some days behind, and lack a version of that: only then
+/// newer ones are taken. The program builds and tests, and is in no package.
+fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
+    let outcome = attempt(Dependencies::Locked)?;
+    if outcome.success() || !lacks_locked_version(&outcome.output) {
+        Ok(outcome)
+    } else {
+        attempt(Dependencies::Newest)
+    }
 }
 
 /// Whether cargo failed because the registry does not have a version of the lock file.
@@ -156,6 +166,7 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Ending;
 
     #[test]
     fn version_is_found_in_what_programs_say() {
@@ -180,12 +191,27 @@ mod tests {
 
     #[test]
     fn only_a_version_that_is_missing_lets_the_lock_file_go() {
+        let attempts = |succeeds: bool, output: &str| {
+            let mut made = Vec::new();
+            let status = Command::new(if succeeds { "true" } else { "false" }).status().unwrap();
+            install_with(|dependencies| {
+                made.push(dependencies);
+                Ok(Outcome { ending: Ending::Exited(status), output: output.to_owned() })
+            })
+            .unwrap();
+            made
+        };
         let missing =
             "error: failed to select a version for the requirement `webpki-roots = \"^1.0.10\"` (locked to 1.0.11)";
-        assert!(lacks_locked_version(missing));
-        assert!(!lacks_locked_version("error: failed to select a version for the requirement `webpki-roots = \"^9\"`"));
-        assert!(!lacks_locked_version("error: checksum for `webpki-roots v1.0.11` changed between lock files"));
-        assert!(!lacks_locked_version("error[E0425]: cannot find value `x` in this scope"));
+        assert_eq!(attempts(true, missing), [Dependencies::Locked]);
+        assert_eq!(attempts(false, missing), [Dependencies::Locked, Dependencies::Newest]);
+        for output in [
+            "error: failed to select a version for the requirement `webpki-roots = \"^9\"`",
+            "error: checksum for `webpki-roots v1.0.11` changed between lock files",
+            "error[E0425]: cannot find value `x` in this scope",
+        ] {
+            assert_eq!(attempts(false, output), [Dependencies::Locked], "{output}");
+        }
     }
 
     #[test]
