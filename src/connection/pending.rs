@@ -26,6 +26,41 @@ struct Slots {
     /// From here on, no slot was ever used.
     unused: u32,
     len: usize,
+    batched: Batched,
+}
+
+/// What shows whether the calls that wait in batches are all of one batch, without a look at each.
+///
+/// If so many numbers are all the same, the square of their sum is the sum of their squares, so many times; else it is less
+/// (the inequality of Cauchy and Schwarz). The sums are kept modulo 2^64: the numbers count up, and no peer chooses them.
+#[derive(Debug)]
+struct Batched {
+    /// How many calls wait in batches.
+    calls: u64,
+    /// The sum of the numbers of their batches, and that of the squares of these numbers. A call in no batch has the number 0.
+    sum: u64,
+    squares: u64,
+}
+
+impl Batched {
+    const fn add(&mut self, batch: u32) {
+        let number = batch as u64;
+        self.calls += (batch != 0) as u64;
+        self.sum = self.sum.wrapping_add(number);
+        self.squares = self.squares.wrapping_add(number.wrapping_mul(number));
+    }
+
+    const fn remove(&mut self, batch: u32) {
+        let number = batch as u64;
+        self.calls -= (batch != 0) as u64;
+        self.sum = self.sum.wrapping_sub(number);
+        self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
+    }
+
+    /// Whether exactly one batch waits.
+    const fn is_one(&self) -> bool {
+        self.calls > 0 && self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +73,13 @@ struct Slot {
 
 impl Slots {
     const fn new() -> Self {
-        Self { slots: Chunks::new(), free: NONE, unused: 0, len: 0 }
+        let batched = Batched { calls: 0, sum: 0, squares: 0 };
+        Self { slots: Chunks::new(), free: NONE, unused: 0, len: 0, batched }
     }
 
     fn insert(&mut self, id: u64, batch: u32) -> u32 {
         self.len += 1;
+        self.batched.add(batch);
         if self.free == NONE {
             if self.unused == self.slots.len() {
                 self.slots.grow(Slot { id: 0, link: NONE });
@@ -60,6 +97,7 @@ impl Slots {
 
     fn remove(&mut self, slot: u32) {
         if let Some(place) = self.slots.get_mut(slot) {
+            self.batched.remove(place.link);
             *place = Slot { id: 0, link: self.free };
             self.free = slot;
             self.len -= 1;
@@ -121,12 +159,10 @@ impl PendingCalls {
 
     /// The calls of the one batch that waits, if there is exactly one.
     pub(super) fn only_batch(&self) -> Vec<CallKey> {
-        let mut batches = self.slots.iter().filter(|&(_, batch)| batch != 0);
-        let Some((_, batch)) = batches.next() else { return Vec::new() };
-        if batches.any(|(_, other)| other != batch) {
+        if !self.slots.batched.is_one() {
             return Vec::new();
         }
-        self.slots.iter().filter(|&(_, other)| other == batch).map(|(call, _)| call).collect()
+        self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
     /// All slots that a call may be in.
@@ -220,6 +256,9 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
+    use core::hint::black_box;
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -290,5 +329,46 @@ mod tests {
         assert_eq!(calls.only_batch(), [first, second]);
         calls.insert(NonZeroU32::new(2));
         assert_eq!(calls.only_batch(), []);
+    }
+
+    /// A peer may send errors under the id null as fast as it can: each must not cost a look at all calls that wait.
+    #[test]
+    fn that_two_batches_wait_is_known_without_a_look_at_the_other_calls() {
+        let cost = |others: usize| {
+            let mut calls = PendingCalls::new(0);
+            for _ in 0..others {
+                calls.insert(None);
+            }
+            calls.insert(NonZeroU32::new(1));
+            calls.insert(NonZeroU32::new(2));
+            let rounds = (0..5).map(|_| {
+                let start = Instant::now();
+                for _ in 0..1_000 {
+                    assert!(black_box(&calls).only_batch().is_empty());
+                }
+                start.elapsed()
+            });
+            rounds.min().unwrap_or_default()
+        };
+        let (few, many) = (cost(10), cost(100_000));
+        assert!(many < few * 20 + Duration::from_millis(1), "{few:?} beside 10 calls, {many:?} beside 100 000");
+    }
+
+    #[test]
+    fn the_only_batch_is_told_whatever_has_waited_before() {
+        let mut calls = PendingCalls::new(0);
+        let batches = [7, 1, u32::MAX, 3, 5].map(NonZeroU32::new);
+        let waiting: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
+        let single = calls.insert(None);
+        for (index, keys) in waiting.iter().enumerate() {
+            assert_eq!(calls.only_batch().len(), if index == 4 { 3 } else { 0 });
+            for key in keys {
+                assert_eq!(calls.take(key.id), Some(*key));
+            }
+        }
+        assert_eq!((calls.only_batch(), calls.len()), (vec![], 1));
+        let last = calls.insert(NonZeroU32::new(9));
+        assert_eq!(calls.only_batch(), [last]);
+        assert!(calls.contains(single));
     }
 }
