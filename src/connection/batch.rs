@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use slab::Slab;
 
-use crate::message::{Message, Payload, Response};
+use super::Connection;
+use crate::message::{Entry, Fault, Message, Outgoing, Payload, Reason, Rejected, RequestId, Response, Unusable};
+use crate::profile::BatchPolicy;
 
 /// One element of a batch of ours.
 #[derive(Debug)]
@@ -80,9 +82,61 @@ impl<P: Payload> ReplyBatches<P> {
 
 /// What a reply holds.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
-    match reply {
-        Message::Response(Response { outcome: Ok(result), .. }) => result.held_bytes(),
-        Message::Response(Response { outcome: Err(error), .. }) => P::held_bytes_of_error(error),
-        Message::Request(_) | Message::Notification(_) => 0,
+    let Message::Response(Response { id, outcome }) = reply else { return 0 };
+    P::REPLY_BYTES + id.held_bytes() + outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
+}
+
+/// What the reply to an element of a batch holds at least, if it has one.
+fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
+    let id = match entry {
+        Ok(Message::Request(request)) => &request.id,
+        Err(Unusable::Reject(rejected)) => &rejected.id,
+        Err(Unusable::Empty(id)) => id,
+        Ok(Message::Notification(_) | Message::Response(_)) | Err(Unusable::Ignore) => return 0,
+    };
+    P::REPLY_BYTES + id.held_bytes()
+}
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
+        let Some(batch) = self.begin_batch(&entries) else { return };
+        for entry in entries {
+            self.handle_entry(entry, Some(batch));
+        }
+        self.finish_batch_item(Some(batch));
+    }
+
+    /// Begins a batch of the peer. `None` if it is refused.
+    fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
+        // Responses alone are never too many, since they are never answered.
+        let is_call = |entry: &&Entry<P>| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore));
+        let fault = if self.config.profile.batch == BatchPolicy::Reject {
+            Fault::Refused(Reason::BatchNotSupported)
+        } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {
+            Fault::Refused(Reason::BatchTooLarge)
+        } else if entries.is_empty() {
+            Fault::InvalidRequest
+        } else if !self.has_room_for_replies(entries) {
+            Fault::Refused(Reason::TooManyRequests)
+        } else {
+            return Some(self.reply_batches.begin());
+        };
+        self.reject(Rejected { id: P::Id::NULL, fault }, None);
+        None
+    }
+
+    pub(super) fn finish_batch_item(&mut self, batch: Option<u32>) {
+        if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
+            self.transmits.push_back(Outgoing::Batch(replies));
+        }
+    }
+
+    /// Whether the replies to a batch may wait for the last of its requests to be answered.
+    fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
+        if P::REPLY_BYTES == 0 {
+            return true;
+        }
+        let bytes = entries.iter().map(bytes_of_reply).sum();
+        bytes == 0 || self.has_room_for(bytes)
     }
 }

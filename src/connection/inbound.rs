@@ -13,7 +13,7 @@ const NOTIFICATION_BYTES: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// What the params hold of requests that are not answered, and of notifications that wait.
+    /// What the ids and params hold of requests that are not answered, and the params of notifications that wait.
     bytes: usize,
     /// What waits for the running request, where only one may run at a time.
     waiting: VecDeque<Waiting<P>>,
@@ -42,7 +42,7 @@ struct InboundRequest<I> {
     serial: u32,
     id: I,
     batch: Option<u32>,
-    /// What its params hold.
+    /// What its id and its params hold.
     bytes: usize,
 }
 
@@ -59,7 +59,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.len()
     }
 
-    /// `bytes` is what its params hold.
+    /// `bytes` is what its id and its params hold.
     pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>, bytes: usize) -> RequestKey {
         let serial = self.next_serial();
         let slot = self.requests.insert(InboundRequest { serial, id, batch, bytes }) as u32;

@@ -30,7 +30,7 @@ use crate::message::{
     Entry, Fault, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, RequestId, Response,
     Shape, Unusable,
 };
-use crate::profile::{BatchPolicy, Profile};
+use crate::profile::Profile;
 use batch::ReplyBatches;
 use deadlines::Deadlines;
 use inbound::InboundRequests;
@@ -262,8 +262,8 @@ impl<P: Payload> Connection<P> {
         self.inbound.len()
     }
 
-    /// What [`Limits::in_flight_bytes`] bounds, in bytes: the params of requests that are not answered yet and of
-    /// notifications that wait for them, and replies that wait for the rest of their batch.
+    /// What [`Limits::in_flight_bytes`] bounds, in bytes: the ids and params of requests that are not answered yet, the params
+    /// of notifications that wait for them, and replies that wait for the rest of their batch.
     #[must_use]
     pub const fn bytes_at_work(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
@@ -391,33 +391,10 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
-        // Responses alone are never too many, since they are never answered.
-        let is_call = |entry: &&Entry<P>| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore));
-        let reason = if self.config.profile.batch == BatchPolicy::Reject {
-            Some(Reason::BatchNotSupported)
-        } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {
-            Some(Reason::BatchTooLarge)
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            return self.reject(Rejected { id: P::Id::NULL, fault: Fault::Refused(reason) }, None);
-        }
-        if entries.is_empty() {
-            return self.reject(Rejected { id: P::Id::NULL, fault: Fault::InvalidRequest }, None);
-        }
-        let batch = self.reply_batches.begin();
-        for entry in entries {
-            self.handle_entry(entry, Some(batch));
-        }
-        self.finish_batch_item(Some(batch));
-    }
-
     fn handle_request(&mut self, request: Request<P>, batch: Option<u32>) {
         let repeated =
             batch.is_some_and(|batch| request.id != P::Id::NULL && self.inbound.batch_has(batch, &request.id));
-        let bytes = request.params.as_ref().map_or(0, P::held_bytes);
+        let bytes = request.id.held_bytes() + request.params.as_ref().map_or(0, P::held_bytes);
         let reason = if repeated {
             Some(Reason::DuplicateId)
         } else if self.inbound.len() >= self.config.limits.in_flight || !self.has_room_for(bytes) {
@@ -478,12 +455,6 @@ impl<P: Payload> Connection<P> {
         match batch {
             Some(batch) => self.reply_batches.push(batch, reply),
             None => self.transmits.push_back(Outgoing::Single(reply)),
-        }
-    }
-
-    fn finish_batch_item(&mut self, batch: Option<u32>) {
-        if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
-            self.transmits.push_back(Outgoing::Batch(replies));
         }
     }
 

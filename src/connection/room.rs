@@ -5,7 +5,7 @@ use crate::message::Payload;
 use crate::profile::Ordering;
 
 impl<P: Payload> Connection<P> {
-    /// Whether a request whose params hold so many bytes may be begun. Where requests wait for each other none is refused: the
+    /// Whether so many bytes more may be held for requests at work. Where requests wait for each other none is refused: the
     /// driver reads nothing more then.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let held = self.bytes_at_work();

@@ -13,6 +13,11 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 
     /// The call of ours that has this id, if it is of that kind.
     fn to_call(&self) -> Option<u64>;
+
+    /// How many bytes its text holds, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes); 0 where it has none.
+    fn held_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
@@ -64,6 +69,14 @@ impl RequestId for Id {
         match self {
             Self::Integer(id) => u64::try_from(*id).ok(),
             _ => None,
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Integer(_) => 0,
+            Self::Number(text) => text.as_str().len(),
+            Self::String(text) => text.len(),
         }
     }
 }

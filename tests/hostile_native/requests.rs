@@ -114,6 +114,38 @@ fn requests_at_work_are_bounded_in_bytes() -> Test {
 }
 
 #[test]
+fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
+    let refused = |index: usize| match index % 2 {
+        // Each is refused, the second under the id that it has.
+        0 => json!(1),
+        _ => json!({"jsonrpc": "2.0", "id": "x".repeat(1_024), "method": 1}),
+    };
+    let unknown = |index: usize| json!({"jsonrpc": "2.0", "id": format!("{index:x>1024}"), "method": "no such method"});
+    let invalid = |_: usize| json!(1);
+    let kinds: [(&dyn Fn(usize) -> Value, i64); 3] = [(&refused, 400), (&unknown, 200), (&invalid, 1_000)];
+    for (number, (element, batches)) in kinds.into_iter().enumerate() {
+        let (server, folder, mut connection) = attacked()?;
+        let before = server.peak_mib()?;
+        let rest: Vec<Value> = (0..999).map(element).collect();
+        for id in 0..batches {
+            let mut batch = vec![json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": []})];
+            batch.extend_from_slice(&rest);
+            connection.send(&Value::Array(batch))?;
+        }
+        let answers = connection.before()?;
+        for answer in &answers {
+            assert_eq!(answer["error"]["data"]["reason"], "too-many-requests", "{:.300}", answer.to_string());
+        }
+        let grown = server.peak_mib()? - before;
+        // 64 MiB, and the buffers for reading.
+        assert!(grown <= 130, "{grown} MiB, kind {number}, {} batches refused", answers.len());
+        assert!(!answers.is_empty(), "kind {number} was never refused");
+        assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(5));
+    }
+    Ok(())
+}
+
+#[test]
 fn noise_and_broken_messages_leave_a_server_that_serves_and_holds_nothing() -> Test {
     let (server, _folder, mut connection) = attacked()?;
     let before = server.peak_mib()?;

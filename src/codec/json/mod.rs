@@ -39,6 +39,8 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
+    /// The message itself, its place in a list that grows, and an allocation for each of its texts.
+    const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {
         self.get().len()

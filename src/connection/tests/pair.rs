@@ -17,6 +17,7 @@ impl Payload for Text {
     type Id = crate::message::Id;
     type Method = String;
     type Error = ErrorObject<Self>;
+    const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {
         self.0.len()

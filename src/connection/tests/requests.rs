@@ -7,7 +7,10 @@ use alloc::vec::Vec;
 use super::pair::{Text, text};
 use crate::Limits;
 use crate::connection::{Config, Connection, Event, RequestKey};
-use crate::message::{Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Request, Response, Unusable};
+use crate::message::{
+    Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Payload, Rejected, Request, RequestId, Response,
+    Unusable,
+};
 use crate::profile::Profile;
 
 fn server(profile: Profile) -> Connection<Text> {
@@ -213,17 +216,80 @@ fn a_request_that_alone_has_more_bytes_than_the_limit_is_taken_if_nothing_is_at_
 
 #[test]
 fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
-    let mut server = server_within(Profile::GENERIC, 100);
+    let mut server = server_within(Profile::GENERIC, 100 + 2 * Text::REPLY_BYTES);
     server.handle(Incoming::Batch(vec![request_of(1, 10), request_of(2, 10), request_of(3, 10)]));
     let waiting = requests(&mut server);
     server.respond(waiting[0].0, Ok(Text("x".repeat(60))));
     let failure = crate::message::ErrorObject { data: Some(text("12345")), ..Fault::ParseError.into() };
     server.respond(waiting[1].0, Err(failure));
-    assert_eq!(server.bytes_at_work(), 60 + "Parse error".len() + 5 + 10);
+    assert_eq!(server.bytes_at_work(), 60 + "Parse error".len() + 5 + 2 * Text::REPLY_BYTES + 10);
     server.handle(Incoming::Single(request_of(4, 20)));
     assert_eq!(sent(&mut server), ["4: -32600 too-many-requests"]);
     server.respond(waiting[2].0, Ok(text("ok")));
     assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+}
+
+/// A batch whose first request is left unanswered, and which has so many others that are refused under such ids.
+fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
+    let mut entries = vec![request(first, "m")];
+    entries.extend((0..refused).map(|_| {
+        let rejected = Rejected { id: id.into(), fault: Fault::InvalidRequest };
+        Err(Unusable::Reject(rejected))
+    }));
+    Incoming::Batch(entries)
+}
+
+#[test]
+fn ids_and_errors_of_replies_that_wait_for_their_batch_count_and_each_reply_has_a_cost() {
+    for id in ["", "a long id of a request that is refused"] {
+        let mut server = server_within(Profile::GENERIC, usize::MAX);
+        server.handle(batch_that_waits(1, 10, id));
+        let each = id.len() + "Invalid Request".len() + Text::REPLY_BYTES;
+        assert_eq!(server.bytes_at_work(), 10 * each);
+        let waiting = requests(&mut server);
+        server.respond(waiting[0].0, Ok(text("ok")));
+        assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+    }
+    assert!(Text::REPLY_BYTES > 100, "a reply takes memory, whatever is in it");
+}
+
+#[test]
+fn a_batch_whose_replies_have_no_room_is_refused_whole() {
+    let mut server = server_within(Profile::GENERIC, 20_000);
+    let mut refused = 0;
+    for number in 0..1_000 {
+        server.handle(batch_that_waits(number, 10, &"x".repeat(1_000)));
+        refused += sent(&mut server).iter().filter(|line| *line == "null: -32600 too-many-requests").count();
+    }
+    assert_eq!(refused, 999, "one batch of 10 000 bytes of ids fits, two do not");
+    assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
+    // What needs no reply is taken all the same, and so is the rest once there is room.
+    let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
+    let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
+    server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
+    let _ = sent(&mut server);
+    let mut waiting = Vec::new();
+    let mut others = 0;
+    while let Some(event) = server.poll_event() {
+        match event {
+            Event::Request { key, .. } => waiting.push(key),
+            _ => others += 1,
+        }
+    }
+    assert_eq!((waiting.len(), others), (1, 2));
+    server.respond(waiting[0], Ok(text("ok")));
+    assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+    server.handle(batch_that_waits(1, 10, &"x".repeat(1_000)));
+    assert_eq!((sent(&mut server).len(), requests(&mut server).len()), (0, 1));
+}
+
+#[test]
+fn the_ids_of_requests_at_work_count() {
+    let mut server = server_within(Profile::GENERIC, 1_000);
+    server.handle(Incoming::Single(request("x".repeat(600).as_str(), "m")));
+    assert_eq!(server.bytes_at_work(), 600);
+    server.handle(Incoming::Single(request("y".repeat(600).as_str(), "m")));
+    assert_eq!(sent(&mut server).len(), 1, "the second is refused");
 }
 
 #[test]
