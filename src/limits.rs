@@ -50,8 +50,9 @@ pub struct Limits {
     /// visit, and an object that is referred to twice counts twice; an array counts by its length, holes included. 16
     /// bytes of a string or buffer that is copied are a visit more. Default 1 000 000.
     pub conversion_visits: usize,
-    /// Bytes that may wait to be written on a byte stream. With more bytes of answers, nothing is read until the peer
-    /// has read enough; with more bytes of any kind, no notification is taken. Default 16 777 216 (16 MiB).
+    /// Bytes that may wait to be written on a byte stream. With more bytes of answers and of credit for streams,
+    /// nothing is read until the peer has read enough; with more bytes of any kind, no notification is taken. Default
+    /// 16 777 216 (16 MiB).
     pub unwritten_bytes: usize,
     // limits:end fields
 }

@@ -15,6 +15,7 @@ use super::Text;
 use super::cancel;
 use super::error::{CallError, Closed};
 use super::items::Inflow;
+use super::streams;
 use crate::codec::framing::Framing;
 use crate::codec::json;
 use crate::connection::{CallKey, Connection, End, Event, Refused};
@@ -37,7 +38,7 @@ pub(super) struct State {
     pub(super) unwritten: Vec<u8>,
     /// How many bytes the driver has taken and not written yet.
     pub(super) being_written: usize,
-    /// How many bytes of each of the two are answers.
+    /// How many bytes of each of the two are answers, or credit for more items.
     pub(super) unwritten_answers: usize,
     pub(super) answers_being_written: usize,
     pub(super) text: String,
@@ -130,7 +131,7 @@ impl State {
             json::encode_into(&outgoing, &mut self.text);
             let before = self.unwritten.len();
             framing.encode(&self.text, &mut self.unwritten);
-            if is_answer(&outgoing) {
+            if is_caused_by_peer(&outgoing) {
                 self.unwritten_answers += self.unwritten.len() - before;
             }
         }
@@ -190,7 +191,7 @@ impl State {
         self.unwritten.len() + self.being_written
     }
 
-    /// How many bytes of answers wait to be written.
+    /// How many bytes of answers, and of credit for more items, wait to be written.
     pub(super) const fn backlog_of_answers(&self) -> usize {
         self.unwritten_answers + self.answers_being_written
     }
@@ -214,12 +215,17 @@ impl State {
     }
 }
 
-/// Whether this answers the peer. The elements of a batch are all of one kind.
-fn is_answer(outgoing: &Outgoing<Text>) -> bool {
+/// Whether the peer has caused this by what it sent: an answer, or credit for more items in place of those that have come. The
+/// elements of a batch are all of one kind.
+fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),
         Outgoing::Batch(messages) => messages.first(),
         Outgoing::Cancel(_) => None,
     };
-    matches!(message, Some(Message::Response(_)))
+    match message {
+        Some(Message::Response(_)) => true,
+        Some(Message::Notification(notification)) => &*notification.method == streams::CREDIT,
+        Some(Message::Request(_)) | None => false,
+    }
 }

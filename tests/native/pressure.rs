@@ -320,3 +320,75 @@ async fn notifications_at_work_are_bounded_as_requests_are_and_dropped_beyond() 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn credit_that_the_other_side_does_not_read_pauses_reading() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(4_096, framing)?;
+        let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
+        let client = Client::new(transport.with_limits(limits));
+        let mut items = client.stream::<u32>("count", &()).window(1);
+        let (took, mut taken) = tokio::sync::mpsc::unbounded_channel();
+        let taking = tokio::spawn(async move {
+            while let Some(Ok(_)) = futures_util::StreamExt::next(&mut items).await {
+                let _ = took.send(());
+            }
+        });
+        let mut item = Vec::new();
+        framing.encode(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":5}}"#, &mut item);
+        // Its window is one. Each item that is taken makes room for another one, which the client says by a notification.
+        assert_eq!(there.receive_frame(framing).await?["method"], "rpc.stream");
+        let mut sent = 0;
+        loop {
+            let exchange = async {
+                there.send_bytes(&item).await.map_err(|_| "it cannot be sent")?;
+                taken.recv().await.ok_or("the stream has ended")
+            };
+            match timeout(Duration::from_secs(1), exchange).await {
+                Ok(exchanged) => exchanged?,
+                Err(_) => break,
+            }
+            sent += 1;
+            assert!(sent < 5_000, "{framing}: reading never paused");
+        }
+        assert!(sent > 100, "{framing}: {sent}");
+        // It goes on once the client is read.
+        for _ in 0..sent {
+            let credit = there.receive_frame(framing).await?;
+            assert_eq!((&credit["method"], &credit["params"]["count"]), (&json!("rpc.credit"), &json!(1)));
+        }
+        timeout(PATIENCE, taken.recv()).await?.ok_or("the stream has ended")?;
+        drop(there);
+        timeout(PATIENCE, taking).await??;
+    }
+    Ok(())
+}
+
+/// A peer may send a million members that mean nothing.
+#[test]
+fn what_is_rejected_costs_no_list_of_its_members() -> Test {
+    let most = |other_members: &str| -> Result<u64, Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let message = frame(&format!(r#"{{"jsonrpc":"2.0","id":[],"method":"m",{other_members}}}"#));
+        let mut outcome = Ok(Value::Null);
+        let memory = allocation_counter::measure(|| {
+            outcome = runtime.block_on(async {
+                let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+                let server = Server::new(transport.on_diagnostic(|diagnostic| {
+                    assert!(matches!(diagnostic, Diagnostic::Rejected { method: Some("m"), .. }), "{diagnostic:?}");
+                }));
+                server.forget();
+                there.send_bytes(&message).await?;
+                there.receive().await
+            });
+        });
+        assert_eq!(outcome?["error"]["data"]["reason"], "invalid-id-type");
+        Ok(memory.bytes_max)
+    };
+    let many: Vec<String> = (0..100_000).map(|number| format!(r#""{number}":0"#)).collect();
+    let many = many.join(",");
+    let one = format!(r#""text":"{}""#, "x".repeat(many.len()));
+    let (one, many) = (most(&one)?, most(&many)?);
+    assert!(many < one + 1_000_000, "{many} bytes for many members, {one} for one");
+    Ok(())
+}

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use portway::codec::frame::Event;
+use portway::codec::framing::FrameDecoder;
 use portway::limits::Limits;
 use portway::{Framing, Transport};
 use serde_json::Value;
@@ -72,6 +74,27 @@ impl Wire {
             if self.read().await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+        }
+    }
+
+    /// The next message in a framing, written as we write it.
+    pub(crate) async fn receive_frame(&mut self, framing: Framing) -> io::Result<Value> {
+        match framing {
+            Framing::ContentLength => self.receive().await,
+            Framing::Newline => Ok(serde_json::from_str(&self.receive_line().await?)?),
+            Framing::Wipc => loop {
+                let mut decoder = FrameDecoder::new(Framing::Wipc, &Limits::DEFAULT);
+                let mut rest = self.held.as_slice();
+                if let Some(Event::Body(body)) = decoder.next(&mut rest) {
+                    let message = serde_json::from_slice(body)?;
+                    let used = self.held.len() - rest.len();
+                    self.held.drain(..used);
+                    return Ok(message);
+                }
+                if self.read().await? == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            },
         }
     }
 
