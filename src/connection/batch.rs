@@ -106,8 +106,22 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
+    /// Takes one element of a batch that has begun, for a driver that does what follows from it before the next.
+    #[cfg(all(feature = "native", unix))]
+    pub(crate) fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
+        if !self.closed {
+            self.handle_entry(entry, Some(batch));
+        }
+    }
+
+    /// Ends a batch whose elements were taken one by one.
+    #[cfg(all(feature = "native", unix))]
+    pub(crate) fn end_batch(&mut self, batch: u32) {
+        self.finish_batch_item(Some(batch));
+    }
+
     /// Begins a batch of the peer. `None` if it is refused.
-    fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
+    pub(crate) fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
         // Responses alone are never too many, since they are never answered.
         let is_call = |entry: &&Entry<P>| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore));
         let fault = if self.config.profile.batch == BatchPolicy::Reject {

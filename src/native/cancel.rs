@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
-use super::Text;
 use super::progress::{id_text, read_id};
+use super::{Text, members};
 use crate::message::{Id, Message, Notification, Outgoing};
 use crate::profile::CancelNotification;
 
@@ -19,7 +19,6 @@ pub(super) fn read(form: CancelNotification, notification: &Notification<Text>) 
     if &*notification.method != form.method {
         return None;
     }
-    let params = notification.params.as_deref()?;
-    let members: BTreeMap<&str, &RawValue> = serde_json::from_str(params.get()).ok()?;
-    read_id(members.get(form.member)?)
+    let [id] = members::read(notification.params.as_deref()?.get().as_bytes(), [form.member])?;
+    read_id(id?)
 }

@@ -32,7 +32,8 @@ use super::transport::Streams;
 use crate::codec::frame::{Event as Frame, FrameFault};
 use crate::codec::framing::{FrameDecoder, Framing};
 use crate::codec::wipc::{self, FrameType};
-use crate::connection::{Event, Ignored};
+use crate::connection::{Connection, Event, Ignored};
+use crate::message::Entry;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -376,6 +377,7 @@ impl Driver {
             match self.inbox.take(frame) {
                 Next::Go => {}
                 Next::Unread(bytes) => self.decoder.unread(&bytes),
+                Next::Batch(entries) => self.take_batch(entries, context),
                 Next::End(why) => return (bytes.len(), Some(why)),
                 Next::Closing if self.child.is_some() => self.begin_closing(),
                 Next::Closing => self.is_last_read = true,
@@ -404,10 +406,25 @@ impl Driver {
             if let Frame::Fault(FrameFault::Truncated { held }) = frame {
                 closed = Closed::Truncated(held);
             }
-            self.inbox.take(frame);
+            if let Next::Batch(entries) = self.inbox.take(frame) {
+                self.take_batch(entries, context);
+            }
             self.run_events(context);
         }
         closed
+    }
+
+    /// Takes the elements of a batch, and what follows from each before the next.
+    fn take_batch(&mut self, entries: Vec<Entry<Text>>, context: &Context<'_>) {
+        let begin = |connection: &mut Connection<Text>| {
+            (!connection.is_closed()).then(|| connection.begin_batch(&entries)).flatten()
+        };
+        let Some(batch) = self.link.input(begin) else { return };
+        for entry in entries {
+            self.inbox.take_entry(entry, Some(batch));
+            self.run_events(context);
+        }
+        self.link.input(|connection| connection.end_batch(batch));
     }
 
     /// Ends when something was due.

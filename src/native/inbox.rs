@@ -1,6 +1,5 @@
 //! From frames to the connection: what comes in, and what is answered or told of what is no message.
 
-use std::collections::BTreeMap;
 use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
@@ -14,7 +13,7 @@ use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::running::{guarded, text_of};
 use super::state::CallListener;
-use super::{cancel, progress, streams};
+use super::{cancel, members, progress, streams};
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
@@ -47,6 +46,9 @@ pub(super) enum Next {
     Go,
     /// These bytes belong to what follows.
     Unread(Vec<u8>),
+    /// The elements of this batch are to be taken one by one, since some of them are about requests, calls or streams that
+    /// others of them begin or end.
+    Batch(Vec<Entry<Text>>),
     /// It makes no sense to read on.
     End(Closed),
     /// The other side says that it ends.
@@ -97,8 +99,7 @@ impl Inbox {
             self.has_begun = true;
             self.idle_lines = 0;
             self.tell_of(&incoming, body);
-            self.hand_over(incoming);
-            return Next::Go;
+            return self.hand_over(incoming);
         }
         self.is_off = true;
         if self.link.framing == Framing::Newline {
@@ -193,8 +194,20 @@ impl Inbox {
         }
     }
 
-    fn hand_over(&self, incoming: Incoming<Text>) {
-        if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming {
+    fn hand_over(&self, incoming: Incoming<Text>) -> Next {
+        match incoming {
+            Incoming::Single(entry) => self.take_entry(entry, None),
+            Incoming::Batch(entries) if entries.iter().any(|entry| self.may_be_of_the_protocol(entry)) => {
+                return Next::Batch(entries);
+            }
+            batch => self.link.input(|connection| connection.handle(batch)),
+        }
+        Next::Go
+    }
+
+    /// Takes one message, or one element of a batch that has begun.
+    pub(super) fn take_entry(&self, entry: Entry<Text>, batch: Option<u32>) {
+        if let Ok(Message::Notification(notification)) = &entry {
             if let Some(id) = cancel::read(self.link.profile.cancel, notification) {
                 return self.link.input(|connection| connection.handle_cancel(&id));
             }
@@ -202,7 +215,15 @@ impl Inbox {
                 return;
             }
         }
-        self.link.input(|connection| connection.handle(incoming));
+        self.link.input(|connection| match batch {
+            None => connection.handle(Incoming::Single(entry)),
+            Some(batch) => connection.handle_in_batch(entry, batch),
+        });
+    }
+
+    fn may_be_of_the_protocol(&self, entry: &Entry<Text>) -> bool {
+        let names = [self.link.profile.cancel.method, progress::METHOD, streams::ITEM, streams::CREDIT];
+        matches!(entry, Ok(Message::Notification(notification)) if names.contains(&&*notification.method))
     }
 
     /// Tells of what the connection will answer by itself.
@@ -284,9 +305,9 @@ struct Members {
 
 impl Members {
     fn read(body: &[u8]) -> Self {
-        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body) else { return Self::default() };
-        let method = members.get("method").and_then(|method| serde_json::from_str::<String>(method.get()).ok());
+        let Some([method, id]) = members::read(body, ["method", "id"]) else { return Self::default() };
+        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
         let method = method.filter(|method| !is_longer(method, MAX_METHOD_LENGTH));
-        Self { method, has_null_id: members.get("id").is_some_and(|id| id.get() == "null") }
+        Self { method, has_null_id: id.is_some_and(|id| id.get() == "null") }
     }
 }

@@ -19,6 +19,7 @@ mod items;
 pub(crate) mod limits;
 mod link;
 mod listener;
+mod members;
 mod outflow;
 mod peer;
 mod process;

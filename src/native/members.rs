@@ -1,0 +1,108 @@
+//! Some members of an object in JSON text, unread. The others are passed over, and no list of them is made.
+
+use core::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of these names, however the names are written; of several with one name, the last. `None` if the text is no
+/// JSON object.
+pub(super) fn read<'t, const N: usize>(text: &'t [u8], names: [&str; N]) -> Option<[Option<&'t RawValue>; N]> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let members = Members(names).deserialize(&mut json).ok()?;
+    json.end().ok()?;
+    Some(members)
+}
+
+struct Members<'n, const N: usize>([&'n str; N]);
+
+impl<'t, const N: usize> DeserializeSeed<'t> for Members<'_, N> {
+    type Value = [Option<&'t RawValue>; N];
+
+    fn deserialize<D: Deserializer<'t>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'t, const N: usize> Visitor<'t> for Members<'_, N> {
+    type Value = [Option<&'t RawValue>; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = [None; N];
+        while let Some(place) = map.next_key_seed(Place(&self.0))? {
+            match place.and_then(|place| members.get_mut(place)) {
+                Some(member) => *member = Some(map.next_value()?),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// The place of a name among those that are wanted.
+struct Place<'n>(&'n [&'n str]);
+
+impl<'t> DeserializeSeed<'t> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'t>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|wanted| *wanted == name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts<'t>(text: &'t str) -> Option<[Option<&'t str>; 2]> {
+        Some(read(text.as_bytes(), ["id", "method"])?.map(|member| member.map(RawValue::get)))
+    }
+
+    #[test]
+    fn members_are_found_in_any_order_and_however_their_names_are_written() {
+        let text = r#" {"a":[{"id":1}],"m\u0065thod": "x" ,"b":{"method":2},"\u0069d":-1.0,"":null} "#;
+        assert_eq!(texts(text), Some([Some("-1.0"), Some("\"x\"")]));
+        assert_eq!(texts(r#"{"id":1,"id":null}"#), Some([Some("null"), None]));
+        assert_eq!(texts("{}"), Some([None, None]));
+    }
+
+    #[test]
+    fn what_is_no_object_has_none() {
+        for text in ["", "[]", "1", "\"id\"", r#"{"id":1}{}"#, r#"{"id":1"#, r#"{"id":}"#, "{id:1}", r#"{"id":1,}"#] {
+            assert_eq!(texts(text), None, "{text}");
+        }
+    }
+
+    /// A peer may send a million members: of those that nobody asks for, nothing is kept.
+    #[test]
+    fn memory_does_not_grow_with_the_other_members() {
+        let most = |others: usize| {
+            let others: std::string::String =
+                (0..others).map(|number| std::format!("\"{number}\\n\":{number},")).collect();
+            let text = std::format!("{{{others}\"id\":7}}");
+            let memory = allocation_counter::measure(|| {
+                assert_eq!(texts(&text), Some([Some("7"), None]));
+            });
+            memory.bytes_max
+        };
+        assert_eq!(most(10), most(100_000));
+    }
+}

@@ -1,0 +1,181 @@
+//! Notifications of the protocol within a batch do what they do alone, in their order among the other elements.
+
+use std::error::Error;
+
+use futures_util::{StreamExt, stream};
+use portway::profile::{Ordering, Profile};
+use portway::{Client, Context, Framing, RpcError, Server, Transport};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, wire, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+fn serve(transport: Transport) {
+    let server = Server::new(transport);
+    server.method("hang", |_: Option<Value>, _: Context| async {
+        std::future::pending::<()>().await;
+        Ok::<_, RpcError>(())
+    });
+    server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
+    server.stream_method("count", |(below,): (u32,), _: Context| stream::iter((0..below).map(Ok::<_, RpcError>)));
+    server.forget();
+}
+
+/// Each reply of a batch by its id: its result, or the code of its error.
+fn replies(batch: &Value) -> Vec<(String, Value)> {
+    let mut replies: Vec<_> = batch.as_array().map_or(&[][..], Vec::as_slice).iter().map(reply).collect();
+    replies.sort_by(|one, other| one.0.cmp(&other.0));
+    replies
+}
+
+fn reply(message: &Value) -> (String, Value) {
+    let outcome = message.get("result").unwrap_or(&message["error"]["code"]);
+    (message["id"].to_string(), outcome.clone())
+}
+
+const HANG: &str = r#"{"jsonrpc":"2.0","id":"a","method":"hang"}"#;
+const ECHO: &str = r#"{"jsonrpc":"2.0","id":"b","method":"echo","params":[1]}"#;
+
+/// The same notification, whose names are written in several ways.
+const CANCELS: [&str; 4] = [
+    r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#,
+    r#"{"jsonrpc":"2.0","\u006dethod":"$/cancelReques\u0074","par\u0061ms":{"id":"a"}}"#,
+    r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"\u0069d":"a"}}"#,
+    r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"mo\u0072e":{"id":1},"id":"\u0061"}}"#,
+];
+
+#[tokio::test]
+async fn a_cancel_alone_is_read_however_its_names_are_written() -> Test {
+    for cancel in CANCELS {
+        let (transport, mut there) = wire()?;
+        serve(transport);
+        there.send(HANG).await?;
+        there.send(cancel).await?;
+        let answer = there.receive().await.map_err(|problem| format!("{cancel}: {problem}"))?;
+        assert_eq!(reply(&answer), ("\"a\"".into(), json!(-32_800)), "{cancel}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancel_in_a_batch_cancels_what_is_before_it() -> Test {
+    let mut sequential = Profile::GENERIC;
+    sequential.ordering = Ordering::Sequential;
+    for profile in [Profile::GENERIC, sequential] {
+        for cancel in CANCELS {
+            for batch in [format!("[{HANG},{cancel},{ECHO}]"), format!("[{HANG},{ECHO},{cancel}]")] {
+                let (transport, mut there) = wire()?;
+                serve(transport.with_profile(profile));
+                there.send(&batch).await?;
+                let answer = there.receive().await.map_err(|problem| format!("{batch}: {problem}"))?;
+                let expected = [("\"a\"".into(), json!(-32_800)), ("\"b\"".into(), json!([1]))];
+                assert_eq!(replies(&answer), expected, "{batch}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancel_in_a_batch_before_its_request_means_nothing() -> Test {
+    let (transport, mut there) = wire()?;
+    serve(transport);
+    let cancel = CANCELS[0];
+    there.send(&format!("[{cancel},{HANG}]")).await?;
+    there.send(ECHO).await?;
+    assert_eq!(there.receive().await?["id"], "b");
+    there.send(cancel).await?;
+    assert_eq!(replies(&there.receive().await?), [("\"a\"".into(), json!(-32_800))]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancel_in_a_batch_that_ends_with_the_input_is_read() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    serve(transport);
+    there.send_bytes(format!("[{HANG},{ECHO},{}]", CANCELS[0]).as_bytes()).await?;
+    there.finish().await?;
+    let answer: Value = serde_json::from_str(&there.receive_line().await?)?;
+    assert_eq!(replies(&answer), [("\"a\"".into(), json!(-32_800)), ("\"b\"".into(), json!([1]))]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_batch_that_is_refused_cancels_nothing() -> Test {
+    let (transport, mut there) = wire()?;
+    let limits = crate::wire::limits(|limits| limits.batch_items = 2);
+    serve(transport.with_limits(limits));
+    there.send(HANG).await?;
+    there.send(&format!("[{},{ECHO},{ECHO}]", CANCELS[0])).await?;
+    assert_eq!(there.receive().await?["error"]["data"]["reason"], "batch-too-large");
+    there.send(ECHO).await?;
+    assert_eq!(there.receive().await?["id"], "b", "the request hangs on");
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
+    for (method, token) in [("method", "token"), (r"\u006dethod", r"t\u006fken")] {
+        let (transport, mut there) = wire()?;
+        let client = Client::new(transport);
+        let (told, mut seen) = mpsc::unbounded_channel();
+        let listener = move |value: u32| {
+            let _ = told.send(value);
+        };
+        let call = client.call::<u32>("work", &()).on_progress(listener).start();
+        assert_eq!(there.receive().await?["id"], 1);
+        let progress = |value: u32| {
+            format!(r#"{{"jsonrpc":"2.0","{method}":"$/progress","params":{{"{token}":1,"value":{value}}}}}"#)
+        };
+        let result = r#"{"jsonrpc":"2.0","id":1,"result":7}"#;
+        there.send(&format!("[{},{},{result},{}]", progress(10), progress(20), progress(30))).await?;
+        assert_eq!(timeout(PATIENCE, call).await??, 7);
+        assert_eq!((seen.try_recv(), seen.try_recv()), (Ok(10), Ok(20)));
+        assert!(seen.try_recv().is_err(), "the call has ended by then");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn items_in_a_batch_come_before_the_end_behind_them() -> Test {
+    for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
+        let (transport, mut there) = wire()?;
+        let client = Client::new(transport);
+        let mut items = client.stream::<u32>("count", &());
+        let items = tokio::spawn(async move {
+            let mut numbers = Vec::new();
+            while let Some(number) = items.next().await {
+                numbers.push(number);
+            }
+            numbers
+        });
+        assert_eq!(there.receive().await?["method"], "rpc.stream");
+        let item =
+            |value: u32| format!(r#"{{"jsonrpc":"2.0","{method}":"rpc.item","params":{{"{id}":1,"value":{value}}}}}"#);
+        there.send(&format!(r#"[{},{},{{"jsonrpc":"2.0","id":1,"result":null}}]"#, item(5), item(6))).await?;
+        let numbers = timeout(PATIENCE, items).await??;
+        assert_eq!(numbers, [Ok(5), Ok(6)]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Test {
+    for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
+        let (transport, mut there) = wire()?;
+        serve(transport);
+        let stream =
+            r#"{"jsonrpc":"2.0","id":"s","method":"rpc.stream","params":{"method":"count","params":[9],"credit":1}}"#;
+        let credit = format!(r#"{{"jsonrpc":"2.0","{method}":"rpc.credit","params":{{"{id}":"s","count":2}}}}"#);
+        there.send(&format!("[{stream},{credit}]")).await?;
+        for value in 0..3 {
+            assert_eq!(there.receive().await?["params"]["value"], value);
+        }
+        there.send(ECHO).await?;
+        assert_eq!(there.receive().await?["id"], "b", "there is credit for no more");
+    }
+    Ok(())
+}
