@@ -35,7 +35,7 @@ pub struct Limits {
     /// -32600 under the id null. Default 1 024.
     pub id_length: usize,
     /// Longest message on a byte stream, in bytes, inclusive; a longer one is answered with -32600 `oversize` and never
-    /// kept. Default 10 485 760 (10 MiB).
+    /// kept. Over WIPC, none is sent that is longer. Default 10 485 760 (10 MiB).
     pub message_bytes: usize,
     /// Longest header of a message before its blank line, in bytes, inclusive; a longer one is answered with -32600
     /// `header-too-large`. Default 8 192 (8 KiB).

@@ -206,6 +206,12 @@ impl<P: Payload> Connection<P> {
         self.calls.by_id(id)
     }
 
+    /// The id that the next call of ours will have.
+    #[cfg(all(feature = "native", unix))]
+    pub(crate) fn next_call_id(&self) -> P::Id {
+        P::Id::from_call(self.calls.next_id())
+    }
+
     // The peer's requests.
 
     /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed.

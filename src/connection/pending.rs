@@ -126,6 +126,12 @@ impl PendingCalls {
         self.slots.len
     }
 
+    /// The id of the next call.
+    #[cfg(all(feature = "native", unix))]
+    pub(super) const fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
     /// Begins a call under the next id, in a batch of ours or in none.
     pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;

@@ -71,7 +71,9 @@ impl Context {
         let value = write_value(value).map_err(CallError::Params)?;
         if let Some(id) = link.request_id(key) {
             // What a caller does not hear of is not worth failing for.
-            let _ = link.notify(progress::METHOD, progress::write(&id, &value));
+            if let Err(error @ CallError::Params(_)) = link.notify(progress::METHOD, progress::write(&id, &value)) {
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -29,7 +29,8 @@ pub enum CallError {
     /// The other side does not read, and what waits to be written is more than
     /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes); this notification was not sent.
     Congested,
-    /// The params are neither object nor array, or serde cannot write them; nothing was sent.
+    /// The params are neither object nor array, or serde cannot write them, or over WIPC the message would be longer than
+    /// [`Limits::message_bytes`](crate::Limits::message_bytes); nothing was sent.
     Params(String),
     /// The framing has no frames but messages; see [`Client::send_frame`](crate::Client::send_frame).
     NoFrames(Framing),

@@ -28,7 +28,5 @@ pub(crate) const BUSY_SOCKET_TIMEOUT: Duration = Duration::from_millis(5_000);
 pub(crate) const MAX_STDERR_LINE: u64 = 65_536;
 /// Bytes on their way between two ends in one process.
 pub(crate) const PAIR_BYTES: usize = 65_536;
-/// Room of a message beside its params or its result.
-pub(crate) const MAX_ENVELOPE: usize = 67_108_864;
 /// Frames that wait to be written before a sender does.
 pub(crate) const MAX_QUEUED_FRAMES: usize = 16;

@@ -4,7 +4,6 @@
 //! after it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::format;
 use std::future::poll_fn;
 use std::mem;
 use std::string::ToString;
@@ -24,15 +23,15 @@ use super::driver::Driver;
 use super::error::{CallError, Closed};
 use super::frames::WipcSettings;
 use super::handlers::Handlers;
-use super::limits::MAX_ENVELOPE;
 use super::running::{Lifetime, RunningNotifications, RunningRequests};
-use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall};
+use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall, longest_message};
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
+use crate::text::length;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -130,19 +129,15 @@ impl Link {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether params or a result of this length, in bytes, fit into a message, with all that stands around them.
-    pub(super) fn fits(&self, length: usize) -> bool {
-        self.framing.longest_message().is_none_or(|longest| length <= longest - MAX_ENVELOPE)
+    /// How long a message of ours may be, in bytes. Over WIPC, both peers have the same limit.
+    pub(super) fn longest_message(&self) -> usize {
+        longest_message(self.framing, &self.limits)
     }
 
     /// # Errors
-    /// If the params have no place in a message.
-    fn check_length(&self, params: Option<&RawValue>) -> Result<(), CallError> {
-        let length = params.map_or(0, |params| params.get().len());
-        if self.fits(length) {
-            return Ok(());
-        }
-        Err(CallError::Params(format!("{length} bytes are too long for {}", self.framing)))
+    /// If the notification would be too long.
+    fn check_notification(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
+        length::check_call(None, method, params, self.longest_message()).map_err(CallError::Params)
     }
 
     // Calls.
@@ -155,12 +150,14 @@ impl Link {
         timeout: Option<u64>,
         listener: Option<CallListener>,
     ) -> Result<(CallKey, oneshot::Receiver<Outcome>), CallError> {
-        self.check_length(params.as_deref())?;
         self.start();
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
         self.act(|state| {
             state.may_send()?;
+            let id = state.connection.next_call_id();
+            let fits = length::check_call(Some(id), method, params.as_deref(), self.longest_message());
+            fits.map_err(CallError::Params)?;
             let key = match state.connection.call(method.into(), params, timeout) {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
@@ -189,7 +186,7 @@ impl Link {
     /// # Errors
     /// If the link is closed, or the other side does not read.
     pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
-        self.check_length(params.as_deref())?;
+        self.check_notification(method, params.as_deref())?;
         self.start();
         self.act(|state| {
             state.may_send()?;
@@ -226,7 +223,7 @@ impl Link {
 
     /// As `notify`, whether the other side reads or not: for what it has asked for, and counts.
     pub(super) fn notify_always(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
-        self.check_length(params.as_deref())?;
+        self.check_notification(method, params.as_deref())?;
         self.act(|state| {
             let sent = state.connection.notify(method.into(), params);
             sent.map_err(|refused| state.refusal(refused))

@@ -29,7 +29,7 @@ use crate::connection::RequestKey;
 use crate::echo;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{ErrorCode, ErrorObject, Fault, Id, Reason};
-use crate::text::{RpcError, method_not_found};
+use crate::text::{RpcError, length, method_not_found};
 
 /// The requests that were begun and are not answered yet.
 #[derive(Debug, Default)]
@@ -309,10 +309,12 @@ impl Link {
 
     /// Answers a request. Only its first answer counts.
     fn answer(&self, key: RequestKey, method: &str, outcome: Result<Text, RpcError>) {
-        let outcome = outcome.and_then(|result| {
-            let is_short = self.fits(result.get().len());
-            if is_short { Ok(result) } else { Err(RpcError::internal("the result is too long for a message")) }
-        });
+        let longest = self.longest_message();
+        // Only WIPC has a longest message.
+        let outcome = match if longest == usize::MAX { None } else { self.request_id(key) } {
+            Some(id) => length::check_outcome(&id, outcome, longest),
+            None => outcome,
+        };
         let error = outcome.as_ref().err().cloned();
         let id = self.input(|connection| {
             let id = connection.request_id(key).cloned()?;

@@ -16,10 +16,11 @@ use super::cancel;
 use super::error::{CallError, Closed};
 use super::items::Inflow;
 use super::streams;
+use crate::Limits;
 use crate::codec::framing::Framing;
-use crate::codec::json;
 use crate::connection::{CallKey, Connection, End, Event, Refused};
 use crate::message::{Message, Outgoing};
+use crate::text::length;
 
 /// Room for the messages of one turn is kept; more is given back once it is written.
 pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
@@ -121,14 +122,16 @@ impl State {
 
     /// Sees to all that an input has brought about.
     pub(super) fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
+        let longest = longest_message(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
                 Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
                 other => Some(other),
             };
-            let Some(outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
-            self.text.clear();
-            json::encode_into(&outgoing, &mut self.text);
+            let Some(mut outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
+            if !length::encode_within(&mut outgoing, longest, &mut self.text) {
+                continue;
+            }
             let before = self.unwritten.len();
             framing.encode(&self.text, &mut self.unwritten);
             if is_caused_by_peer(&outgoing) {
@@ -213,6 +216,11 @@ impl State {
             self.observers.push(waker.clone());
         }
     }
+}
+
+/// How long a message may be that leaves, in bytes: over WIPC, both peers have the same limit.
+pub(super) fn longest_message(framing: Framing, limits: &Limits) -> usize {
+    framing.longest_message().map_or(usize::MAX, |longest| longest.min(limits.message_bytes))
 }
 
 /// Whether the peer has caused this by what it sent: an answer, or credit for more items in place of those that have come. The

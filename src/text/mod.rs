@@ -1,6 +1,7 @@
 //! Typed values ↔ JSON text, for handlers: serde at the edge.
 
 mod error;
+pub(crate) mod length;
 
 use std::boxed::Box;
 use std::format;

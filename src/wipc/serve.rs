@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 use super::guest::Guest;
 use crate::Limits;
 use crate::codec::json;
-use crate::codec::wipc::{Frame, FrameType};
+use crate::codec::wipc::{Frame, FrameType, MAX_PAYLOAD};
 use crate::connection::{Config, Connection, Event};
 use crate::message::{Fault, Incoming, Message, Notification, Outgoing, Reason};
 use crate::profile::Profile;
-use crate::text::{RpcError, Text, invalid_params, method_not_found, read_params, write_params, write_result};
+use crate::text::{RpcError, Text, invalid_params, length, method_not_found, read_params, write_params, write_result};
 
 /// What a guest offers to its host.
 ///
@@ -47,7 +47,11 @@ type OnNotify<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) + 'h;
 type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
 
 /// The way to the host, for handlers.
-pub struct HostLink<'a>(&'a mut dyn Output);
+pub struct HostLink<'a> {
+    output: &'a mut dyn Output,
+    /// How long a message may be, in bytes.
+    longest: usize,
+}
 
 trait Output {
     fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()>;
@@ -63,13 +67,15 @@ impl HostLink<'_> {
     /// Tells the host something, without an answer. `params` has to be an object or an array, or `()` for none.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, else as [`Guest::send`].
+    /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, or the message would be longer than
+    /// [`Limits::message_bytes`]; else as [`Guest::send`].
     pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
-        let params = write_params(params).map_err(|problem| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"))
-        })?;
+        let refused =
+            |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
+        let params = write_params(params).map_err(refused)?;
+        length::check_call(None, method, params.as_deref(), self.longest).map_err(refused)?;
         let notification = Message::Notification(Notification { method: method.into(), params });
-        self.0.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
+        self.output.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
     }
 
     /// Sends a frame that is no call, such as `DATA`.
@@ -77,7 +83,7 @@ impl HostLink<'_> {
     /// # Errors
     /// As [`Guest::send`].
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
-        self.0.send(frame_type, payload)
+        self.output.send(frame_type, payload)
     }
 }
 
@@ -176,13 +182,15 @@ impl<'h> GuestServer<'h> {
         connection: &mut Connection<Text>,
         limits: &Limits,
     ) -> io::Result<()> {
+        let longest = limits.message_bytes.min(MAX_PAYLOAD as usize);
         guest.send(FrameType::Open, &[])?;
         while !guest.has_closed()
             && let Some(frame) = guest.receive()?
         {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
-                    handler(Frame { frame_type: frame.frame_type, payload: &frame.payload }, &mut HostLink(guest));
+                    let payload = &frame.payload;
+                    handler(Frame { frame_type: frame.frame_type, payload }, &mut HostLink { output: guest, longest });
                 }
                 continue;
             }
@@ -194,22 +202,25 @@ impl<'h> GuestServer<'h> {
             while let Some(event) = connection.poll_event() {
                 match event {
                     Event::Request { key, method, params } => {
-                        let outcome = self.answer(&method, params.as_deref(), guest);
+                        let outcome = self.answer(&method, params.as_deref(), guest, longest);
                         connection.respond(key, outcome.map_err(Into::into));
                     }
                     Event::Notification(Notification { method, params }) => {
                         if let Some(handler) = self.notifications.get_mut(&*method) {
-                            handler(params.as_deref(), &mut HostLink(guest));
+                            handler(params.as_deref(), &mut HostLink { output: guest, longest });
                         }
                     }
                     Event::Cancelled(_) | Event::Ignored(_) | Event::Ended { .. } => {}
                 }
             }
-            while let Some(message) = connection.poll_transmit() {
+            let mut text = String::new();
+            while let Some(mut message) = connection.poll_transmit() {
                 if guest.has_closed() {
                     return Ok(());
                 }
-                guest.send(FrameType::Call, json::encode(&message).as_bytes())?;
+                if length::encode_within(&mut message, longest, &mut text) {
+                    guest.send(FrameType::Call, text.as_bytes())?;
+                }
             }
         }
         Ok(())
@@ -220,12 +231,13 @@ impl<'h> GuestServer<'h> {
         method: &str,
         params: Option<&RawValue>,
         guest: &mut Guest<R, W>,
+        longest: usize,
     ) -> Result<Text, RpcError> {
         let Some(handler) = self.methods.get_mut(method) else {
             return Err(method_not_found(method));
         };
         // What a handler was in the middle of is its own business; the guest's state is whole.
-        let run = AssertUnwindSafe(|| handler(params, &mut HostLink(guest)));
+        let run = AssertUnwindSafe(|| handler(params, &mut HostLink { output: guest, longest }));
         catch_unwind(run).unwrap_or_else(|_| Err(RpcError::internal("Internal error")))
     }
 }

@@ -7,6 +7,7 @@ mod calls;
 mod channels;
 mod guests;
 mod hosts;
+mod lengths;
 #[path = "../shared/standard_streams.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
