@@ -111,3 +111,53 @@ async fn what_is_decoded_and_validated_is_escaped() -> Test {
     assert!(shown.contains("cannot read"), "{shown}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
+    let folder = tempfile::tempdir()?;
+    for deep in [100, 12, 9] {
+        // Many arrays at the deepest level: before each there would be so many blanks.
+        let text = format!("{}{}{}", "[".repeat(deep), vec!["[1]"; 20_000].join(","), "]".repeat(deep));
+        let file = folder.path().join("answer");
+        fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#))?;
+        let length = fs::metadata(&file)?.len();
+        let answer = format!("printf 'Content-Length: {length}\\r\\n\\r\\n'; cat '{}'", file.display());
+        let peer = peer(&folder, &answer)?;
+        let shown = on_a_terminal(&format!("'{PORTWAY}' call work --framing content-length -- sh {peer}")).await?;
+        let shown = shown.replace('\r', "");
+        assert!(shown.len() <= 16 * text.len(), "{} bytes of {}", shown.len(), text.len());
+        assert!(shown.lines().count() > 10, "the first levels have lines");
+        assert_eq!(shown.replace([' ', '\n'], ""), text, "it is the same value");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_command_line_says_is_escaped_in_errors() -> Test {
+    let hostile = format!("a\u{1b}[31m{HOSTILE}\u{8}");
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path().display();
+    for (arguments, expected) in [
+        (format!("call m --unix '{folder}/{hostile}'"), "cannot connect"),
+        (format!("call m --tcp '{hostile}:80'"), "cannot connect"),
+        (format!("call m --tcp '{hostile}'"), "HOST:PORT"),
+        (format!("call m '@{folder}/{hostile}' --unix a"), "cannot read"),
+        (format!("call m '{hostile}' --unix a"), "no JSON"),
+        (format!("call m '\"{HOSTILE}\"' --unix a"), "array or an object"),
+        (format!("call m -- '{folder}/{hostile}'"), "cannot start"),
+        (format!("call m --framing '{hostile}' --unix a"), "invalid value"),
+        (format!("call m --timeout '{hostile}' --unix a"), "number of seconds"),
+        (format!("call m '--{hostile}' --unix a"), "unexpected argument"),
+        (format!("'{hostile}'"), "unrecognized subcommand"),
+        (format!("validate '{folder}/{hostile}'"), "cannot read"),
+        (format!("completions '{hostile}'"), "invalid value"),
+    ] {
+        let shown = on_a_terminal(&format!("'{PORTWAY}' {arguments}; true")).await?;
+        assert_harmless(&shown, expected);
+        assert!(shown.contains(expected), "{expected}: {shown}");
+        // Elsewhere, too: a file of messages may be shown on a terminal later.
+        let piped = on_a_terminal(&format!("{{ '{PORTWAY}' {arguments} 2>&1 || true; }} | cat")).await?;
+        assert_harmless(&piped, expected);
+    }
+    Ok(())
+}

@@ -222,6 +222,16 @@ fn a_symbolic_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
 
+/// As SECURITY.md has it: only the last part of the path is looked at.
+#[test]
+fn a_folder_may_be_a_symbolic_link() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("real")).unwrap();
+    symlink(folder.path("real"), folder.path("link")).unwrap();
+    with_log(&folder.path("link").join("rpc.log"), &["rpc", "--log-level", "info"]).finish();
+    assert!(fs::read_to_string(folder.path("real").join("rpc.log")).unwrap().contains("started"));
+}
+
 #[test]
 fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
     let folder = Folder::new();
@@ -260,5 +270,29 @@ fn a_file_that_is_the_standard_output_or_input_is_refused() {
         let bytes = fs::read(&file).unwrap();
         let (_, length) = split_frame(&bytes).unwrap().unwrap();
         assert_eq!(length, bytes.len(), "nothing but the frame: {:?}", String::from_utf8_lossy(&bytes));
+    }
+}
+
+#[test]
+fn what_a_terminal_obeys_in_a_path_or_an_argument_is_escaped() {
+    let folder = Folder::new();
+    let name = "a\u{1b}[31m\u{9b}\u{7}\u{202e}\n2026 error";
+    let is_harmless = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']);
+    // The log names its own file.
+    let file = folder.path(name);
+    with_log(&file, &["rpc", "--log-level", "info"]).finish();
+    let log = fs::read_to_string(&file).unwrap();
+    assert!(is_harmless(&log) && log.contains("\\u{1b}[31m"), "{log:?}");
+    assert!(!log.contains("\n2026 error"), "no line is forged: {log:?}");
+    let missing = folder.path("no folder").join(name);
+    let output = program().args(["rpc"]).env("DUET_RPC_LOG", &missing).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("Warning: Cannot write") && is_harmless(&said), "{said:?}");
+    assert_eq!(said.lines().count(), 1, "{said:?}");
+    for arguments in [["--log-level", name], ["rpc", name]] {
+        let line = format!("'{}' '{}' '{}'; true", env!("CARGO_BIN_EXE_duet-rpc"), arguments[0], arguments[1]);
+        let output = Command::new("script").args(["-qec", &line, "/dev/null"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("error:") && is_harmless(&said), "{said:?}");
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{ColorChoice, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 use portway::stdio;
 
+use crate::harmless::{harmless_lines, is_obeyed};
 use crate::level::Level;
 
 #[derive(Parser)]
@@ -79,11 +80,13 @@ fn complain(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes help or an error. Where styles are shown, clap writes it.
+/// Writes help or an error. Where styles are shown, clap writes it, unless an argument, which may be in the text, has what a
+/// terminal obeys.
 fn show(text: &Error) -> io::Result<()> {
     let is_terminal = if text.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    let plain = text.render().to_string();
+    let has_styles = has_styles && !env::args_os().any(|argument| argument.to_string_lossy().contains(is_obeyed));
+    let plain = harmless_lines(&text.render().to_string());
     match text.use_stderr() {
         _ if has_styles => text.print(),
         true => stdio::stderr().write_all(plain.as_bytes()),

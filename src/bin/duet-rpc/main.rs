@@ -2,6 +2,8 @@
 
 mod arguments;
 mod diagnostics;
+#[path = "../shared/harmless.rs"]
+mod harmless;
 mod level;
 mod lifecycle;
 mod limits;

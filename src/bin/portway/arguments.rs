@@ -78,7 +78,7 @@ pub(crate) struct CallArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The longest message that is taken, in bytes
+    /// The longest message that is taken, in bytes; with wipc, also the longest that is sent
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
 }

@@ -1,5 +1,7 @@
 //! The layout of JSON text. Only white space is moved: members keep their order, and numbers and strings how they are written.
 
+use crate::limits::MAX_INDENTED_DEPTH;
+
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// JSON text on one line.
@@ -7,7 +9,8 @@ pub(crate) fn compact(text: &str) -> String {
     lay_out(text, false)
 }
 
-/// JSON text with one member or element a line.
+/// JSON text with one member or element a line. What is nested deeper than the limit stays on one line: a peer could send
+/// little text that takes many blanks.
 pub(crate) fn indented(text: &str) -> String {
     lay_out(text, true)
 }
@@ -25,16 +28,17 @@ fn lay_out(text: &str, is_indented: bool) -> String {
             '{' | '[' if rest.starts_with(['}', ']']) => {}
             '{' | '[' => {
                 depth += 1;
-                breaks = true;
+                breaks = depth <= MAX_INDENTED_DEPTH;
             }
             '}' | ']' if laid.ends_with(['{', '[']) => {}
             '}' | ']' => {
+                let is_deep = depth > MAX_INDENTED_DEPTH;
                 depth = depth.saturating_sub(1);
-                if is_indented {
+                if is_indented && !is_deep {
                     break_line(&mut laid, depth);
                 }
             }
-            ',' => breaks = true,
+            ',' => breaks = depth <= MAX_INDENTED_DEPTH,
             _ => {}
         }
         laid.push_str(token);
@@ -89,5 +93,30 @@ mod tests {
         assert_eq!(indented(r#"{"a":[1,{ }],"b":[ ],"c":"[,]{}é"}"#), expected);
         assert_eq!(compact(expected), r#"{"a":[1,{}],"b":[],"c":"[,]{}é"}"#);
         assert_eq!(indented(" null "), "null");
+    }
+
+    #[test]
+    fn what_is_nested_deeper_than_the_limit_is_on_one_line() {
+        let nested = |deep: usize| format!("{}[1,{{\"a\":[2,3]}}]{}", "[".repeat(deep), "]".repeat(deep));
+        let shown = indented(&nested(MAX_INDENTED_DEPTH));
+        let line = format!("{}[1,{{\"a\": [2,3]}}]", "  ".repeat(MAX_INDENTED_DEPTH));
+        assert!(shown.lines().any(|shown| shown == line), "{shown}");
+        assert_eq!(shown.lines().count(), 2 * MAX_INDENTED_DEPTH + 1);
+        assert_eq!(compact(&shown), nested(MAX_INDENTED_DEPTH));
+        let shown = indented(&nested(MAX_INDENTED_DEPTH - 1));
+        assert!(shown.lines().any(|shown| shown.trim() == "{\"a\": [2,3]}"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_shown_is_a_small_multiple_of_what_came() {
+        for inner in ["[1],", "1,", "[[]],", "{\"\":[{}]},", "[],"] {
+            for deep in 1..130 {
+                let inner = inner.repeat(1_000);
+                let text = format!("{}{}{}", "[".repeat(deep), inner.trim_end_matches(','), "]".repeat(deep));
+                let shown = indented(&text);
+                assert!(shown.len() <= 16 * text.len(), "{} bytes of {}", shown.len(), text.len());
+                assert_eq!(compact(&shown), text);
+            }
+        }
     }
 }

@@ -6,6 +6,8 @@ mod call;
 mod completions;
 mod decode;
 mod detect;
+#[path = "../shared/harmless.rs"]
+mod harmless;
 mod layout;
 mod limits;
 mod output;

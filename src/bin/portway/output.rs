@@ -5,7 +5,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::terminal::is_obeyed;
+use crate::harmless::{harmless, harmless_lines, is_obeyed};
 use portway::stdio;
 
 /// The exit code for what has to do with the command line, files and standard streams.
@@ -39,14 +39,15 @@ impl Problem {
     }
 }
 
-/// Says something on standard error, if somebody listens there.
+/// Says something on standard error, on one line, if somebody listens there. What a terminal obeys in it is escaped: it may be
+/// from a peer, or from the name of a file.
 pub(crate) fn say(text: impl fmt::Display) {
-    write_at_once(&format!("portway: {text}\n"));
+    write_at_once(&format!("portway: {}\n", harmless(&text.to_string())));
 }
 
 /// Says more about the same.
 pub(crate) fn say_more(text: impl fmt::Display) {
-    write_at_once(&format!("         {text}\n"));
+    write_at_once(&format!("         {}\n", harmless(&text.to_string())));
 }
 
 /// A program that was started may write there too: a line is not to be torn apart by its lines.
@@ -54,12 +55,14 @@ fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }
 
-/// Writes help, or what is wrong with the arguments, and returns the exit code. Where styles are shown, clap writes it.
+/// Writes help, or what is wrong with the arguments, and returns the exit code. Where styles are shown, clap writes it, unless
+/// an argument, which may be in the text, has what a terminal obeys.
 pub(crate) fn show(text: &clap::Error) -> ExitCode {
     let is_error = text.use_stderr();
     let is_terminal = if is_error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    let plain = text.render().to_string();
+    let has_styles = has_styles && !env::args_os().any(|argument| argument.to_string_lossy().contains(is_obeyed));
+    let plain = harmless_lines(&text.render().to_string());
     // The exit code is the same if nobody reads the text.
     let _ = match is_error {
         _ if has_styles => text.print(),
@@ -76,17 +79,4 @@ pub(crate) fn ended(written: io::Result<()>, code: ExitCode) -> Result<ExitCode,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         Err(error) => Err(Problem::new(UNUSABLE, format!("cannot write to standard output: {error}"))),
     }
-}
-
-/// Text of others, for a terminal: without what would change more than the text.
-pub(crate) fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_obeyed(character) && character != '\t' {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
 }

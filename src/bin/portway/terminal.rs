@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-/// JSON, or text that [`crate::output::harmless`] has made, on its way out. On a terminal, characters that a terminal obeys or
+use crate::harmless::is_obeyed;
+
+/// JSON, or text that [`crate::harmless::harmless`] has made, on its way out. On a terminal, characters that a terminal obeys or
 /// that change the order of others leave as JSON has them in strings: `\u009b`. In JSON there are none outside of strings, so
 /// it stays the same value.
 #[derive(Debug)]
@@ -68,13 +70,6 @@ impl<W: Write> Write for Shown<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Whether a terminal does something else with this character than to show it in its place: control characters (C0, DEL and
-/// C1), those that end a line, and those that change the direction of text (Unicode Standard Annex 9).
-pub(crate) fn is_obeyed(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

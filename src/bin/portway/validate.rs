@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::arguments::ValidateArguments;
-use crate::output::{Problem, UNUSABLE, ended, harmless, say};
+use crate::harmless::harmless;
+use crate::output::{Problem, UNUSABLE, ended, say};
 use crate::terminal::Shown;
 
 pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
@@ -117,7 +118,7 @@ impl Validation<'_> {
 
     fn unreadable(&mut self, name: &str, error: &io::Error) {
         self.unreadable += 1;
-        say(format_args!("cannot read {}: {error}", harmless(name)));
+        say(format_args!("cannot read {name}: {error}"));
     }
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {

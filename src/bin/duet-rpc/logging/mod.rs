@@ -26,6 +26,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::format::Lines;
 use self::queue::Queue;
 use crate::arguments::Options;
+use crate::harmless::harmless;
 use crate::level::Level;
 
 /// The log of this process.
@@ -57,7 +58,7 @@ impl Log {
     /// If there is one already, or no thread for it.
     pub(crate) fn start(options: &Options) -> io::Result<Self> {
         let file = env::var_os("DUET_RPC_LOG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let opened = file.and_then(|path| open(&path).map(|file| (file, path.display().to_string())));
+        let opened = file.and_then(|path| open(&path).map(|file| (file, shown(&path))));
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
@@ -112,13 +113,18 @@ fn open(path: &Path) -> Option<File> {
     match open_file(path) {
         Ok(file) => Some(file),
         Err(error) => {
-            let path = path.display();
+            let path = shown(path);
             // Without standard error there is nobody to tell.
             let _ =
                 writeln!(stdio::stderr(), "Warning: Cannot write to log file '{path}': {error}. Using stderr instead.");
             None
         }
     }
+}
+
+/// A path on a terminal and in a line of the log.
+fn shown(path: &Path) -> String {
+    harmless(&path.display().to_string())
 }
 
 /// As <https://no-color.org> has it: set and not empty.

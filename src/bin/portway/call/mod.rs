@@ -22,7 +22,7 @@ use self::streams::{Program, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
 use crate::limits::LINK_GRACE;
-use crate::output::{Problem, UNUSABLE, ended, harmless, say, say_more};
+use crate::output::{Problem, UNUSABLE, ended, say, say_more};
 use crate::terminal::Shown;
 
 const UNREACHABLE: u8 = 3;
@@ -190,7 +190,7 @@ async fn within<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
 }
 
 fn show_progress(value: &RawValue) {
-    say(format_args!("progress: {}", harmless(&compact(value.get()))));
+    say(format_args!("progress: {}", compact(value.get())));
 }
 
 fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode, Problem> {
@@ -220,9 +220,9 @@ fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Problem> {
         let text = serde_json::to_string(&object).map_err(|problem| Problem::new(UNUSABLE, problem.to_string()))?;
         return print(compact(&text), ExitCode::FAILURE);
     }
-    say(format_args!("the peer answered an error: {} ({})", harmless(&error.message), error.code));
+    say(format_args!("the peer answered an error: {} ({})", error.message, error.code));
     if let Some(data) = data {
-        say_more(format_args!("data: {}", harmless(&compact(data.get()))));
+        say_more(format_args!("data: {}", compact(data.get())));
     }
     Ok(ExitCode::FAILURE)
 }

@@ -8,7 +8,7 @@ use portway::codec::wipc::{Frame, FrameType};
 use portway::{Diagnostic, ErrorCode, Framing};
 
 use crate::limits::MAX_SHOWN_LINE;
-use crate::output::{harmless, say};
+use crate::output::say;
 
 /// Tells the user, and remembers what helps to explain a failure.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Notices {
             // The lines in between that make it readable for the others, see `negotiate`.
             Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
             Diagnostic::PeerError { code, message } => {
-                say(format_args!("the peer could not read what it was sent: {} ({code})", harmless(message)));
+                say(format_args!("the peer could not read what it was sent: {message} ({code})"));
             }
             Diagnostic::UnmatchedResponse { id } => {
                 say(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
@@ -108,6 +108,6 @@ fn show_line(line: &[u8]) {
     let line = String::from_utf8_lossy(line);
     let line = line.trim_end();
     if !line.is_empty() {
-        say(format_args!("the peer printed: {}", harmless(line)));
+        say(format_args!("the peer printed: {line}"));
     }
 }
