@@ -1,16 +1,14 @@
 //! The file of a Unix domain socket: made for one user alone, and removed if it is still the same.
 
 use core::time::Duration;
-use std::ffi::OsString;
 use std::format;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::string::String;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
@@ -110,35 +108,61 @@ impl Identity {
 
 /// Removes this file; one that has taken its name stays.
 ///
-/// No system removes a file by what it is. So the name is changed to one that nobody uses, and what that turns out to be is
-/// removed, or gets its name back. Only if the name is taken in between, it does not.
-///
 /// # Errors
 /// If it cannot be removed, or another file has taken its name.
 fn remove(path: &Path, identity: Identity) -> io::Result<()> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let is_it = |path: &Path| fs::symlink_metadata(path).map(|file| Identity::of(&file) == identity);
-    let taken = || io::Error::new(io::ErrorKind::AddrInUse, "another process has taken the name");
-    match is_it(path) {
-        Ok(true) => {}
-        Ok(false) => return Err(taken()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
+    match fs::symlink_metadata(path) {
+        Ok(file) if Identity::of(&file) == identity => move_away(path, identity),
+        Ok(_) => Err(taken()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
-    let mut name = OsString::from(path);
-    name.push(format!(".{}.{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    let moved = PathBuf::from(name);
-    match fs::rename(path, &moved) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    }
-    if is_it(&moved)? {
-        return fs::remove_file(&moved);
+}
+
+/// Removes this file, though another may take its name meanwhile.
+///
+/// No system removes a file by what it is. So the file of that name is moved into a new folder, where no other file is. If it
+/// is this one, it is removed there, else it gets its name back. If the name is taken in between, it stays in that folder.
+///
+/// # Errors
+/// As [`remove`].
+fn move_away(path: &Path, identity: Identity) -> io::Result<()> {
+    let folder = new_folder(path)?;
+    let moved = folder.join("socket");
+    let removed = match fs::rename(path, &moved) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => remove_moved(&moved, path, identity),
+    };
+    // One that holds a file stays.
+    let _ = fs::remove_dir(&folder);
+    removed
+}
+
+fn remove_moved(moved: &Path, path: &Path, identity: Identity) -> io::Result<()> {
+    if Identity::of(&fs::symlink_metadata(moved)?) == identity {
+        return fs::remove_file(moved);
     }
     // Unlike a second change of the name, a link replaces nothing.
-    fs::hard_link(&moved, path)?;
-    fs::remove_file(&moved)?;
+    fs::hard_link(moved, path).map_err(|error| {
+        io::Error::new(error.kind(), format!("a file of that name cannot have it back, and is now {}", moved.display()))
+    })?;
+    fs::remove_file(moved)?;
     Err(taken())
+}
+
+/// A folder beside this file, for this user alone. Nobody can guess its name.
+fn new_folder(path: &Path) -> io::Result<PathBuf> {
+    let random = RandomState::new().build_hasher().finish();
+    let folder = path.with_file_name(format!(".portway-{random:016x}"));
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    // The umask may have left less.
+    fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+    Ok(folder)
+}
+
+fn taken() -> io::Error {
+    io::Error::new(io::ErrorKind::AddrInUse, "another process has taken the name")
 }
 
 /// The file of a socket, removed with it unless another one has its name by then.
@@ -161,5 +185,48 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         // What cannot be removed is left behind, and replaced by the next listener.
         let _ = remove(&self.path, self.identity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener as Socket;
+
+    use super::*;
+
+    /// The names in a folder.
+    fn names(folder: &Path) -> io::Result<std::vec::Vec<std::ffi::OsString>> {
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+    }
+
+    #[test]
+    fn a_file_that_has_taken_the_name_just_now_keeps_it() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.sock");
+        let old = Socket::bind(&path)?;
+        let identity = Identity::of(&fs::symlink_metadata(&path)?);
+        // So that the inode is not used again.
+        fs::rename(&path, folder.path().join("old"))?;
+        let new = Socket::bind(&path)?;
+        let newer = Identity::of(&fs::symlink_metadata(&path)?);
+        assert_eq!(move_away(&path, identity).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
+        assert_eq!(Identity::of(&fs::symlink_metadata(&path)?), newer);
+        assert_eq!(names(folder.path())?.len(), 2, "nothing else is there");
+        drop((old, new));
+        assert_eq!(move_away(&path, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_away(&path, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(names(folder.path())?, ["old"]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_new_folder_is_for_its_owner_alone_and_another_each_time() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.sock");
+        let (one, other) = (new_folder(&path)?, new_folder(&path)?);
+        assert_ne!(one, other);
+        assert_eq!(one.parent(), Some(folder.path()));
+        assert_eq!(fs::metadata(&one)?.mode() & 0o777, 0o700);
+        Ok(())
     }
 }

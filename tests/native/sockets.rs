@@ -152,6 +152,26 @@ async fn a_listener_leaves_a_newer_socket_of_its_name_alone() -> Test {
 }
 
 #[tokio::test]
+async fn to_remove_a_socket_destroys_no_other_file() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    // Names that can be guessed, of which none is needed.
+    let others: Vec<_> =
+        (0..2_000).map(|count| folder.path().join(format!("a.sock.{}.{count}", std::process::id()))).collect();
+    for other in &others {
+        fs::write(other, "precious")?;
+    }
+    drop(std::os::unix::net::UnixListener::bind(&path)?);
+    drop(Listener::unix(&path, Framing::ContentLength).await?);
+    assert!(!path.exists());
+    for other in &others {
+        assert_eq!(fs::read_to_string(other)?, "precious", "{}", other.display());
+    }
+    assert_eq!(fs::read_dir(folder.path())?.count(), others.len(), "nothing is left behind");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_symbolic_link_to_a_socket_is_no_socket() -> Test {
     let folder = tempfile::tempdir()?;
     let (path, link) = (folder.path().join("a.sock"), folder.path().join("link"));
