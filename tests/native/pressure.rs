@@ -392,3 +392,44 @@ fn what_is_rejected_costs_no_list_of_its_members() -> Test {
     assert!(many < one + 1_000_000, "{many} bytes for many members, {one} for one");
     Ok(())
 }
+
+/// As SECURITY.md has it: the calls of both end by their timeouts, and so does any later one.
+#[tokio::test]
+async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (near, far) = tokio::io::duplex(4_096);
+        let peers = [near, far].map(|end| {
+            let (reader, writer) = tokio::io::split(end);
+            let transport = Transport::new(reader, writer, framing)?;
+            let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000)));
+            peer.server().method("big", |(): (), _: Context| async { Ok::<_, RpcError>("x".repeat(10_000)) });
+            Ok::<_, std::io::Error>(peer)
+        });
+        let [one, other] = peers;
+        let (one, other) = (one?, other?);
+        let limit = Duration::from_secs(2);
+        let calls: Vec<_> = (0..400)
+            .flat_map(|_| {
+                [one.client(), other.client()].map(|client| client.call::<String>("big", &()).timeout(limit).start())
+            })
+            .collect();
+        let mut timed_out = 0;
+        for call in calls {
+            match timeout(PATIENCE, call).await? {
+                Ok(text) => assert_eq!(text.len(), 10_000),
+                Err(error) => {
+                    assert_eq!(error, CallError::TimedOut, "{framing}");
+                    timed_out += 1;
+                }
+            }
+        }
+        assert!(timed_out > 0, "{framing}: they do not wait for each other: say so in SECURITY.md");
+        let later = one.client().call::<String>("big", &()).timeout(Duration::from_millis(50));
+        assert_eq!(timeout(PATIENCE, later).await?, Err(CallError::TimedOut));
+        // An end of one ends both.
+        one.client().destroy();
+        timeout(PATIENCE, one.client().closed()).await?;
+        timeout(PATIENCE, other.client().closed()).await?;
+    }
+    Ok(())
+}
