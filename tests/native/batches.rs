@@ -32,7 +32,10 @@ fn replies(batch: &Value) -> Vec<(String, Value)> {
 }
 
 fn reply(message: &Value) -> (String, Value) {
-    let outcome = message.get("result").unwrap_or(&message["error"]["code"]);
+    let outcome = match message.get("result") {
+        Some(result) => result,
+        None => &message["error"]["code"],
+    };
     (message["id"].to_string(), outcome.clone())
 }
 
