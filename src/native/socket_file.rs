@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::string::String;
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::{AtFlags, CWD, Mode, chmodat};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
 
@@ -30,15 +32,16 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// # Errors
 /// If there is such a file, or it cannot be made.
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
-    let named = |error| about(&error, path.display());
+    let named = |error: io::Error| about(&error, path.display());
     let socket = UnixSocket::new_stream()?;
     // On Linux, bind gives the file the mode that the socket has. Other systems refuse to set it, or take no notice.
     let _ = File::from(socket.as_fd().try_clone_to_owned()?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
     let file = SocketFile::new(path).map_err(named)?;
-    if file.mode & 0o777 != MODE {
-        fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(named)?;
-    }
+    // By its name, it may be another file by now: no link is followed.
+    #[cfg(not(target_os = "linux"))]
+    chmodat(CWD, path, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(|error| named(error.into()))?;
     // Nobody can connect before this.
     let listener = socket.listen(BACKLOG).map_err(named)?;
     Ok((file, listener))
@@ -170,14 +173,13 @@ fn taken() -> io::Error {
 pub(super) struct SocketFile {
     path: PathBuf,
     identity: Identity,
-    mode: u32,
 }
 
 impl SocketFile {
     fn new(path: &Path) -> io::Result<Self> {
         let file = fs::symlink_metadata(path)?;
         // The process may go to another folder.
-        Ok(Self { path: std::path::absolute(path)?, identity: Identity::of(&file), mode: file.mode() })
+        Ok(Self { path: std::path::absolute(path)?, identity: Identity::of(&file) })
     }
 }
 

@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
+use std::future::poll_fn;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use portway::{CallError, Client, Context, Framing, Listener, Peer, RpcError, Transport};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -105,6 +109,58 @@ async fn a_socket_file_has_the_mode_600_from_its_first_moment_whatever_the_umask
     is_over.store(true, Ordering::Relaxed);
     let seen = watcher.join().map_err(|_| "the watcher has failed")?;
     assert_eq!(seen, BTreeSet::from([0o600]));
+    Ok(())
+}
+
+/// No mode is set by name: a file that takes the name of a new socket keeps its own.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_takes_the_name_of_a_new_socket_keeps_its_mode() -> Test {
+    let folder = tempfile::tempdir()?;
+    let [path, precious, link] = ["a.sock", "precious", "link"].map(|name| folder.path().join(name));
+    fs::write(&precious, "precious")?;
+    fs::set_permissions(&precious, fs::Permissions::from_mode(0o644))?;
+    let (is_over, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let attacker = std::thread::spawn({
+        let (path, precious, is_over, swaps) =
+            (path.clone(), precious.clone(), Arc::clone(&is_over), Arc::clone(&swaps));
+        move || {
+            while !is_over.load(Ordering::Relaxed) {
+                if fs::symlink_metadata(&path).is_ok_and(|file| !file.is_symlink()) {
+                    let _ = symlink(&precious, &link);
+                    swaps.fetch_add(usize::from(fs::rename(&link, &path).is_ok()), Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    for _ in 0..6_000 {
+        drop(Listener::unix(&path, Framing::ContentLength).await);
+        let _ = fs::remove_file(&path);
+        assert_eq!(fs::metadata(&precious)?.permissions().mode() & 0o777, 0o644);
+    }
+    is_over.store(true, Ordering::Relaxed);
+    attacker.join().map_err(|_| "the attacker has failed")?;
+    assert_ne!(swaps.load(Ordering::Relaxed), 0, "the attacker was never quick enough");
+    Ok(())
+}
+
+/// A socket that was bound refuses connections until it listens: it is looked at twice, with a moment in between.
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    bind(&socket, &SocketAddrUnix::new(&path)?)?;
+    let inode = fs::symlink_metadata(&path)?.ino();
+    let mut listening = pin!(Listener::unix(&path, Framing::ContentLength));
+    let first_look = poll_fn(|context| Poll::Ready(listening.as_mut().poll(context))).await;
+    listen(&socket, 1)?;
+    let outcome = match first_look {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => listening.await,
+    };
+    assert_eq!(outcome.err().map(|error| error.kind()), Some(io::ErrorKind::AddrInUse));
+    assert_eq!(fs::symlink_metadata(&path)?.ino(), inode, "the socket of another process was replaced");
     Ok(())
 }
 
