@@ -12,8 +12,7 @@ use crate::command::{PATIENCE, Test, feed, run};
 use crate::peers::{frame_script, printed_frame};
 
 /// Characters that a terminal obeys, or that change the order of others: C1, DEL, and what is for bidirectional text.
-const HOSTILE: &str =
-    "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}";
+const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}";
 
 const PORTWAY: &str = env!("CARGO_BIN_EXE_portway");
 

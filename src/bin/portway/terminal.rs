@@ -29,7 +29,7 @@ impl<W: Write> Shown<W> {
         let mut shown = String::with_capacity(text.len());
         for character in text.chars() {
             if is_obeyed(character) && !character.is_ascii_whitespace() {
-                shown.push_str(&format!("\\u{:04x}", u32::from(character)));
+                shown.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
             } else {
                 shown.push(character);
             }
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped_however_it_is_cut() {
-        let text = "{\"a\": \"\u{9b}31m\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{200f}\u{61c}é€😀\"}\n";
-        let expected = "{\"a\": \"\\u009b31m\\u007f\\u0085\\u202e\\u2066\\u2028\\u200f\\u061cé€😀\"}\n";
+        let text = "{\"a\": \"\u{9b}31m\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{200f}\u{61c}\u{200b}\u{2060}\u{feff}\u{ad}\u{180e}\u{e0041}é€😀\"}\n";
+        let expected = "{\"a\": \"\\u009b31m\\u007f\\u0085\\u202e\\u2066\\u2028\\u200f\\u061c\\u200b\\u2060\\ufeff\\u00ad\\u180e\\udb40\\udc41é€😀\"}\n";
         for size in [1, 2, 3, 1_000] {
             assert_eq!(shown(text.as_bytes(), size, true), expected);
             assert_eq!(shown(text.as_bytes(), size, false), text);
