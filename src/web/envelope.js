@@ -32,6 +32,11 @@ export function shapeOf(message, { id, method, params, result, error }, idLength
   );
 }
 
+/** Whether this is the shape of a message whose id is too long. */
+export function hasLongId(shape) {
+  return (shape & 0xf) === 10;
+}
+
 /** Whether this is the shape of a message whose method is a name of the right length. */
 export function hasName(shape) {
   return (shape & 0xf0) === 0x50;
@@ -65,8 +70,8 @@ export function idNumber(id, place) {
   return Number.isSafeInteger(id) ? id : ELSEWHERE + 2 * place;
 }
 
-/** The id that was told as such a number. */
-export function idOf(number, batch) {
+/** The id that was told as such a number, of these in their places. */
+export function idOf(number, ids) {
   if (Number.isNaN(number)) return null;
-  return number >= ELSEWHERE ? batch[(number - ELSEWHERE) / 2].id : number;
+  return number >= ELSEWHERE ? ids[(number - ELSEWHERE) / 2] : number;
 }

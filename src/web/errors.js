@@ -168,7 +168,8 @@ export function nameOf(problem) {
   return attempt(() => String(problem.name)) ?? "Error";
 }
 
-function tagOf(value) {
+/** The kind of an object, whatever realm it is of: `[object Map]`. */
+export function tagOf(value) {
   return attempt(() => Object.prototype.toString.call(value));
 }
 

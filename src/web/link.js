@@ -357,7 +357,7 @@ export class Link extends Reporting {
   #read(message, event) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      if (isMessage(message)) return new Incoming(this.#session, message, this.#limits.idLength, event);
+      if (isMessage(message) && !event?.isRepeated(message)) return new Incoming(this.#session, message, this.#limits.idLength, event);
     } catch (error) {
       this.report(error);
     }
@@ -381,32 +381,35 @@ export class Link extends Reporting {
     }
   }
 
-  #receiveBatch(batch) {
+  #receiveBatch(items) {
     this.#gone = undefined;
     const elements = [];
-    const ids = [];
+    // A request at work keeps the ids, and no elements.
+    const batch = { elements, ids: [] };
     const places = new Map();
     const event = new ParamsOfEvent();
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
-    for (const item of batch) {
+    for (const item of items) {
+      if (event.isRepeated(item)) continue;
       const message = new Incoming(this.#session, item, idLength, calls > batchItems ? undefined : event);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
-      if (isResponse(message.shape) ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
+      const isAnswer = isResponse(message.shape);
+      if (isAnswer ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
       if (message.method !== undefined && !this.#wants(message, true)) continue;
-      const { id } = message;
-      if (!places.has(id)) places.set(id, elements.length);
-      ids.push(idNumber(id, places.get(id)));
+      if (!places.has(message.id)) places.set(message.id, elements.length);
+      batch.ids.push(isAnswer ? undefined : message.id);
       elements.push(message);
     }
     if (elements.length === 0) return;
-    for (const [place, { shape }] of elements.entries()) this.#core.run(PUSH, shape, ids[place]);
+    for (const { shape, id } of elements) this.#core.run(PUSH, shape, idNumber(id, places.get(id)));
     const word = this.#core.run(RECEIVE_BATCH);
-    if (this.#core.death === undefined) this.#outputs.perform(word, undefined, elements);
+    if (this.#core.death === undefined) this.#outputs.perform(word, undefined, batch);
     else this.#outbox.refuse(elements, DEAD);
+    batch.elements = undefined;
   }
 
   /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */

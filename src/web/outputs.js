@@ -63,22 +63,22 @@ export class Outputs {
   #subject(operation, argument, message, batch) {
     switch (operation) {
       case FAULT:
-        return this.#fault(message, batch);
+        return this.#fault(message, batch?.ids);
       case REPLY_BATCH:
         return Array.from({ length: argument }, () => {
           const word = this.#core.run(NEXT_REPLY);
           const isFault = (word & OPERATION) === FAULT;
-          return isFault ? this.#fault(message, batch) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
+          return isFault ? this.#fault(message, batch?.ids) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
         }).reverse();
       default:
-        return batch === undefined ? message : batch[this.#core.run(ELEMENT)];
+        return batch?.elements === undefined ? message : batch.elements[this.#core.run(ELEMENT)];
     }
   }
 
   /** The reply with an error of the library's own. */
-  #fault(message, batch = [message]) {
+  #fault(message, ids = [message.id]) {
     const { error, id } = takeFault(this.#core);
-    return { message: { jsonrpc: "2.0", error, id: idOf(id, batch) } };
+    return { message: { jsonrpc: "2.0", error, id: idOf(id, ids) } };
   }
 
   #act(operation, argument, subject, batch) {

@@ -1,6 +1,7 @@
 // How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not restore
 // the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain this file.
 
+import { tagOf } from "./errors.js";
 import { MAX_NESTING } from "./limit-values.js";
 
 // Why a conversion may not begin; `api/convert.rs` has the same numbers.
@@ -25,21 +26,29 @@ const MAP = 11;
 const ARRAY = 12;
 const BYTES = 13;
 
+// Tags of objects, which are the same in each realm.
+const MAP_TAG = "[object Map]";
+const SET = "[object Set]";
+const BUFFER = "[object ArrayBuffer]";
+const BOXED_STRING = "[object String]";
+
 /** Whether a value can contain other values. */
 function isNested(value) {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }
 
 /** The values in an object. Holes of an array are left out: there may be billions of them. */
-function partsOf(whole) {
-  if (whole instanceof Set) return [...whole];
-  return whole instanceof Map ? [...whole.keys(), ...whole.values()] : Object.values(whole);
+function partsOf(whole, tag) {
+  if (tag === SET) return [...whole];
+  if (tag === BOXED_STRING) return [];
+  return tag === MAP_TAG ? [...whole.keys(), ...whole.values()] : Object.values(whole);
 }
 
-/** How many visits the parts of an object cost, without the parts of these. */
-function visitsIn(whole, parts) {
+/** How many visits the parts of an object cost, without the parts of these. A string in an object is read by its characters. */
+function visitsIn(whole, tag, parts) {
+  if (tag === BOXED_STRING) return whole.length;
   if (Array.isArray(whole)) return Math.max(whole.length, parts.length);
-  return whole instanceof Map || whole instanceof Set ? parts.length : 2 * parts.length;
+  return tag === MAP_TAG || tag === SET ? parts.length : 2 * parts.length;
 }
 
 /**
@@ -66,8 +75,9 @@ function problemIn(root, maxVisits) {
     const begun = visits;
     // The length counts before the parts are collected.
     if (Array.isArray(whole) && whole.length > maxVisits - visits) return TOO_MANY_VISITS;
-    const parts = partsOf(whole);
-    visits += visitsIn(whole, parts);
+    const tag = tagOf(whole);
+    const parts = partsOf(whole, tag);
+    visits += visitsIn(whole, tag, parts);
     let nested;
     for (const part of parts) {
       if (typeof part === "string") visits += part.length >>> 4;
@@ -127,8 +137,9 @@ export function kindOf(value) {
 function kindOfObject(value) {
   try {
     if (Array.isArray(value)) return ARRAY;
-    if (value instanceof Uint8Array || value instanceof ArrayBuffer) return BYTES;
-    if (value instanceof Map) return MAP;
+    const tag = tagOf(value);
+    if (tag === "[object Uint8Array]" || tag === BUFFER) return BYTES;
+    if (tag === MAP_TAG) return MAP;
     return Symbol.iterator in value ? ITERABLE : OBJECT;
   } catch {
     return UNREADABLE;
@@ -224,7 +235,7 @@ export function ownEntriesOf(object, most) {
 /** Returns a view of the bytes of a buffer whose length is fixed; undefined if the buffer is detached. */
 export function bytesOf(value) {
   try {
-    if (value instanceof ArrayBuffer) return new Uint8Array(value, 0, value.byteLength);
+    if (tagOf(value) === BUFFER) return new Uint8Array(value, 0, value.byteLength);
     return new Uint8Array(value.buffer, value.byteOffset, value.length);
   } catch {
     return undefined;

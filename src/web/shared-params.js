@@ -1,21 +1,38 @@
 // Params of messages that came together: structured clone keeps identity within one event, so that two requests could hold one
 // object. What one handler has checked, another could then change.
 
+import { tagOf } from "./errors.js";
 import { settle } from "./small.js";
 
-/** What is in an object. Holes of an array are not: there may be billions. */
+/** What is in an object, by its tag: it may be of another realm. Holes of an array are not: there may be billions. */
 function partsOf(value) {
-  if (value instanceof Map) return [...value.keys(), ...value.values()];
-  if (value instanceof Set) return value;
-  if (value instanceof String) return [];
-  if (value instanceof Error) return [value.cause, value.errors, ...Object.values(value)];
+  switch (tagOf(value)) {
+    case "[object Map]":
+      return [...value.keys(), ...value.values()];
+    case "[object Set]":
+      return value;
+    case "[object String]":
+      return [];
+    case "[object Error]":
+      return [value.cause, value.errors, ...Object.values(value)];
+    case "[object ImageData]":
+      // In Firefox, an array that came beside it may be of the same memory.
+      return [value.data.buffer];
+  }
   return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
 }
 
 /** The params of the messages of one event, which are to share nothing. */
 export class ParamsOfEvent {
-  /** The objects of the messages so far, but for those that were copied. */
+  /** The messages so far, and the objects in them, but for those that were copied. */
   #seen = new Set();
+
+  /** Whether a message with an id was there before. It asks for one answer, and not for many. */
+  isRepeated(message) {
+    const isKnown = this.#seen.has(message);
+    this.#seen.add(message);
+    return isKnown && message.id !== undefined && message.id !== null;
+  }
 
   /**
    * The params of the next message. Small params become a copy. Large ones that share an object with a message before become a

@@ -127,6 +127,7 @@ function holes(length) {
 }
 
 const COSTLY = {
+  "a string in an object": () => new String("x".repeat(4_000_000)),
   holes: () => holes(MANY_HOLES),
   "holes in an array": () => [holes(600_000), holes(600_000)],
   "a lattice of arrays": () => lattice(40, (...parts) => parts),

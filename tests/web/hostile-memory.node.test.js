@@ -59,3 +59,31 @@ it("the params of requests at work are held by their handlers alone", () => {
   assert.isBelow(used() - before, 20 << 20);
   server.destroy();
 });
+
+for (const [what, part] of [
+  ["an answer to nothing", { id: 1e6, result: 0 }],
+  ["an error under no id", { id: null, error: { code: 1, message: "", data: 0 } }],
+  ["a broken request", { id: {}, method: "work", params: 0 }],
+  ["a request for an unknown method", { id: "other", method: "none", params: 0 }],
+  ["a notification that nobody handles", { method: "none", params: 0 }],
+  ["a request with a long id", { id: "long", method: "work", params: [] }],
+]) {
+  it(`a request at work holds nothing of its batch: ${what}`, () => {
+    let deliver;
+    const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
+    let begun = 0;
+    const server = new JSONRPCServer(transport, { onError() {} }).method("work", () => (begun++, new Promise(() => {})));
+    const large = (n) => {
+      const value = [new ArrayBuffer(1 << 20)];
+      const { id, error } = part;
+      if (id === "long") return { ...part, id: `${n}${"x".repeat(1 << 20)}` };
+      if (error !== undefined) return { ...part, error: { ...error, data: value } };
+      return { ...part, ["result" in part ? "result" : "params"]: value };
+    };
+    const before = used();
+    for (let n = 0; n < 200; n++) deliver([{ jsonrpc: "2.0", id: n, method: "work" }, { jsonrpc: "2.0", ...large(n) }]);
+    assert.equal(begun, 200);
+    assert.isBelow(used() - before, 20 << 20);
+    server.destroy();
+  });
+}

@@ -162,3 +162,45 @@ async function stalled() {
   };
   return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
 }
+
+describe("an array that names one message again and again", () => {
+  const request = { jsonrpc: "2.0", method: "keep", id: "k".repeat(1_000) };
+  const broken = { jsonrpc: "2.0", method: 5, id: "b" };
+  const note = { jsonrpc: "2.0", method: "note" };
+  const array = [...Array(100).fill(request), ...Array(100).fill(broken), note, note];
+
+  async function kept(post) {
+    const calls = [];
+    const handlers = { methods: { keep: () => void calls.push("keep") }, notifications: { note: () => void calls.push("note") } };
+    const ids = await post(handlers);
+    assert.deepEqual([calls, ids.sort()], [["keep", "note", "note"], ["b", request.id]]);
+  }
+
+  it("asks for one answer in a list, and notifies as often", () =>
+    kept(async (handlers) => {
+      const { end, arrived } = await played({ features: ["batch"], ...handlers });
+      end.post(array);
+      const replies = (await arrived(2)).flat();
+      await pause(20);
+      return replies.map(({ id }) => id);
+    }));
+
+  it("asks for one answer in a batch, and notifies as often", () =>
+    kept(async ({ methods, notifications }) => {
+      const { transport, raw } = rawChannel();
+      new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
+      raw.post(array);
+      return (await raw.next()).map(({ id }) => id);
+    }));
+});
+
+it("ids that are long cost little, however many they are and wherever they differ", async () => {
+  const { transport, raw } = rawChannel();
+  new JSONRPCServer(transport).method("keep", () => "kept");
+  const long = "x".repeat(50_000);
+  raw.post(Array.from({ length: 1_000 }, (_, n) => ({ jsonrpc: "2.0", method: "keep", id: long + n })));
+  const start = performance.now();
+  const replies = await raw.next();
+  assert.isBelow(performance.now() - start, 1_000);
+  assert.deepEqual([replies.length, replies[0].id, replies[0].error.data.reason], [1_000, null, "id-too-long"]);
+});

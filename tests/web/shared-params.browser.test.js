@@ -1,0 +1,64 @@
+// Params of messages that came together, by a port of another realm: what is in them is of classes of that realm.
+
+import { assert } from "chai";
+import { JSONRPCServer, portTransport } from "./rig/portway.js";
+import { frame } from "./rig/frames.js";
+import { rawChannel } from "./rig/ends.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { until } from "./rig/outcomes.js";
+
+/** A server on a port of another realm, and what its handler has got. */
+async function serving() {
+  const { contentWindow } = await frame("puppet.html");
+  const { port1, port2 } = new contentWindow.MessageChannel();
+  const seen = [];
+  const replies = [];
+  const server = new JSONRPCServer(portTransport(port1)).method("keep", (params) => void seen.push(params));
+  afterThisTest(() => server.destroy());
+  port2.onmessage = ({ data }) => replies.push(...[data].flat());
+  return { seen, replies, port: port2 };
+}
+
+const requests = (...params) => params.map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id }));
+
+describe("params of requests that came together by a port of another realm", () => {
+  for (const [what, make, inside] of [
+    ["maps", (shared) => new Map([["key", shared]]), (value) => value.get("key")],
+    ["sets", (shared) => new Set([shared]), (value) => [...value][0]],
+    ["causes of errors", (cause) => new Error("outer", { cause }), (value) => value.cause],
+  ]) {
+    const shared = { role: "user" };
+    const [one, other] = structuredClone([make(shared), make(shared)]);
+    // Of a cause, WebKit makes a text.
+    if (typeof inside(one) !== "object" || inside(one) !== inside(other)) continue;
+    it(`share nothing in ${what}`, async () => {
+      const { seen, replies, port } = await serving();
+      port.postMessage(requests([make(shared)], [make(shared)]));
+      await until(() => replies.length === 2);
+      assert.lengthOf(seen, 1);
+      assert.deepEqual(inside(seen[0][0]), shared);
+      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [[0, undefined], [1, -32600]]);
+    });
+  }
+
+  it("cost little to look through, if a string is in an object", async () => {
+    const { replies, port } = await serving();
+    port.postMessage(requests([new String("x".repeat(8_000_000))], []));
+    const start = performance.now();
+    await until(() => replies.length === 2);
+    assert.isBelow(performance.now() - start, 1_000);
+  });
+});
+
+it("params of requests that came together share no memory of an image", async () => {
+  const { transport, raw } = rawChannel();
+  const seen = [];
+  const server = new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value.data ?? value));
+  afterThisTest(() => server.destroy());
+  const image = new ImageData(4, 4);
+  raw.post(requests([image], [image.data]));
+  await raw.next();
+  seen[0].fill(77);
+  // In Firefox they are of one memory, so that the second is refused.
+  if (seen.length > 1) assert.equal(seen[1][0], 0);
+});
