@@ -34,7 +34,10 @@ export function parseWipcJSON(payload: Uint8Array): any;
 
 /** What a decoder tells. What a hook throws is thrown on by `push` or `finish`, once all bytes are taken. */
 export interface WipcDecoderHooks {
-  /** A whole frame. A payload that came whole is a view of its chunk; one that came in pieces is a copy. */
+  /**
+   * A whole frame. A payload that came whole is a view of its chunk, and keeps all of it: to keep a small one for long, copy it
+   * with `slice()`. A payload that came in pieces is a copy.
+   */
   frame(type: WipcType, payload: Uint8Array): void;
   /** Bytes outside of frames, in order, in portions of any size. */
   passthrough?(bytes: Uint8Array): void;
@@ -92,7 +95,12 @@ export class WipcEncoderStream extends TransformStream<
 
 // ----------------------------------------------------------------- channel
 
-/** What a channel tells. What a hook throws, or the promise it returns rejects with, goes to `onError`. */
+/**
+ * What a channel tells. What a hook throws, or the promise it returns rejects with, goes to `onError`.
+ *
+ * A payload stays valid, and may be a view of the chunk that it came in. To keep a small one for long, copy it with `slice()`:
+ * a view keeps the whole chunk.
+ */
 export interface WipcChannelHooks {
   /** OPEN has come. */
   onOpen?: ((payload: Uint8Array) => unknown) | undefined;
@@ -175,7 +183,9 @@ export class WipcChannel {
    * Carries JSON-RPC 2.0 in CALL frames, for a client, a server or a peer: each call gives the same transport. Messages need
    * `jsonrpc: "2.0"`; what has none is answered -32600, what is no JSON -32700, by a side that serves. Of the peer, 1 024
    * requests may be at work (`limits.inFlight`), which came with 64 MiB of payload; one more is answered -32600
-   * `too-many-requests`. Without a handler, reading pauses once 10 000 calls or 16 MiB of them wait for one. Waiting calls end at
+   * `too-many-requests`. A batch counts in full until its last request is answered. A request whose id is an integer beyond
+   * `Number.MAX_SAFE_INTEGER` is answered -32600 under the id null, since its id cannot be echoed. Without a handler, reading
+   * pauses once 10 000 calls or 16 MiB of them wait for one; each counts with 256 bytes more. Waiting calls end at
    * once when the stream ends, and two seconds after CLOSE in any case. Nothing can be transferred. `destroy()` of its last
    * user closes the channel.
    */

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { JSONRPCPeer, JSONRPCServer, packaged } from "./rig/portway.js";
-import { CALL, DATA, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
+import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -137,6 +137,72 @@ describe("a hostile guest", function () {
     await guest.channel.idle();
     assert.isBelow(most, 64 * MIB);
     assert.isBelow(used() - before, 16 * MIB);
+  });
+});
+
+describe("small frames that come in large pieces of memory", function () {
+  this.timeout(60_000);
+
+  /** A chunk of `size` bytes in 64 KB of memory. */
+  const inLarge = (bytes) => {
+    const chunk = new Uint8Array(new ArrayBuffer(65_536), 0, bytes.length);
+    chunk.set(bytes);
+    return chunk;
+  };
+
+  /** What is in use more than before, once memory that is free has been given back: that may take a while. */
+  const kept = async (before) => {
+    let least = Infinity;
+    for (let n = 0; n < 30 && least > 32 * MIB; n++) {
+      await pause(100);
+      least = Math.min(least, used() - before);
+    }
+    return least;
+  };
+
+  it("are kept without it while nobody handles them", async () => {
+    const { readable, writable } = new TransformStream();
+    const channel = new WipcChannel({ readable, writable: new WritableStream() });
+    afterThisTest(() => channel.destroy());
+    const transport = channel.transport();
+    const writer = writable.getWriter();
+    const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"note"}');
+    const before = used();
+    // A frame in 64 KB of text.
+    for (let n = 0; n < 3_000; n++) await writer.write(concat([frame, new Uint8Array(65_536 - frame.length)]));
+    assert.isBelow(await kept(before), 64 * MIB);
+    let notes = 0;
+    new JSONRPCServer(transport).onNotify("note", () => (notes += 1));
+    await until(() => notes === 3_000);
+  });
+
+  it("are kept without it while reading pauses", async () => {
+    const { readable, writable } = new TransformStream();
+    const channel = new WipcChannel({ readable, writable: new WritableStream({ write: () => new Promise(() => {}) }) });
+    afterThisTest(() => channel.destroy());
+    new JSONRPCServer(channel.transport()).method("big", () => "x".repeat(1 << 20));
+    const writer = writable.getWriter();
+    const chunk = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"big","id":1}');
+    for (let n = 0; n < 20; n++) await writer.write(chunk);
+    const before = used();
+    let taken = 0;
+    for (let isTaken = true; isTaken && taken < 3_000; ) {
+      isTaken = await Promise.race([writer.write(inLarge(chunk)).then(() => true), pause(500).then(() => false)]);
+      taken += isTaken ? 1 : 0;
+    }
+    assert.isAbove(taken, 1_000);
+    assert.isBelow(await kept(before), 64 * MIB);
+  });
+
+  it("are kept without it while the rest of their payload is awaited", async () => {
+    const sizes = [];
+    const decoder = new WipcDecoder({ frame: (_, payload) => sizes.push(payload.length) });
+    const frame = encodeWipc(DATA, new Uint8Array(3 * MIB));
+    const before = used();
+    for (let at = 0; at + 2_000 < frame.length; at += 2_000) decoder.push(inLarge(frame.subarray(at, at + 2_000)));
+    assert.isBelow(await kept(before), 64 * MIB);
+    decoder.push(frame.subarray(frame.length - (frame.length % 2_000)));
+    assert.deepEqual(sizes, [3 * MIB]);
   });
 });
 

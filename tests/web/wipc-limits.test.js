@@ -235,6 +235,10 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ["an array", `${base},"id":[1]}`],
     ["true", `${base},"id":true}`],
     ["a number that is none", `${base},"id":1e999}`],
+    ["an integer that JavaScript reads as another", `${base},"id":9007199254740993}`],
+    ["such an integer below zero", `${base},"id":-9007199254740993}`],
+    ["an integer of 23 digits", `${base},"id":12345678901234567890123}`],
+    ["such an integer, without a version", '{"method":"hang","id":9007199254740993}'],
     ["in a batch that is too long", JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id })))],
   ]) {
     it(`is answered once, under null, and forgotten: ${what}`, async () => {
@@ -250,6 +254,15 @@ describe("a request over WIPC whose id cannot be echoed", function () {
       assert.deepEqual(raw.messages[100].result, [1]);
     });
   }
+
+  it("is answered with its batch: an integer that JavaScript reads as another", async () => {
+    const raw = rawPipe();
+    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+    await raw.post(CALL, '[{"jsonrpc":"2.0","method":"echo","params":[1],"id":9007199254740991},{"jsonrpc":"2.0","method":"echo","id":9007199254740992},{"jsonrpc":"2.0","method":"echo","id":9007199254740993}]');
+    await until(() => raw.messages.length === 1);
+    const outcomes = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
+    assert.sameDeepMembers(outcomes, [[2 ** 53 - 1, [1]], [null, "invalid-id-type"], [null, "invalid-id-type"]]);
+  });
 
   it("is answered with its batch, whose other requests count until then", async () => {
     const raw = rawPipe({ role: "guest" });
@@ -309,6 +322,30 @@ describe("the requests at work over WIPC", function () {
     await until(() => raw.messages.length === 2);
     await raw.postBytes(large);
     await until(() => gates.length === 9);
+    for (const gate of gates) gate.resolve(1);
+    await raw.channel.idle();
+  });
+
+  it("of a batch count with all of its payload, until the last of them is answered", async () => {
+    const raw = rawPipe();
+    const gates = [];
+    let notes = 0;
+    new JSONRPCServer(raw.channel.transport()).method("wait", () => (gates.push(deferred()), gates.at(-1).promise)).onNotify("note", () => (notes += 1));
+    const wait = (id) => ({ jsonrpc: "2.0", method: "wait", id });
+    const batch = (id) => encodeWipc(CALL, JSON.stringify([wait(`${id}a`), { jsonrpc: "2.0", method: "note", params: ["x".repeat(9 << 20)] }, wait(`${id}b`)]));
+    for (let n = 0; n < 8; n++) await raw.postBytes(batch(n));
+    await until(() => raw.messages.length === 1);
+    assert.deepEqual(raw.messages[0].map(({ id, error }) => [id, error.data.reason]), [["7a", "too-many-requests"], ["7b", "too-many-requests"]]);
+    assert.deepEqual([gates.length, notes], [14, 8]);
+    // One of two: the payload still counts.
+    gates[0].resolve(1);
+    await raw.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
+    await until(() => raw.messages.length === 2);
+    assert.deepEqual([raw.messages[1].id, raw.messages[1].error?.data.reason], ["later", "too-many-requests"]);
+    gates[1].resolve(1);
+    await until(() => raw.messages.length === 3);
+    await raw.postBytes(request("wait", "taken", ["x".repeat(9 << 20)]));
+    await until(() => gates.length === 15);
     for (const gate of gates) gate.resolve(1);
     await raw.channel.idle();
   });
@@ -467,6 +504,18 @@ describe("CALL frames that nobody handles yet", function () {
       assert.equal(handled, count);
     });
   }
+
+  it("count with 256 bytes more than their payload each", async () => {
+    let data = 0;
+    const raw = rawPipe({ onData: () => (data += 1) });
+    const payload = "x".repeat(1_600);
+    await printed(async (lines) => {
+      // Without those, there are fewer than 10 000, and fewer than 16 MiB.
+      raw.postBytes(concat([...Array.from({ length: 9_500 }, () => encodeWipc(CALL, payload)), encodeWipc(DATA)])).catch(() => {});
+      await until(() => lines.length === 1 || data === 1);
+    });
+    assert.equal(data, 0);
+  });
 
   it("do not keep the channel from its end", async () => {
     const raw = rawPipe();

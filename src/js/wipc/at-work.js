@@ -3,10 +3,12 @@
 import { MAX_IN_FLIGHT_BYTES } from "../../web/limit-values.js";
 
 export class AtWork {
-  /** What each request weighs that begins now, in bytes. */
-  share = 0;
+  /** The message whose requests begin now: its bytes, and how many of its requests are at work. */
+  #message = { bytes: 0, requests: 0 };
+  /** The bytes of all messages with requests at work. */
   #bytes = 0;
-  #shares = new Map();
+  /** The message of each request. */
+  #messages = new Map();
   #channel;
   #onEnd;
 
@@ -17,29 +19,43 @@ export class AtWork {
   }
 
   get size() {
-    return this.#shares.size;
+    return this.#messages.size;
   }
 
-  /** A request begins; false if it may not. By itself it may be of any size. */
+  /** The requests that begin now came with so many bytes. */
+  take(bytes) {
+    this.#message = { bytes, requests: 0 };
+  }
+
+  /**
+   * A request begins; false if it may not. By itself it may be of any size. A batch counts with all of its bytes as long as
+   * one of its requests is at work: what that one keeps may be any of them.
+   */
   add(request) {
-    if (this.#bytes + this.share > MAX_IN_FLIGHT_BYTES && this.#shares.size > 0) return false;
-    this.#bytes += this.share;
-    this.#shares.set(request, this.share);
+    const message = this.#message;
+    if (message.requests === 0) {
+      if (this.#bytes + message.bytes > MAX_IN_FLIGHT_BYTES && this.#messages.size > 0) return false;
+      this.#bytes += message.bytes;
+    }
+    message.requests += 1;
+    this.#messages.set(request, message);
     return true;
   }
 
   /** A request is answered, or never will be. */
   delete(request) {
-    const share = this.#shares.get(request);
-    if (share === undefined) return;
-    this.#shares.delete(request);
-    this.#bytes -= share;
+    const message = this.#messages.get(request);
+    if (message === undefined) return;
+    this.#messages.delete(request);
+    message.requests -= 1;
+    if (message.requests === 0) this.#bytes -= message.bytes;
     this.#onEnd();
   }
 
   /** None of them is answered any more. */
   clear() {
-    this.#shares.clear();
+    this.#messages.clear();
+    this.#message = { bytes: 0, requests: 0 };
     this.#bytes = 0;
     this.#onEnd();
   }

@@ -2,7 +2,7 @@
 // passthrough.
 
 import { MAX_PAYLOAD } from "../../web/limit-values.js";
-import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, sizeAt } from "./frame.js";
+import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, ownBytes, sizeAt } from "./frame.js";
 import { Pieces } from "./pieces.js";
 
 export class WipcDecoder {
@@ -127,7 +127,7 @@ export class WipcDecoder {
   }
 
   #keep(bytes) {
-    this.#rest.push(bytes);
+    this.#rest.push(ownBytes(bytes));
     this.#restSize += bytes.length + OVERHEAD;
   }
 

@@ -77,6 +77,11 @@ export function bytesOf(data, what) {
   throw new TypeError(`${what} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`);
 }
 
+/** The same bytes to keep, in memory that has hardly more than them: a small view would keep all that it is a part of. */
+export function ownBytes(bytes) {
+  return 2 * bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes;
+}
+
 // No `instanceof`: it may be of another frame.
 function isBuffer(data) {
   return /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data));

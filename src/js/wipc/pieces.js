@@ -1,5 +1,7 @@
 // A payload that comes in pieces. Nothing is set aside for what a header merely announces.
 
+import { ownBytes } from "./frame.js";
+
 /** A smaller piece is copied: as a view of its own it would cost more than its bytes. */
 const SMALL = 1_024;
 const BLOCK = 16 * SMALL;
@@ -17,7 +19,8 @@ export class Pieces {
     const { length } = bytes;
     if (length === 0) return;
     if (length >= SMALL) {
-      this.views.push(bytes);
+      // The first may be the end of a chunk that was read anyway.
+      this.views.push(this.views.length === 0 ? bytes : ownBytes(bytes));
       this.#grows = false;
       return;
     }

@@ -2,7 +2,7 @@
 
 import { complain } from "../../web/complain.js";
 import { AtWork } from "./at-work.js";
-import { parseWipcJSON } from "./frame.js";
+import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
 
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
@@ -13,7 +13,7 @@ export class WipcTransport {
   atWork;
   #channel;
   #handler = undefined;
-  /** Payloads that wait for a handler, and their bytes. Of a message that is too long there is the length alone. */
+  /** Payloads that wait for a handler, and what they cost. Of a message that is too long there is the length alone. */
   #unread = [];
   #unreadBytes = 0;
   #isServing;
@@ -76,8 +76,8 @@ export class WipcTransport {
   /** @internal A CALL frame has come; of one that is too long, its length. */
   receive(payload) {
     if (this.#handler !== undefined && this.#unread.length === 0) return this.#read(payload);
-    this.#unread.push(payload);
-    this.#unreadBytes += payload.length ?? 0;
+    this.#unread.push(typeof payload === "number" ? payload : ownBytes(payload));
+    this.#unreadBytes += costOf(payload);
     if (this.isFull && this.#handler === undefined) {
       console.warn("portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall");
     }
@@ -108,7 +108,7 @@ export class WipcTransport {
     await undefined;
     while (this.#unread.length > 0) {
       const payload = this.#unread.shift();
-      this.#unreadBytes -= payload.length ?? 0;
+      this.#unreadBytes -= costOf(payload);
       try {
         this.#read(payload);
       } catch (error) {
@@ -141,7 +141,7 @@ export class WipcTransport {
     }
     if (!Array.isArray(value)) return this.#pass(asMessage(value), payload.length);
     const messages = value.map(asMessage).filter((message) => message !== undefined);
-    if (messages.length > 0) this.#pass(messages, payload.length / messages.length);
+    if (messages.length > 0) this.#pass(messages, payload.length);
     else if (value.length === 0) this.#pass(INVALID, 0);
   }
 
@@ -151,9 +151,9 @@ export class WipcTransport {
     else this.#report(new Error(text, { cause }));
   }
 
-  #pass(message, share) {
+  #pass(message, bytes) {
     if (message === undefined) return;
-    this.atWork.share = share;
+    this.atWork.take(bytes);
     this.#handler(message);
   }
 
@@ -173,10 +173,23 @@ const INVALID = { jsonrpc: "2.0", method: null, id: null };
  */
 function asMessage(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID;
-  if (value.jsonrpc === "2.0") return value;
+  if (value.jsonrpc === "2.0") return isCall(value) && isInexact(value.id) ? { ...value, id: NO_ID } : value;
   if (value.method === undefined && ("result" in value || "error" in value)) return undefined;
-  const isId = typeof value.id === "string" || typeof value.id === "number";
+  const isId = typeof value.id === "string" || (typeof value.id === "number" && !isInexact(value.id));
   return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID;
+}
+
+/** In place of an id that cannot be echoed: a request that has it is refused. */
+const NO_ID = {};
+
+/** Whether an id may have been another number in the text: several integers up there are read as one. */
+function isInexact(id) {
+  return Number.isInteger(id) && !Number.isSafeInteger(id);
+}
+
+/** What a payload costs that waits, in bytes. */
+function costOf(payload) {
+  return OVERHEAD + (payload.length ?? 0);
 }
 
 function isCall({ method }) {
