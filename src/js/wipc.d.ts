@@ -134,7 +134,10 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
   maxMessage?: number | undefined;
   /** How long a header may wait for its payload to be whole, in ms, before it is given up. Default 0, which is for ever. */
   headerTimeout?: number | undefined;
-  /** How long the other side may take to end after our CLOSE, in ms; then the channel is destroyed. Default 2 000; 0 is for ever. */
+  /**
+   * How long the peer may take to end after our CLOSE, in ms; then the channel is destroyed. It is also how long a peer that has
+   * ended may read nothing while its last frames wait. Default 2 000; 0 is for ever.
+   */
   closeTimeout?: number | undefined;
 }
 
@@ -142,7 +145,7 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
 export interface WipcEnd {
   /** Whether CLOSE had come. */
   readonly closed: boolean;
-  /** What the stream has failed with, if it did not merely end. */
+  /** What the stream has failed with, if it did not merely end; a `WipcClosedError` if frames of the peer were dropped. */
   readonly error: unknown;
 }
 
@@ -151,9 +154,15 @@ export interface WipcEnd {
  *
  * Reading pauses while more than 16 MiB wait to be written that the peer has caused and not read: messages of the transport
  * other than calls of ours, and what hooks send before they return. Each frame counts with 256 bytes more. Reading goes on as
- * the peer reads, and nothing is dropped. Streams that it asks for wait, too. Calls of ours still end by their time-outs; while
- * some wait, 16 MiB more are read ahead, so that two peers that answer each other do not both stop. If both leave more than
- * that unread, neither goes on until one of them closes its channel.
+ * the peer reads, and nothing is dropped. Streams that it asks for wait, too. Up to 1 MiB is read ahead, so that the end of the
+ * stream is noticed. Calls of ours still end by their time-outs; while some wait, 16 MiB are read ahead, so that two peers
+ * that answer each other do not both stop. If both leave more than that unread, neither goes on until one of them closes its
+ * channel.
+ *
+ * At the end of its stream, a peer may have frames of its own waiting for answers that it does not read. If it reads nothing for
+ * `closeTimeout`, those frames are dropped, and `ended` resolves with an `error` that reports it.
+ *
+ * Frames of a peer take 4 ms at a stretch. Then other work of the event loop has its turn, such as timers.
  *
  * Hooks are not waited for, and what the application sends by itself is not counted: an application bounds that by waiting for
  * the promise of `send`. A `readable` that is filled without regard for its `desiredSize` cannot be paused: what is put into it

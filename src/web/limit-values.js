@@ -68,7 +68,7 @@ export const MAX_STREAM_CREDIT = 65_536;
 export const MAX_PEER_CREDIT = 65_536;
 /** Items that the streams of a link send in one turn of the event loop. */
 export const MAX_ITEMS_PER_TURN = 256;
-/** Time that the streams of a link take in one turn of the event loop, in milliseconds. */
+/** Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop, in milliseconds. */
 export const MAX_TURN_TIME = 4;
 /** A message on a byte stream. */
 export const MAX_MESSAGE_BYTES = 10_485_760;
@@ -84,6 +84,8 @@ export const OUTPUT_GRACE = 250;
 export const MAX_STDERR_LINE = 65_536;
 /** The payload of a frame of WIPC. */
 export const MAX_PAYLOAD = 4_294_967_295;
+/** Bytes that are read ahead while reading pauses. */
+export const READ_AHEAD = 1_048_576;
 /** Wait for answers on their way once nothing can be written, in milliseconds. */
 export const WRITE_GRACE = 1_000;
 /** Work of a guest in Node after its host has closed or gone, in milliseconds. */

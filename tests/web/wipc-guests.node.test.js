@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { JSONRPCClient, JSONRPCPeer, packaged } from "./rig/portway.js";
-import { DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
+import { CALL, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { pause, rejection, until } from "./rig/outcomes.js";
 
@@ -279,6 +279,44 @@ describe("a guest that closes by itself", () => {
     }
     assert.isBelow(performance.now() - start, 2_500);
     guest.kill();
+  });
+});
+
+describe("a guest whose host reads no answers", function () {
+  this.timeout(30_000);
+
+  it("and ends its input exits", async () => {
+    const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
+    afterThisTest(() => guest.kill("SIGKILL"));
+    const exited = once(guest, "exit");
+    // Once it says OPEN, it is ready.
+    await once(guest.stdout, "data");
+    guest.stdout.pause();
+    const ask = (id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));
+    for (let id = 0; id < 3_000; id++) guest.stdin.write(ask(id));
+    guest.stdin.end();
+    assert.deepEqual(await exited, [0, null]);
+  });
+});
+
+describe("a guest that floods and exits", function () {
+  this.timeout(60_000);
+
+  it("does not keep the host from its other work, and all that it has sent is handled", async () => {
+    const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), "flood"], { onError() {} });
+    afterThisTest(() => guest.kill());
+    let turns = 0;
+    let handled = 0;
+    // A host whose call waits reads ahead.
+    const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method("big", () => ((handled += 1), "x".repeat(5_000)));
+    const waiting = rejection(peer.request("a", [], { timeout: 0 }));
+    await guest.exited;
+    const timer = setInterval(() => (turns += 1), 1);
+    afterThisTest(() => clearInterval(timer));
+    await guest.channel.ended;
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal(handled, 200_000);
+    assert.isAbove(turns, 10);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, WipcChannel, WipcDecoder, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import { CALL, CLOSE, DATA, OPEN, WipcChannel, WipcDecoder, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -27,6 +27,9 @@ function unread(options) {
       written.catch(() => {});
       return written;
     },
+    end: () => writer.close().catch(() => {}),
+    /** One who reads piece by piece. */
+    reader: () => far.readable.getReader(),
     read() {
       const reader = far.readable.getReader();
       const read = async () => {
@@ -91,7 +94,7 @@ describe("a WIPC peer that asks and does not read", function () {
     new JSONRPCServer(end.channel.transport()).method("big", () => KIB_64);
     let written = 0;
     const write = async () => {
-      for (; written < 500; written++) await end.post(request("big", written));
+      for (; written < 500; written++) await end.post(request("big", written, [KIB_64]));
     };
     write().catch(() => {});
     assert.isBelow(await settled(() => written), 300);
@@ -194,6 +197,106 @@ describe("a WIPC peer that asks and does not read", function () {
       await pause(20);
       assert.equal(handled, before);
     }
+  });
+});
+
+describe("a WIPC peer that asks, does not read, and ends", function () {
+  this.timeout(30_000);
+
+  for (const role of ["host", "guest"]) {
+    it(`does not keep a ${role} from its end, which says what was dropped`, async () => {
+      const end = unread({ role, closeTimeout: 100 });
+      let handled = 0;
+      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      for (let n = 0; n < 10; n++) end.post(requests("big", 100, 100 * n));
+      end.end();
+      const { closed, error } = await end.channel.ended;
+      assert.deepEqual([closed, error.name, error.reason], [false, "WipcClosedError", "ended"]);
+      assert.include(error.message, "dropped");
+      assert.isBelow(handled, 300);
+    });
+
+    it(`has all of its requests answered by a ${role} if it goes on reading, however slowly`, async () => {
+      const end = unread({ role, closeTimeout: 300 });
+      let handled = 0;
+      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      for (let n = 0; n < 4; n++) end.post(requests("big", 100, 100 * n));
+      end.end();
+      await settled(() => handled);
+      const reader = end.reader();
+      while (handled < 400) {
+        for (let n = 0; n < 10; n++) await reader.read();
+        await pause(20);
+      }
+      assert.deepEqual(await end.channel.ended, { closed: false, error: undefined });
+    });
+  }
+});
+
+describe("a WIPC peer that sends much at once", function () {
+  this.timeout(30_000);
+
+  const COUNT = 400;
+  const note = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"work"}');
+
+  for (const [what, frame, hook, serve] of [
+    ["requests", request("work", 1), undefined, (server, work) => server.method("work", work)],
+    ["requests that are answered by a promise", request("work", 1), undefined, (server, work) => server.method("work", async () => work())],
+    ["requests whose work begins in a microtask", request("work", 1), undefined, (server, work) => server.method("work", () => Promise.resolve().then(work))],
+    ["notifications", note, undefined, (server, work) => server.onNotify("work", work)],
+    ["calls for onCall", note, "onCall"],
+    ["DATA", encodeWipc(DATA), "onData"],
+    ["OPEN", encodeWipc(OPEN), "onOpen"],
+    ["text between frames", concat([utf8("text"), encodeWipc(OPEN)]), "onPassthrough"],
+  ]) {
+    it(`leaves timers their turns: ${what}`, async () => {
+      let done = 0;
+      let turns = 0;
+      const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+      afterThisTest(() => clearInterval(timer));
+      const work = () => {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        done += 1;
+      };
+      const raw = rawPipe(hook === undefined ? {} : { [hook]: work });
+      serve?.(new JSONRPCServer(raw.channel.transport()), work);
+      raw.postBytes(concat(Array.from({ length: COUNT }, () => frame))).catch(() => {});
+      await until(() => done === COUNT);
+      assert.isAbove(turns, 3);
+    });
+  }
+
+  it("leaves timers their turns: requests that nobody has handled yet", async () => {
+    let done = 0;
+    let turns = 0;
+    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    afterThisTest(() => clearInterval(timer));
+    const raw = rawPipe();
+    raw.channel.transport();
+    await raw.postBytes(concat(Array.from({ length: COUNT }, () => note)));
+    await pause(50);
+    new JSONRPCServer(raw.channel.transport()).onNotify("work", () => {
+      for (const end = performance.now() + 1; performance.now() < end; );
+      done += 1;
+    });
+    await until(() => done === COUNT);
+    assert.isAbove(turns, 3);
+  });
+
+  it("leaves timers their turns: text in many chunks", async () => {
+    let done = 0;
+    let turns = 0;
+    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    afterThisTest(() => clearInterval(timer));
+    const raw = rawPipe({
+      onPassthrough() {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        done += 1;
+      },
+    });
+    for (let n = 0; n < COUNT; n++) raw.postBytes(utf8("text")).catch(() => {});
+    await until(() => done === COUNT);
+    assert.isAbove(turns, 3);
   });
 });
 

@@ -1,17 +1,19 @@
 // One end of WIPC on a pair of streams: frames go out, frames that come are handed to whoever waits for them.
 
 import { complain } from "../../web/complain.js";
-import { CLOSE_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, WRITE_GRACE } from "../../web/limit-values.js";
+import { CLOSE_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, READ_AHEAD, WRITE_GRACE } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
 import { HEADER, WipcType, encodeWipc } from "./frame.js";
 import { Outgoing } from "./outgoing.js";
-import { checkTime, timer } from "./time.js";
+import { Turn, checkTime, timer } from "./time.js";
 import { WipcTransport } from "./transport.js";
 
 /** So many messages of one chunk are handled before those that are answered soon have their answers. */
 const TOGETHER = 16;
 /** So many steps a turn goes on for that. */
 const STEPS = 8;
+/** After so many frames and chunks, a power of two, the clock is read. */
+const STEPS_PER_LOOK = 32;
 
 /** Nothing can be sent, or is coming, any more; `reason` says why. */
 export class WipcClosedError extends Error {
@@ -52,6 +54,11 @@ export class WipcChannel {
   /** How many messages were handled since the decoder has begun. */
   #handled = 0;
   #isResuming = false;
+  /** The time that frames take at a stretch, and how many frames and chunks there were since the clock was read. */
+  #turn = new Turn();
+  #unlooked = 0;
+  /** Whether the frames that wait at the end are dropped, since the peer reads nothing. */
+  #isStalled = false;
   /** What waits until reading may go on. */
   #waiting = [];
   /** The frame that `headerTimeout` runs for. */
@@ -60,6 +67,7 @@ export class WipcChannel {
   #closeTimer = undefined;
   #writeTimer = undefined;
   #answerTimer = undefined;
+  #restTimer = undefined;
 
   constructor(streams, options = {}) {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
@@ -120,7 +128,9 @@ export class WipcChannel {
       this.#refuse("closed", "the channel is closed");
       this.#write(frame);
       this.#outgoing.end();
-      if (!this.#hasEnded) this.#closeTimer = timer(() => this.destroy(), timeout);
+      // What the peer has sent before its end is still handled.
+      const late = () => (this.#isAtEnd && !this.isFull) || this.destroy();
+      if (!this.#hasEnded) this.#closeTimer = timer(late, timeout);
     }
     return this.ended;
   }
@@ -171,10 +181,11 @@ export class WipcChannel {
     return this.#outgoing.isFull && !this.#isDestroyed;
   }
 
-  /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room for more. */
+  /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room and time for more. */
   async room() {
     await turn();
     while (this.isFull) await this.#change();
+    if (this.#turn.isOver()) await this.#turn.next();
   }
 
   /** @internal Has those that wait look again whether they may go on. */
@@ -196,14 +207,16 @@ export class WipcChannel {
         const { done, value } = await this.#reader.read();
         if (done) break;
         this.#decode(() => this.#decoder.push(value));
+        if (this.#isLate()) await this.#turn.next();
       }
     } catch (thrown) {
       error = thrown;
     }
-    while (this.#isPaused) await this.#change();
+    await this.#handleRest();
+    if (this.#isStalled) error ??= new WipcClosedError("ended", "the peer has ended and reads no answers: its last frames were dropped");
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
-    [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer].forEach(clearTimeout);
+    [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer, this.#restTimer].forEach(clearTimeout);
     // A guest may be at work on its last answers.
     if (!this.#isGuest) {
       this.#refuse("ended", "the other side has ended", error);
@@ -213,17 +226,32 @@ export class WipcChannel {
     return { closed: this.#isClosedByPeer, error };
   }
 
-  /** Whether frames that have come wait until the peer has read enough. */
+  /** Handles what waits at the end. A peer that reads nothing for the time of a close does not keep the channel from its end. */
+  async #handleRest() {
+    let last = -1;
+    const look = () => {
+      const { taken } = this.#outgoing;
+      this.#isStalled = this.isFull && taken === last;
+      last = taken;
+      if (this.#isStalled) this.wake();
+      else this.#restTimer = timer(look, this.#options.closeTimeout ?? CLOSE_TIMEOUT);
+    };
+    if (this.#isPaused) look();
+    while (this.#isPaused) await this.#change();
+  }
+
+  /** Whether frames that have come wait: for their turn, or until the peer has read enough. */
   get #isPaused() {
-    return this.#decoder.isStopped && !this.#isDestroyed;
+    return this.#decoder.isStopped && !this.#isDestroyed && !this.#isStalled;
   }
 
   /**
-   * While it is paused, only if calls of ours wait: a peer that is paused, too, can write no answer until it is read, and
-   * then each would wait for the other.
+   * While it is paused, some is read ahead, so that the end is noticed. It is more if calls of ours wait: a peer that is
+   * paused, too, can write no answer until it is read, and then each would wait for the other.
    */
   get #mayRead() {
-    return !this.#isPaused || this.#isAtEnd || (this.#transport?.isWaiting() === true && this.#decoder.restSize <= MAX_UNWRITTEN_BYTES);
+    if (!this.#isPaused || this.#isAtEnd) return true;
+    return this.#decoder.restSize <= (this.#transport?.isWaiting() ? MAX_UNWRITTEN_BYTES : READ_AHEAD);
   }
 
   /** Goes on with what has come, as there is room for what follows from it. */
@@ -234,7 +262,10 @@ export class WipcChannel {
       await this.room();
       // No more comes behind the end.
       while (this.#transport?.isFull && !this.#isAtEnd && !this.#isDestroyed) await this.#change();
-      if (!this.#isDestroyed) this.#decode(() => this.#decoder.resume());
+      if (!this.#isPaused) break;
+      this.#decode(() => this.#decoder.resume());
+      // What is read ahead has become less.
+      this.wake();
     }
     this.#isResuming = false;
     this.wake();
@@ -247,7 +278,13 @@ export class WipcChannel {
 
   #receive(type, payload) {
     this.#hand(type, payload);
-    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull) this.#decoder.stop();
+    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isLate()) this.#decoder.stop();
+  }
+
+  /** Whether the time of this turn is up, asked after each frame and each chunk. */
+  #isLate() {
+    this.#unlooked = (this.#unlooked + 1) & (STEPS_PER_LOOK - 1);
+    return this.#unlooked === 0 && this.#turn.isOver();
   }
 
   #hand(type, payload) {
@@ -291,7 +328,12 @@ export class WipcChannel {
 
   #cannotWrite(error) {
     this.#refuse("ended", "the other side reads no more", error);
-    if (!this.#hasEnded) this.#writeTimer = timer(() => this.#loseCalls(error), WRITE_GRACE);
+    const lose = () => {
+      // Answers may be among the frames that wait for their turn.
+      if (this.#isPaused) this.#writeTimer = timer(lose, WRITE_GRACE);
+      else this.#loseCalls(error);
+    };
+    if (!this.#hasEnded) this.#writeTimer = timer(lose, WRITE_GRACE);
   }
 
   #refuse(reason, message, cause) {
@@ -316,7 +358,7 @@ export class WipcChannel {
     }
     if (this.#isPaused) this.#resume();
     // A host that has sent CLOSE says no more than what has come with it.
-    else if (this.#isGuest && this.#isClosedByPeer) this.#loseCalls();
+    else if (this.#isGuest && this.#isClosedByPeer && !this.#hasEnded) this.#loseCalls();
     this.#watchHeader();
   }
 

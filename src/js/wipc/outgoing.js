@@ -15,6 +15,8 @@ export class Outgoing {
   #written = 0;
   /** The bytes that wait and that the peer has caused. */
   #caused = 0;
+  /** How many frames the stream has taken. */
+  taken = 0;
   #isWriting = false;
   #isEnding = false;
 
@@ -55,6 +57,7 @@ export class Outgoing {
         this.#written = 0;
       }
       await this.#writer.write(frame).then(resolve, reject);
+      this.taken += 1;
       const wasFull = this.isFull;
       this.#caused -= size;
       if (wasFull && !this.isFull) this.#onRoom();

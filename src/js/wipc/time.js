@@ -1,4 +1,6 @@
-// Times that applications choose, in milliseconds: 0 and Infinity are for ever.
+// Times that applications choose, in milliseconds: 0 and Infinity are for ever. And turns of the event loop.
+
+import { MAX_TURN_TIME } from "../../web/limit-values.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -9,4 +11,39 @@ export function checkTime(name, time) {
 /** A timer, unless it is for ever. */
 export function timer(run, time) {
   if (time > 0 && time <= LONGEST_TIMER) return setTimeout(run, time);
+}
+
+/** The time that the frames of a peer take at a stretch, so that timers and other input get their turns, too. */
+export class Turn {
+  #end = 0;
+
+  /** Whether it is time for the next turn. */
+  isOver() {
+    return performance.now() >= this.#end;
+  }
+
+  /** Resolves in the next turn of the event loop. */
+  async next() {
+    await new Promise(later);
+    this.#end = performance.now() + MAX_TURN_TIME;
+  }
+}
+
+const { setImmediate, MessageChannel, setTimeout: setTimer } = globalThis;
+
+/** A message takes a turn, and no longer, as timers in browsers do. WebKit slows down with each port: there are two. */
+let channel = undefined;
+const waiting = [];
+
+/** Calls a function in the next turn of the event loop. */
+function later(act) {
+  if (setImmediate !== undefined) return void setImmediate(act);
+  if (MessageChannel === undefined) return void setTimer(act);
+  if (channel === undefined) {
+    channel = new MessageChannel();
+    channel.port1.addEventListener("message", () => waiting.shift()());
+    channel.port1.start();
+  }
+  waiting.push(act);
+  channel.port2.postMessage(0);
 }

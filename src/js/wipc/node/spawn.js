@@ -51,7 +51,8 @@ class WipcGuest {
         if (running.size === 0) process.off("exit", killAll);
         signal?.removeEventListener("abort", onAbort);
         clearTimeout(this.#killTimer);
-        const late = setTimeout(() => this.channel.destroy(), OUTPUT_GRACE);
+        // What has been read by then is still handled.
+        const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel.ended.then(() => clearTimeout(late));
         resolve({ code, signal: signalName });
       });
