@@ -186,7 +186,7 @@ export class WipcChannel {
    * in place of `closeTimeout`. Harmless when repeated.
    */
   close(payload?: WipcPayload | null, options?: { timeout?: number | undefined }): Promise<WipcEnd>;
-  /** Ends both streams at once, without CLOSE. Harmless when repeated. */
+  /** Ends both streams at once, without CLOSE. No hook and no handler runs for later frames. Harmless when repeated. */
   destroy(error?: unknown): void;
   /**
    * Carries JSON-RPC 2.0 in CALL frames, for a client, a server or a peer: each call gives the same transport. Messages need

@@ -2,6 +2,7 @@
 
 import { assert } from "chai";
 import { CALL, CLOSE, DATA, OPEN, WipcChannel, assertClosed, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import { JSONRPCServer } from "./rig/portway.js";
 import { isOpen, pause, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
 
@@ -162,6 +163,21 @@ describe("CLOSE", () => {
     assert.deepEqual(await raw.channel.ended, { closed: true, error: undefined });
   });
 
+  it("that a host gets again and again closes its stream once", async () => {
+    const { told, hooks } = noting();
+    const [near, far] = pipes();
+    const writer = near.writable.getWriter();
+    const close = writer.close.bind(writer);
+    let closed = 0;
+    writer.close = () => ((closed += 1), close());
+    const channel = new WipcChannel({ readable: near.readable, writable: { getWriter: () => writer } }, hooks);
+    far.writable.getWriter().write(concat(Array.from({ length: 100 }, () => encodeWipc(CLOSE)))).catch(() => {});
+    await until(() => told.length === 100);
+    await pause(20);
+    assert.equal(closed, 1);
+    channel.destroy();
+  });
+
   it("that a guest has got leaves it time for its last words", async () => {
     const { told, hooks } = noting();
     const raw = rawPipe({ ...hooks, role: "guest" });
@@ -250,6 +266,45 @@ describe("a channel whose stream", () => {
     await until(() => seen.length === 1);
     assert.lengthOf(errors, 1);
     assert.include(errors[0], "Uint8Array");
+  });
+
+  it("is destroyed by a hook or a handler hands over nothing more, not even of the same chunk", async () => {
+    for (const role of ["host", "guest"]) {
+      for (const type of [DATA, CALL]) {
+        let handled = 0;
+        const take = () => {
+          handled += 1;
+          if (handled === 5) raw.channel.destroy();
+        };
+        const raw = rawPipe({ role, onData: take });
+        if (type === CALL) new JSONRPCServer(raw.channel.transport(), { onError() {} }).method("take", take);
+        const frame = encodeWipc(type, '{"jsonrpc":"2.0","method":"take","id":1}');
+        raw.postBytes(concat(Array.from({ length: 100 }, () => frame))).catch(() => {});
+        await raw.channel.ended;
+        await pause(20);
+        assert.equal(handled, 5);
+      }
+    }
+  });
+
+  it("is destroyed, before or after its end, stops the handlers at work, and is idle", async () => {
+    for (const role of ["host", "guest"]) {
+      for (const endsFirst of [false, true]) {
+        const raw = rawPipe({ role });
+        let signal;
+        new JSONRPCServer(raw.channel.transport()).method("hang", (params, context) => ((signal = context.signal), new Promise(() => {})));
+        await raw.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
+        await until(() => signal !== undefined);
+        if (endsFirst) {
+          raw.end();
+          await raw.channel.ended;
+        }
+        raw.channel.destroy();
+        await raw.channel.ended;
+        assert.isFalse(await isOpen(raw.channel.idle()));
+        assert.isTrue(signal.aborted);
+      }
+    }
   });
 
   it("is destroyed ends at once", async () => {

@@ -283,6 +283,24 @@ describe("a WIPC peer that sends much at once", function () {
     assert.isAbove(turns, 3);
   });
 
+  it("leaves timers their turns: the stream takes all frames at once", async () => {
+    let done = 0;
+    let turns = 0;
+    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    afterThisTest(() => clearInterval(timer));
+    const writable = new WritableStream({
+      write() {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        done += 1;
+      },
+    });
+    const channel = new WipcChannel({ readable: new ReadableStream(), writable });
+    afterThisTest(() => channel.destroy());
+    for (let n = 0; n < COUNT; n++) channel.send(DATA, "1");
+    await until(() => done === COUNT);
+    assert.isAbove(turns, 3);
+  });
+
   it("leaves timers their turns: text in many chunks", async () => {
     let done = 0;
     let turns = 0;

@@ -96,7 +96,7 @@ export class WipcChannel {
     );
     this.#reader = streams.readable.getReader();
     this.#writer = streams.writable.getWriter();
-    this.#outgoing = new Outgoing(this.#writer, () => this.wake());
+    this.#outgoing = new Outgoing(this.#writer, this.#turn, () => this.wake());
     this.#writer.closed.catch((error) => this.#cannotWrite(error));
     // While reading is paused, this is how the end is noticed.
     const end = () => {
@@ -142,6 +142,7 @@ export class WipcChannel {
     this.#refuse("destroyed", "the channel is destroyed", error);
     this.#writer.abort(this.#refusal).catch(() => {});
     this.#reader.cancel(this.#refusal).catch(() => {});
+    if (this.#hasEnded) this.#loseCalls();
   }
 
   transport() {
@@ -278,7 +279,9 @@ export class WipcChannel {
 
   #receive(type, payload) {
     this.#hand(type, payload);
-    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isLate()) this.#decoder.stop();
+    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isDestroyed || this.#isLate()) {
+      this.#decoder.stop();
+    }
   }
 
   /** Whether the time of this turn is up, asked after each frame and each chunk. */
@@ -311,12 +314,12 @@ export class WipcChannel {
     }
   }
 
-  /** Ends the calls that wait. A guest goes on with those that it answers. */
+  /** Ends the calls that wait. A guest goes on with those that it answers, until it is destroyed. */
   #loseCalls(error) {
     if (this.#hasLostCalls && !this.#hasEnded) return;
     this.#hasLostCalls = true;
     const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
-    this.#transport?.lose(error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text), this.#isGuest);
+    this.#transport?.lose(error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text), this.#isGuest && !this.#isDestroyed);
   }
 
   #write(frame, isCaused) {

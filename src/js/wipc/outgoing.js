@@ -6,6 +6,8 @@ import { OVERHEAD } from "./frame.js";
 
 /** No fewer than so many that are written are forgotten together. */
 const FEWEST = 1_024;
+/** After so many frames the clock is read. */
+const FRAMES_PER_LOOK = 32;
 
 export class Outgoing {
   #writer;
@@ -19,10 +21,12 @@ export class Outgoing {
   taken = 0;
   #isWriting = false;
   #isEnding = false;
+  #turn;
 
-  /** `onRoom` is called when `isFull` becomes false. */
-  constructor(writer, onRoom) {
+  /** `onRoom` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`. */
+  constructor(writer, turn, onRoom) {
     this.#writer = writer;
+    this.#turn = turn;
     this.#onRoom = onRoom;
   }
 
@@ -43,6 +47,7 @@ export class Outgoing {
 
   /** Closes the stream once all is written. */
   end() {
+    if (this.#isEnding) return;
     this.#isEnding = true;
     if (!this.#isWriting) this.#close();
   }
@@ -61,6 +66,7 @@ export class Outgoing {
       const wasFull = this.isFull;
       this.#caused -= size;
       if (wasFull && !this.isFull) this.#onRoom();
+      if (this.taken % FRAMES_PER_LOOK === 0 && this.#turn.isOver()) await this.#turn.next();
     }
     this.#waiting = [];
     this.#written = 0;
