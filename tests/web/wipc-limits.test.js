@@ -283,6 +283,29 @@ describe("a WIPC peer that sends much at once", function () {
     assert.isAbove(turns, 3);
   });
 
+  for (const [what, type, chunked] of [
+    ["in one chunk", DATA, (bytes) => [concat(bytes)]],
+    ["in a chunk each", DATA, (bytes) => bytes],
+    ["of JSON-RPC in a chunk each", CALL, (bytes) => bytes],
+  ]) {
+    it(`leaves timers their turns: a few large frames ${what}`, async () => {
+      let done = 0;
+      let turns = 0;
+      const timer = setInterval(() => (turns += done > 0 && done < 20 ? 1 : 0), 1);
+      afterThisTest(() => clearInterval(timer));
+      const work = () => {
+        for (const end = performance.now() + 20; performance.now() < end; );
+        done += 1;
+      };
+      const raw = rawPipe({ onData: work });
+      if (type === CALL) new JSONRPCServer(raw.channel.transport()).onNotify("work", work);
+      const frame = encodeWipc(type, JSON.stringify({ jsonrpc: "2.0", method: "work", params: [KIB_64] }));
+      for (const chunk of chunked(Array.from({ length: 20 }, () => frame))) raw.postBytes(chunk).catch(() => {});
+      await until(() => done === 20);
+      assert.isAbove(turns, 3);
+    });
+  }
+
   it("leaves timers their turns: the stream takes all frames at once", async () => {
     let done = 0;
     let turns = 0;

@@ -12,7 +12,7 @@ import { WipcTransport } from "./transport.js";
 const TOGETHER = 16;
 /** So many steps a turn goes on for that. */
 const STEPS = 8;
-/** After so many frames and chunks, a power of two, the clock is read. */
+/** After so many frames and chunks the clock is read. */
 const STEPS_PER_LOOK = 32;
 
 /** Nothing can be sent, or is coming, any more; `reason` says why. */
@@ -208,7 +208,7 @@ export class WipcChannel {
         const { done, value } = await this.#reader.read();
         if (done) break;
         this.#decode(() => this.#decoder.push(value));
-        if (this.#isLate()) await this.#turn.next();
+        if (this.#isLate(value?.byteLength)) await this.#turn.next();
       }
     } catch (thrown) {
       error = thrown;
@@ -279,15 +279,17 @@ export class WipcChannel {
 
   #receive(type, payload) {
     this.#hand(type, payload);
-    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isDestroyed || this.#isLate()) {
+    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isDestroyed || this.#isLate(payload.length)) {
       this.#decoder.stop();
     }
   }
 
-  /** Whether the time of this turn is up, asked after each frame and each chunk. */
-  #isLate() {
-    this.#unlooked = (this.#unlooked + 1) & (STEPS_PER_LOOK - 1);
-    return this.#unlooked === 0 && this.#turn.isOver();
+  /** Whether the time of this turn is up, asked after each frame and each chunk of so many bytes. A KiB counts as one more. */
+  #isLate(bytes) {
+    this.#unlooked += 1 + (bytes >>> 10);
+    if (this.#unlooked < STEPS_PER_LOOK) return false;
+    this.#unlooked = 0;
+    return this.#turn.isOver();
   }
 
   #hand(type, payload) {
