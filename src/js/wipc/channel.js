@@ -279,9 +279,8 @@ export class WipcChannel {
 
   #receive(type, payload) {
     this.#hand(type, payload);
-    if (this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull || this.#isDestroyed || this.#isLate(payload.length)) {
-      this.#decoder.stop();
-    }
+    const isFull = this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull;
+    if (isFull || this.#isDestroyed || this.#isLate(payload.length)) this.#decoder.stop();
   }
 
   /** Whether the time of this turn is up, asked after each frame and each chunk of so many bytes. A KiB counts as one more. */
@@ -321,7 +320,8 @@ export class WipcChannel {
     if (this.#hasLostCalls && !this.#hasEnded) return;
     this.#hasLostCalls = true;
     const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
-    this.#transport?.lose(error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text), this.#isGuest && !this.#isDestroyed);
+    const end = error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text);
+    this.#transport?.lose(end, this.#isGuest && !this.#isDestroyed);
   }
 
   #write(frame, isCaused) {
