@@ -37,8 +37,8 @@ export class Handshake {
 
   /**
    * `on` is told of each port that may become a session (`adopt`) and of each that does (`begin`), of a hello of somebody
-   * new during a session (`replaced`, which says whether a new one is still wanted) or of an origin that is not allowed
-   * (`stranger`), and of an error (`refused`).
+   * new during a session (`replaced`, which gets the origin and says whether a new one is still wanted) or of an origin that is
+   * not allowed (`stranger`), and of an error (`refused`).
    */
   constructor(door, channel, on) {
     this.#door = door;
@@ -108,7 +108,7 @@ export class Handshake {
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
     if (this.#session !== undefined) {
-      if (!this.#on.replaced()) return;
+      if (!this.#on.replaced(other.origin)) return;
       // A hello now could reach the one that was replaced before the goodbye does; the new one says its own again.
       if (this.id < other.id) return;
     }

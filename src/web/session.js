@@ -61,6 +61,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let isHeld;
   /** Whether the other side's life is told by its lock. */
   let isLocked;
+  /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
+  let stranger;
 
   const guard = (run) => {
     try {
@@ -88,7 +90,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       };
     },
     begin,
-    replaced() {
+    replaced(origin) {
+      // A window has one document. Of another one that was there before, some browsers still deliver messages.
+      if (!session.isPlain && origin !== session.origin) return doubt(session);
       const replace = () => lose(ended("the other side is new"), true, "replaced");
       // What the old one has sent may still be on its way, with its goodbye at the end; and the new one says hello again.
       if (!session.isPlain) return void soon(session, replace);
@@ -98,7 +102,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     },
     stranger(origin) {
       const error = failure("wrong-origin", strangerText(origin, door.allowed));
-      lose(number === 0 ? error : gone("another document is in its place", error), false);
+      if (number === 0) stranger ??= setTimeout(() => number === 0 && onFail(error), RELOAD_SILENCE);
+      else if (session === undefined) lose(gone("another document is in its place", error), false);
+      else if (!session.isPlain) doubt(session);
     },
     refused: (error) => number === 0 && onFail(failure("refused", error.message, error)),
   });
@@ -254,11 +260,17 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
    * A document loads once: if it has told so, this is another one in its frame. A goodbye is not sure to come: a process of
    * Firefox can end with its last document before it is sent.
    */
-  function doubt() {
-    if (!session?.isLoaded) return;
-    const other = session;
+  function onLoad() {
+    // What was said before was of another document.
+    stranger = clearTimeout(stranger);
+    if (session?.isLoaded) doubt(session);
+  }
+
+  /** There may be another document in the window: the peer is asked, and gone if it is silent. */
+  function doubt(other) {
     // Not at once: where it is in a process of its own, the old document still answers for a moment.
     soon(other, () => {
+      if (other.isDoubted) return;
       other.isDoubted = true;
       other.port.postMessage(note("rpc.ping"));
       pulse.quiet = 0;
@@ -286,6 +298,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function stop() {
+    clearTimeout(stranger);
     handshake.stop();
     pulse.stop();
     letLockGo();
@@ -325,7 +338,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         }
       };
       cleanups = [
-        door.listen(hear, (error) => lose(error, false), fail, doubt),
+        door.listen(hear, (error) => lose(error, false), fail, onLoad),
         listen(globalThis, {
           pagehide: () => session !== undefined && lose(ended("this page was left"), true, "left"),
           pageshow: ({ persisted }) => persisted && handshake.start(),
