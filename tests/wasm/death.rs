@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{ask, mortal_worker, sleep};
 
-const HANG: Duration = Duration::from_secs(20);
+const HANG: Duration = Duration::from_secs(60);
 
 fn dead() -> CallError {
     CallError::Remote(RpcError::internal("The WebAssembly of the other side has died"))
