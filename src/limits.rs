@@ -25,9 +25,10 @@ pub struct Limits {
     /// Requests of the peer that may be at work at once; one more is answered with -32600. Default 1 024.
     pub in_flight: usize,
     /// Bytes of JSON text that the ids and params of the peer's requests at work have, together with the replies that
-    /// wait for the rest of their batch; each such reply counts 256 bytes more. A request or a batch that would pass it
-    /// is answered with -32600. A request is taken whatever its size if nothing else is at work. Values of JavaScript
-    /// have no size here: browsers count the requests alone. Default 67 108 864 (64 MiB).
+    /// wait for the rest of their batch; each such reply counts 256 bytes more. A request that would pass it, alone or
+    /// with its batch, is answered with -32600. A request is taken whatever its size if nothing else is at work. Values
+    /// of JavaScript have no size here: browsers count requests, and replies that wait for their batch. Default
+    /// 67 108 864 (64 MiB).
     pub in_flight_bytes: usize,
     /// Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000.
     pub batch_items: usize,

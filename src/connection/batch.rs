@@ -29,6 +29,8 @@ pub(super) struct ReplyBatches<P: Payload> {
 struct ReplyBatch<P: Payload> {
     /// Requests that are not answered yet, and one more while elements still come in.
     unanswered: usize,
+    /// Whether its replies had no room to wait, so that none of its requests may begin.
+    is_refused: bool,
     replies: Vec<Message<P>>,
 }
 
@@ -42,8 +44,13 @@ impl<P: Payload> ReplyBatches<P> {
     }
 
     /// Begins a batch, to be ended by [`done`](Self::done).
-    pub(super) fn begin(&mut self) -> u32 {
-        self.batches.insert(ReplyBatch { unanswered: 1, replies: Vec::new() }) as u32
+    pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
+        self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
+    }
+
+    /// Whether none of the requests of a batch may begin.
+    pub(super) fn is_refused(&self, batch: u32) -> bool {
+        self.batches.get(batch as usize).is_some_and(|batch| batch.is_refused)
     }
 
     /// Counts one more request in.
@@ -130,10 +137,9 @@ impl<P: Payload> Connection<P> {
             Fault::Refused(Reason::BatchTooLarge)
         } else if entries.is_empty() {
             Fault::InvalidRequest
-        } else if !self.has_room_for_replies(entries) {
-            Fault::Refused(Reason::TooManyRequests)
         } else {
-            return Some(self.reply_batches.begin());
+            let is_refused = !self.has_room_for_replies(entries);
+            return Some(self.reply_batches.begin(is_refused));
         };
         self.reject(Rejected { id: P::Id::NULL, fault }, None);
         None
@@ -147,9 +153,6 @@ impl<P: Payload> Connection<P> {
 
     /// Whether the replies to a batch may wait for the last of its requests to be answered.
     fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
-        if P::REPLY_BYTES == 0 {
-            return true;
-        }
         let bytes = entries.iter().map(bytes_of_reply).sum();
         bytes == 0 || self.has_room_for(bytes)
     }

@@ -403,7 +403,10 @@ impl<P: Payload> Connection<P> {
         let bytes = request.id.held_bytes() + request.params.as_ref().map_or(0, P::held_bytes);
         let reason = if repeated {
             Some(Reason::DuplicateId)
-        } else if self.inbound.len() >= self.config.limits.in_flight || !self.has_room_for(bytes) {
+        } else if self.inbound.len() >= self.config.limits.in_flight
+            || !self.has_room_for(bytes)
+            || batch.is_some_and(|batch| self.reply_batches.is_refused(batch))
+        {
             Some(Reason::TooManyRequests)
         } else {
             None

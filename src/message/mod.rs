@@ -35,9 +35,10 @@ pub trait Payload: Sized + Debug {
     /// Whether a message can be held back for a while, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) asks
     /// for. If not, each request runs at once, whatever the profile says.
     const CAN_WAIT: bool = true;
-    /// What a reply that waits for the rest of its batch counts for, in bytes, beside its id and its result or error; 0 where
-    /// values stay outside of Rust.
-    const REPLY_BYTES: usize = 0;
+    /// What a reply that waits for the rest of its batch counts for, in bytes, beside its id and its result or error. Where
+    /// values stay outside of Rust, and nothing else has a size, this is the unit of
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
+    const REPLY_BYTES: usize = 1;
 
     /// How many bytes this holds, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes); 0 where values stay outside
     /// of Rust.

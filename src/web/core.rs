@@ -75,7 +75,9 @@ impl State {
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
-        let limits = Limits { pending_calls, in_flight, batch_items, ..Limits::DEFAULT };
+        // Only replies that wait for their batch have a size here, and each counts one: as many as may be at work, or one batch.
+        let in_flight_bytes = in_flight.max(batch_items);
+        let limits = Limits { pending_calls, in_flight, in_flight_bytes, batch_items, ..Limits::DEFAULT };
         self.connection.configure(profile, limits);
         0.0
     }

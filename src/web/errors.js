@@ -43,7 +43,7 @@ export function gone(text = "the other side is gone", cause) {
 
 /** The end of what waits for a worker that has not said a word. */
 export function unstarted(reason, cause) {
-  return failure(reason, `the worker has not started: ${cause?.message ?? "is its script there?"}`, cause);
+  return failure(reason, `the worker has not started: ${beginning(cause?.message ?? "is its script there?")}`, cause);
 }
 
 /** What a message is that did come, but cannot be read here. */

@@ -15,9 +15,9 @@ const LONGEST_PAUSE = 250;
 /** 128 random bits: they name a session, and are good for one answer. */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
-/** The strings of an array, of whose length nothing is known. */
-const strings = (value) => (Array.isArray(value) ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string") : []);
+export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
+/** The names in an array. Nothing is known of its length, or of theirs. */
+const names = (value) => (Array.isArray(value) ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string" && item.length < 100) : []);
 
 export class Handshake {
   /** What names this side of the session, or of the next one. */
@@ -78,7 +78,7 @@ export class Handshake {
     const { id, method, params, result, error } = message;
     if (method === "rpc.hello") {
       if (!isId(id) || id === this.id || params?.channel !== this.#channel) return true;
-      if (isAllowed) this.#meet({ id, origin, features: strings(params.features) });
+      if (isAllowed) this.#meet({ id, origin, features: names(params.features) });
       else this.#on.stranger(origin);
       return true;
     }
@@ -134,7 +134,7 @@ export class Handshake {
   }
 
   #accept({ session, features }, port, origin) {
-    const other = { id: session, port, origin, features: strings(features) };
+    const other = { id: session, port, origin, features: names(features) };
     this.#on.adopt(other);
     // Tells the other side that its port is in use.
     port.postMessage(callMessage("rpc.ping"));

@@ -250,9 +250,9 @@ export class Link extends Reporting {
     this.#service.servers.unshift(server);
   }
 
-  /** So many replies may wait for the rest of their batches, as many as requests may be at work, or one batch. */
-  get mostHeld() {
-    return Math.max(this.#limits.inFlight, this.#limits.batchItems);
+  /** So many requests of the peer may be at work. */
+  get mostAtWork() {
+    return this.#limits.inFlight;
   }
 
   isRunning(context) {

@@ -31,6 +31,7 @@ ship! {
     "/src/web/inbox.js" as inbox,
     "/src/web/incoming.js" as incoming,
     "/src/web/lane.js" as lane,
+    "/src/web/later.js" as later,
     "/src/web/limit-values.js" as limit_values,
     "/src/web/limits.js" as limits,
     "/src/web/link.js" as link,

@@ -2,7 +2,7 @@
 // once.
 
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
-import { MAX_PEER_CREDIT } from "./limit-values.js";
+import { CALL_TIMEOUT, MAX_PEER_CREDIT } from "./limit-values.js";
 import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
@@ -18,6 +18,8 @@ export class Service {
   /** Replies that wait for the rest of their batch. */
   #held = new Map();
   #lastHeld = 0;
+  /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
+  #lingering = new Set();
 
   constructor(link) {
     this.#link = link;
@@ -34,8 +36,7 @@ export class Service {
     // A message before it in its batch may have ended the session.
     if (context.isOver) return this.#respond(context, undefined);
     this.#running[slot] = context;
-    const isHeldUp = batch !== undefined && this.#held.size >= this.#link.mostHeld;
-    if (isHeldUp || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
+    if (this.#lingering.size >= this.#link.mostAtWork || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
     let result;
     try {
       const sent = context.takeParams();
@@ -139,13 +140,19 @@ export class Service {
     }
   }
 
-  /** Nothing that is being worked on is answered any more. */
-  stop(end = STOPPED) {
-    const running = this.#running;
+  /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
+  stop(end) {
+    const running = this.#running.filter((context) => context !== undefined);
     this.#running = [];
     this.#held.clear();
     this.atWork?.clear();
-    for (const context of running) context?.abort(end);
+    for (const context of running) {
+      if (end !== undefined) this.#lingering.add(context);
+      context.abort(end ?? STOPPED);
+    }
+    // A handler that never ends is the application's. It is not to block all sessions that follow.
+    const forget = () => running.forEach((context) => this.#lingering.delete(context));
+    if (this.#lingering.size > 0) setTimeout(forget, CALL_TIMEOUT).unref?.();
   }
 
   /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
@@ -182,6 +189,7 @@ export class Service {
   /** Answers a request with an error object, or else with a result. */
   #answer(context, error, result) {
     // The session or this side may have ended meanwhile. Nothing is reported of a handler that has stopped for that.
+    this.#lingering.delete(context);
     if (!this.isRunning(context)) return void (error?.code === REQUEST_CANCELLED || context.isDropped());
     const { id } = context;
     if (error !== undefined) context.list = undefined;

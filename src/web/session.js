@@ -2,8 +2,8 @@
 // sessions waits for the next.
 
 import { insides } from "./boundaries.js";
-import { failure, gone, unreadable, unstarted } from "./errors.js";
-import { Handshake, newId } from "./hello.js";
+import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
+import { Handshake, isId, newId } from "./hello.js";
 import {
   ANSWER_TIME,
   COPIED_GOODBYE_TIMEOUT,
@@ -106,7 +106,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       else if (session === undefined) lose(gone("another document is in its place", error), false);
       else if (!session.isPlain) doubt(session);
     },
-    refused: (error) => number === 0 && onFail(failure("refused", error.message, error)),
+    refused: (error) => number === 0 && onFail(failure("refused", beginning(error.message), error)),
   });
 
   // What shows that the other side is gone, and what to do when nothing is heard.
@@ -370,7 +370,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
       // Not before what came with it is done: its replies are for the session that ends.
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
-      else if (method === "rpc.key") other.key = params?.key;
+      else if (method === "rpc.key" && isId(params?.key)) other.key = params.key;
       else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.pong") other.isAsked = false;
       else if (method === "rpc.lock" && !other.isWatched) {

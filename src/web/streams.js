@@ -2,6 +2,7 @@
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
 import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
+import { runLater } from "./later.js";
 import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_STREAM_CREDIT, MAX_TURN_TIME } from "./limit-values.js";
 import { callMessage, callProblem } from "./outgoing.js";
 
@@ -174,24 +175,6 @@ export function openStream(context, asked, spareCredit) {
   context.method = method;
   context.outflow = new Outflow(method, credit);
   return params;
-}
-
-// Node has the first, and browsers have channels. Tests may replace these functions later.
-const { setImmediate, MessageChannel, setTimeout } = globalThis;
-const later = setImmediate ?? (MessageChannel === undefined ? setTimeout : undefined);
-let channel;
-const waiting = [];
-
-/** Runs a function in a task of its own. A timer would run late in a hidden page. */
-function runLater(act) {
-  if (later !== undefined) return void later(act);
-  if (channel === undefined) {
-    channel = new MessageChannel();
-    channel.port1.addEventListener("message", () => waiting.shift()());
-    channel.port1.start();
-  }
-  waiting.push(act);
-  channel.port2.postMessage(0);
 }
 
 /** The budget that the streams of a link share in each turn, so that handlers that never wait cannot block this thread. */

@@ -98,10 +98,11 @@ describe("a plain session", function () {
 describe("a lock", function () {
   this.timeout(30_000);
 
-  /** A peer of another origin that hangs after it has named a lock as its own. */
-  async function hung(session) {
+  /** A connection to a peer of another origin that hangs after it has named a lock as its own; by default, the one of this side. */
+  async function naming(session, connectTimeout) {
     const frame = await party("friend");
-    const connecting = connected(frame.element, { origin: origins.friend, heartbeat: 500, connectTimeout: 30_000, onError() {} });
+    const connecting = connect(frame.element, { origin: origins.friend, heartbeat: 500, connectTimeout, onError() {} });
+    connecting.catch(() => {});
     await frame.run(async (session) => {
       const { port1, port2 } = new MessageChannel();
       const { hello, origin } = await nextHello(parent);
@@ -110,17 +111,12 @@ describe("a lock", function () {
       port1.start();
       for (let n = 0; n < 5; n++) port1.postMessage(message({ method: "rpc.lock" }));
     }, session);
-    const peer = await connecting;
-    const started = performance.now();
-    const { reason } = await Promise.race([
-      rejection(peer.request("any", [], { timeout: 0 })),
-      pause(8_000).then(() => ({ reason: "nothing: the call waits on" })),
-    ]);
-    assert.equal(reason, "unresponsive");
-    assert.isBelow(performance.now() - started, 4_000);
+    return connecting;
   }
 
-  it("of this side, named by a peer that hangs, does not stop the heartbeat", () => hung());
+  it("of this side, named by a peer, begins no session", async () => {
+    assert.equal((await rejection(naming(undefined, 2_000))).reason, "no-answer");
+  });
 
   it("of another session, named by a peer that hangs, does not stop the heartbeat", async () => {
     const name = "b".repeat(32);
@@ -129,7 +125,15 @@ describe("a lock", function () {
     navigator.locks.request(`portway:${name}`, () => (held.resolve(), release.promise));
     await held.promise;
     afterThisTest(() => release.resolve());
-    await hung(name);
+    const peer = await naming(name, 30_000);
+    afterThisTest(() => peer.destroy());
+    const started = performance.now();
+    const { reason } = await Promise.race([
+      rejection(peer.request("any", [], { timeout: 0 })),
+      pause(8_000).then(() => ({ reason: "nothing: the call waits on" })),
+    ]);
+    assert.equal(reason, "unresponsive");
+    assert.isBelow(performance.now() - started, 4_000);
   });
 
   it("that another document of the origin steals ends no session whose peer answers a ping", async () => {

@@ -52,6 +52,23 @@ describe("the limit", () => {
     assert.deepEqual([error.code, id, started], [-32600, 1025, 1024]);
   });
 
+  it("inFlight counts the errors that wait for the rest of their batch, too", async () => {
+    const { transport, raw } = rawChannel();
+    const ends = [];
+    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
+    const broken = Array.from({ length: 999 }, (_, n) => ({ jsonrpc: "2.0", method: 5, id: `${"x".repeat(1_000)}${n}` }));
+    for (let n = 0; n < 20; n++) raw.post([{ jsonrpc: "2.0", method: "work", id: n }, ...broken]);
+    const refused = [];
+    while (refused.length < 19) refused.push(await raw.next());
+    assert.lengthOf(ends, 1);
+    for (const [n, replies] of refused.entries()) {
+      const { error } = replies.find(({ id }) => id === n + 1);
+      assert.deepEqual([replies.length, error.data.reason], [1_000, "too-many-requests"]);
+    }
+    ends[0]("done");
+    assert.lengthOf(await raw.next(), 1_000);
+  });
+
   it("inFlight counts the replies that wait for the rest of their batch, so that one slow request in each batch frees nothing", async () => {
     const { transport, raw } = rawChannel();
     const ends = [];

@@ -304,6 +304,8 @@ export class WipcChannel {
         // Of one that is too long, the length is left.
         return this.transport().receive(payload.length > this.#maxMessage ? payload.length : payload);
       case WipcType.CLOSE:
+        // A peer sends nothing after its CLOSE.
+        if (this.#isClosedByPeer) return;
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {
           this.#refuse("closed-by-peer", "the other side has closed the channel");

@@ -1,5 +1,6 @@
 // Times that applications choose, in milliseconds: 0 and Infinity are for ever. And turns of the event loop.
 
+import { runLater } from "../../web/later.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -24,26 +25,7 @@ export class Turn {
 
   /** Resolves in the next turn of the event loop. */
   async next() {
-    await new Promise(later);
+    await new Promise(runLater);
     this.#end = performance.now() + MAX_TURN_TIME;
   }
-}
-
-const { setImmediate, MessageChannel, setTimeout: setTimer } = globalThis;
-
-/** A message takes a turn, and no longer, as timers in browsers do. WebKit slows down with each port: there are two. */
-let channel = undefined;
-const waiting = [];
-
-/** Calls a function in the next turn of the event loop. */
-function later(act) {
-  if (setImmediate !== undefined) return void setImmediate(act);
-  if (MessageChannel === undefined) return void setTimer(act);
-  if (channel === undefined) {
-    channel = new MessageChannel();
-    channel.port1.addEventListener("message", () => waiting.shift()());
-    channel.port1.start();
-  }
-  waiting.push(act);
-  channel.port2.postMessage(0);
 }
