@@ -30,6 +30,7 @@ export function settle(message, transfer, known) {
     return false;
   } finally {
     seen.length = 0;
+    moved = refused = undefined;
   }
 }
 

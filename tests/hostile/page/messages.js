@@ -21,6 +21,8 @@ globalThis.kinds = {
   batch: () => [many(1_000, (id) => message({ id, method: "no such method" }))],
   longBatch: () => [many(10_000, (id) => message({ id, method: "no such method" }))],
   aliases: () => [Array(100_000).fill(message({ id: 1, method: "no such method" }))],
+  aliasesLongId: () => [Array(1_000).fill(message({ id: "x".repeat(1_000), method: "no such method" }))],
+  aliasesBroken: () => [Array(1_000).fill(message({ method: 5 }))],
   columns: () => [columns({ ids: many(256, (n) => n), methods: "swallow", values: Array(256).fill({ text: "x".repeat(2_000) }) })],
   columnsName: () => [columns({ ids: many(256, (n) => n), methods: "x".repeat(300_000), values: Array(256).fill([]) })],
   streams: () => [columns({ ids: many(256, (n) => n), methods: "rpc.stream", values: Array(256).fill({ method: "ticks", credit: 65_536 }) })],
