@@ -6,6 +6,8 @@ export const CALL_TIMEOUT = 10_000;
 export const TOTAL_TIMEOUT_FACTOR = 60;
 /** Bytes of the requests at work for one peer. */
 export const MAX_IN_FLIGHT_BYTES = 67_108_864;
+/** Requests of ended sessions whose handlers go on, while a peer may begin more. */
+export const LINGERING_FACTOR = 4;
 /** Characters of an id that is a string. */
 export const MAX_ID_LENGTH = 1_024;
 /** Characters of the name of a method. */

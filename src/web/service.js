@@ -2,7 +2,7 @@
 // once.
 
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
-import { CALL_TIMEOUT, MAX_PEER_CREDIT } from "./limit-values.js";
+import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
 import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 
 export class Service {
@@ -36,7 +36,7 @@ export class Service {
     // A message before it in its batch may have ended the session.
     if (context.isOver) return this.#respond(context, undefined);
     this.#running[slot] = context;
-    if (this.#lingering.size >= this.#link.mostAtWork || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.mostAtWork || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
     let result;
     try {
       const sent = context.takeParams();

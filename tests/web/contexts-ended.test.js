@@ -166,24 +166,27 @@ describe("messages that came together, the first of which ends the session", () 
 });
 
 describe("requests whose handlers go on after the end of their session", () => {
-  it("count in the next one until they end, so that a peer gains no requests at work by new sessions", async () => {
+  it("count in the sessions that follow until they end, so that new sessions give a peer no more requests at work", async () => {
     const { port, actor } = stage();
     const ends = [];
     const methods = { work: () => new Promise((resolve) => ends.push(resolve)) };
-    const connecting = connected(port, { methods, limits: { inFlight: 4 }, onError() {} });
+    const connecting = connected(port, { methods, limits: { inFlight: 2 }, onError() {} });
     let end = await actor.open();
     await connecting;
-    for (let id = 1; id <= 4; id++) end.post({ jsonrpc: "2.0", method: "work", id });
-    await until(() => ends.length === 4);
-    end.bye();
-    end = await again(actor, {});
-    const work = { jsonrpc: "2.0", method: "work" };
-    end.post({ ...work, id: "refused" });
+    const work = (id) => ({ jsonrpc: "2.0", method: "work", id });
+    for (let session = 1; session <= 4; session++) {
+      end.post(work(1));
+      end.post(work(2));
+      await until(() => ends.length === 2 * session);
+      end.bye();
+      end = await again(actor, {});
+    }
+    end.post(work("refused"));
     const { id, error } = await end.nextCall();
-    assert.deepEqual([id, error.code, error.data.reason, ends.length], ["refused", -32600, "too-many-requests", 4]);
+    assert.deepEqual([id, error.code, error.data.reason, ends.length], ["refused", -32600, "too-many-requests", 8]);
     ends[0]();
     await pause(0);
-    end.post({ ...work, id: "taken" });
-    await until(() => ends.length === 5);
+    end.post(work("taken"));
+    await until(() => ends.length === 9);
   });
 });

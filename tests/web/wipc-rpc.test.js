@@ -151,6 +151,24 @@ describe("a CALL frame", () => {
     });
   }
 
+  it("with a batch whose answers are too long together has each answered by itself, and makes no text of all of them", async () => {
+    const { host, guest } = channels();
+    const long = "x".repeat(1 << 20);
+    new JSONRPCServer(guest.transport()).method("long", () => long);
+    const client = new JSONRPCClient(host.transport());
+    const { stringify } = JSON;
+    let made = 0;
+    JSON.stringify = (...args) => {
+      const text = stringify(...args);
+      made += text.length;
+      return text;
+    };
+    afterThisTest(() => (JSON.stringify = stringify));
+    const outcomes = await client.batch(Array(20).fill({ method: "long" }));
+    assert.isTrue(outcomes.every(({ value }) => value === long));
+    assert.isBelow(made, 50 << 20);
+  });
+
   it("with a batch has each of its elements answered", async () => {
     const { raw } = served();
     await raw.post(CALL, JSON.stringify([1, { method: "echo", id: 7 }, { jsonrpc: "2.0", method: "echo", params: [1], id: 8 }, { id: 9, result: 1 }, []]));

@@ -167,14 +167,17 @@ export class WipcChannel {
   /** @internal Sends a message. Where the peer has caused it, reading may pause until it is written. */
   sendMessage(text, isCaused) {
     const frame = encodeWipc(WipcType.CALL, text);
-    const size = frame.length - HEADER;
-    if (size > this.#maxMessage) {
-      throw new RangeError(`a message must have at most ${this.#maxMessage} bytes, got ${size}; maxMessage sets the limit of each peer`);
-    }
+    this.checkLength(frame.length - HEADER);
     if (this.#refusal !== undefined) throw this.#refusal;
     this.#write(frame, isCaused);
     // The answer may be behind what is not read yet.
     if (!isCaused) this.wake();
+  }
+
+  /** @internal Throws if a message has more than the most bytes: so many, or at least so many. */
+  checkLength(size, what = size) {
+    if (size <= this.#maxMessage) return;
+    throw new RangeError(`a message must have at most ${this.#maxMessage} bytes, got ${what}; maxMessage sets the limit of each peer`);
   }
 
   /** @internal Whether the peer has left unread as much as it may. */

@@ -34,11 +34,24 @@ export class WipcTransport {
     if (transfer?.length > 0) throw new TypeError("WIPC carries bytes: nothing can be transferred");
     try {
       // Of calls there are as many as this side makes; all else may be caused by the peer.
-      this.#channel.sendMessage(JSON.stringify(message), !some(message, isRequest));
+      this.#channel.sendMessage(this.#textOf(message), !some(message, isRequest));
     } catch (error) {
       // Whom an answer does not reach any more does not wait for it.
       if (some(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
+  }
+
+  /** The text of a message. That of a batch is not made if it is too long: its parts may have any length together. */
+  #textOf(message) {
+    if (!Array.isArray(message)) return JSON.stringify(message);
+    let size = 2 + message.length;
+    const parts = message.map((part) => {
+      const text = JSON.stringify(part);
+      size += text.length;
+      this.#channel.checkLength(size, "more");
+      return text;
+    });
+    return `[${parts.join()}]`;
   }
 
   onMessage(handler, isServing = () => true) {

@@ -123,8 +123,8 @@ export function stage() {
 
 /** The peer of an actor is there again, under another name. */
 export async function again(actor, { digit = 2, ...answer } = {}) {
-  const last = actor.received.filter((message) => message?.method === "rpc.hello").at(-1);
-  const isNew = (message) => message?.method === "rpc.hello" && message.id !== last.id;
+  const known = actor.received.filter((message) => message?.method === "rpc.hello").map(({ id }) => id);
+  const isNew = (message) => message?.method === "rpc.hello" && !known.includes(message.id);
   for (; !actor.received.some(isNew); await pause(15)) actor.hello(hexId("f"));
   return actor.accept(actor.received.find(isNew), { session: hexId(digit), ...answer });
 }
