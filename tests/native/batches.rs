@@ -1,10 +1,14 @@
 //! Notifications of the protocol within a batch do what they do alone, in their order among the other elements.
 
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
+use portway::connection::{BatchItem, Config};
+use portway::message::{Fault, Id, Incoming, Message, Response};
 use portway::profile::{Ordering, Profile};
-use portway::{Client, Context, Framing, RpcError, Server, Transport};
+use portway::{Client, Connection, Context, Framing, RpcError, Server, Transport};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -180,5 +184,33 @@ async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Te
         there.send(ECHO).await?;
         assert_eq!(there.receive().await?["id"], "b", "there is credit for no more");
     }
+    Ok(())
+}
+
+/// Such an error may be about a batch of ours. A peer sends them as fast as it can: each must not cost a look at all calls.
+#[test]
+fn an_error_under_no_id_costs_the_same_beside_many_calls() -> Test {
+    let cost = |others: usize| -> Result<Duration, Box<dyn Error>> {
+        let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
+        for _ in 0..others {
+            connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
+        }
+        for _ in 0..2 {
+            let batch = vec![BatchItem::Call("m".into(), None)];
+            connection.call_batch(batch, None).map_err(|_| "a batch is refused")?;
+        }
+        let rounds = (0..5).map(|_| {
+            let start = Instant::now();
+            for _ in 0..1_000 {
+                let outcome = Err(Fault::InvalidRequest.into());
+                connection.handle(Incoming::Single(Ok(Message::Response(Response { id: Id::Null, outcome }))));
+                while connection.poll_event().is_some() {}
+            }
+            start.elapsed()
+        });
+        Ok(rounds.min().unwrap_or_default())
+    };
+    let (few, many) = (cost(10)?, cost(100_000)?);
+    assert!(many < few * 20 + Duration::from_millis(1), "{few:?} beside 10 calls, {many:?} beside 100 000");
     Ok(())
 }

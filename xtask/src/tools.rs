@@ -176,42 +176,43 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_installed_by_their_lock_file() {
+    fn tools_are_installed_by_their_lock_file() -> Result<()> {
         let tool =
             Tool { krate: "some-tool", programs: &["some-tool"], version: "1.2.3".to_owned(), newer_is_fine: false };
-        let cache = Cache::open().unwrap();
-        let arguments = |dependencies| {
-            let command = tool.installing(&cache, Path::new("tools"), dependencies).unwrap();
-            command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        let cache = Cache::open()?;
+        let arguments = |dependencies| -> Result<Vec<_>> {
+            let command = tool.installing(&cache, Path::new("tools"), dependencies)?;
+            Ok(command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect())
         };
         let without = ["install", "some-tool", "--version", "1.2.3", "--root", "tools"];
-        assert_eq!(arguments(Dependencies::Newest), without);
-        assert_eq!(arguments(Dependencies::Locked), [&without[..], &["--locked"]].concat());
+        assert_eq!(arguments(Dependencies::Newest)?, without);
+        assert_eq!(arguments(Dependencies::Locked)?, [&without[..], &["--locked"]].concat());
+        Ok(())
     }
 
     #[test]
-    fn only_a_version_that_is_missing_lets_the_lock_file_go() {
-        let attempts = |succeeds: bool, output: &str| {
+    fn only_a_version_that_is_missing_lets_the_lock_file_go() -> Result<()> {
+        let attempts = |program: &str, output: &str| -> Result<Vec<_>> {
             let mut made = Vec::new();
-            let status = Command::new(if succeeds { "true" } else { "false" }).status().unwrap();
+            let status = Command::new(program).status()?;
             install_with(|dependencies| {
                 made.push(dependencies);
                 Ok(Outcome { ending: Ending::Exited(status), output: output.to_owned() })
-            })
-            .unwrap();
-            made
+            })?;
+            Ok(made)
         };
         let missing =
             "error: failed to select a version for the requirement `webpki-roots = \"^1.0.10\"` (locked to 1.0.11)";
-        assert_eq!(attempts(true, missing), [Dependencies::Locked]);
-        assert_eq!(attempts(false, missing), [Dependencies::Locked, Dependencies::Newest]);
+        assert_eq!(attempts("true", missing)?, [Dependencies::Locked]);
+        assert_eq!(attempts("false", missing)?, [Dependencies::Locked, Dependencies::Newest]);
         for output in [
             "error: failed to select a version for the requirement `webpki-roots = \"^9\"`",
             "error: checksum for `webpki-roots v1.0.11` changed between lock files",
             "error[E0425]: cannot find value `x` in this scope",
         ] {
-            assert_eq!(attempts(false, output), [Dependencies::Locked], "{output}");
+            assert_eq!(attempts("false", output)?, [Dependencies::Locked], "{output}");
         }
+        Ok(())
     }
 
     #[test]
