@@ -17,7 +17,10 @@ pub(super) struct InboundRequests<P: Payload> {
     bytes: usize,
     /// What waits for the running request, where only one may run at a time.
     waiting: VecDeque<Waiting<P>>,
-    serial: u32,
+    /// How many of those that wait are [`Waiting::Answered`].
+    answered: usize,
+    /// That of the newest; the next one after the greatest is 0.
+    pub(super) serial: u32,
 }
 
 #[derive(Debug)]
@@ -25,13 +28,15 @@ enum Waiting<P: Payload> {
     Request(RequestKey, Request<P>),
     /// With a serial of its own, so that it keeps its place among the requests.
     Notification(u32, Notification<P>),
+    /// A request with this serial that was answered before its turn, as one that is cancelled is. Nothing of it is kept.
+    Answered(u32),
 }
 
 impl<P: Payload> Waiting<P> {
     const fn serial(&self) -> u32 {
         match self {
             Self::Request(key, _) => key.serial,
-            Self::Notification(serial, _) => *serial,
+            Self::Notification(serial, _) | Self::Answered(serial) => *serial,
         }
     }
 }
@@ -48,7 +53,7 @@ struct InboundRequest<I> {
 
 impl<P: Payload> InboundRequests<P> {
     pub(super) const fn new() -> Self {
-        Self { requests: Slab::new(), waiting: VecDeque::new(), serial: 0, bytes: 0 }
+        Self { requests: Slab::new(), waiting: VecDeque::new(), answered: 0, serial: 0, bytes: 0 }
     }
 
     pub(super) const fn bytes(&self) -> usize {
@@ -118,10 +123,10 @@ impl<P: Payload> InboundRequests<P> {
         self.waiting.push_back(Waiting::Notification(serial, notification));
     }
 
-    /// Gives what has waited for the request that is answered now: notifications, and then one request to run.
+    /// Gives what has waited for the request that is answered now: notifications, and then one request to run. Gives nothing
+    /// for a request that was answered before its turn.
     pub(super) fn release(&mut self, answered: RequestKey, mut give: impl FnMut(Event<P>)) {
-        // One that is cancelled may be answered before its turn. The one that runs is older than all that wait.
-        if !P::CAN_WAIT || self.waiting.front().is_none_or(|first| first.serial() <= answered.serial) {
+        if !P::CAN_WAIT || self.drop_waiting(answered) {
             return;
         }
         while let Some(next) = self.waiting.pop_front() {
@@ -130,12 +135,35 @@ impl<P: Payload> InboundRequests<P> {
                     self.bytes -= notification_bytes(&notification);
                     give(Event::Notification(notification));
                 }
-                Waiting::Request(key, Request { method, params, .. }) if self.contains(key) => {
+                Waiting::Request(key, Request { method, params, .. }) => {
                     return give(Event::Request { key, method, params });
                 }
-                Waiting::Request(..) => {}
+                Waiting::Answered(_) => self.answered -= 1,
             }
         }
+    }
+
+    /// Drops what is kept of a request that waits. Returns whether it does.
+    fn drop_waiting(&mut self, key: RequestKey) -> bool {
+        // A serial may be less than an earlier one, but its distance from the first is not.
+        let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
+        let distance = key.serial.wrapping_sub(first);
+        let place = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
+        let Some(waiting) = place.ok().and_then(|place| self.waiting.get_mut(place)) else { return false };
+        *waiting = Waiting::Answered(key.serial);
+        self.answered += 1;
+        // To remove each at once would move all that wait behind it.
+        if self.answered > self.waiting.len() / 2 {
+            self.waiting.retain(|waiting| !matches!(waiting, Waiting::Answered(_)));
+            self.answered = 0;
+        }
+        true
+    }
+
+    /// How long the list of what waits is.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     const fn next_serial(&mut self) -> u32 {
@@ -146,6 +174,7 @@ impl<P: Payload> InboundRequests<P> {
     pub(super) fn clear(&mut self) {
         self.requests.clear();
         self.waiting.clear();
+        self.answered = 0;
         self.bytes = 0;
     }
 }

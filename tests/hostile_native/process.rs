@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
+use portway::profile::Profile;
 use portway::{Context, Framing, Listener, RpcError, Server, Transport};
 use serde_json::value::RawValue;
 
@@ -38,7 +39,8 @@ fn this_program_plays_a_role_if_it_is_asked_to() {
     let path = env::var_os(PATH).unwrap_or_default();
     let path = Path::new(&path);
     let outcome = match name.as_str() {
-        "serve" => block_on(serve(path)),
+        "serve" => block_on(serve(path, Profile::GENERIC)),
+        "serve one by one" => block_on(serve(path, Profile::LSP)),
         "bind" => block_on(bind_over_and_over(path)),
         "wipc server" => block_on(wipc_server()),
         other => crate::wipc::play(other),
@@ -71,8 +73,9 @@ fn set_up(server: &Server) {
     server.method("secret", |_: Option<Box<RawValue>>, _: Context| async move { Ok::<_, RpcError>("the secret") });
 }
 
-async fn serve(path: &Path) -> io::Result<()> {
-    Listener::unix(path, Framing::ContentLength).await?.serve(|peer| set_up(peer.server())).await
+async fn serve(path: &Path, profile: Profile) -> io::Result<()> {
+    let listener = Listener::unix(path, Framing::ContentLength).await?;
+    listener.with(move |transport| transport.with_profile(profile)).serve(|peer| set_up(peer.server())).await
 }
 
 async fn wipc_server() -> io::Result<()> {
@@ -108,7 +111,12 @@ impl Running {
 
     /// A server on a socket, once it listens.
     pub(crate) fn server(path: &Path) -> io::Result<Self> {
-        let server = Self::start(&mut role("serve", path))?;
+        Self::server_in(path, "serve")
+    }
+
+    /// The same, in another role of those that serve.
+    pub(crate) fn server_in(path: &Path, name: &str) -> io::Result<Self> {
+        let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();
         while UnixStream::connect(path).is_err() {
             if start.elapsed() > PATIENCE {

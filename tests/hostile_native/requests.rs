@@ -114,6 +114,30 @@ fn requests_at_work_are_bounded_in_bytes() -> Test {
 }
 
 #[test]
+fn requests_that_are_cancelled_before_their_turn_are_not_held() -> Test {
+    let pairs = 300;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let server = Running::server_in(&path, "serve one by one")?;
+    let mut connection = Connection::to(&path)?;
+    // The others wait for this one.
+    connection.send(&json!({"jsonrpc": "2.0", "id": "first", "method": "hang", "params": []}))?;
+    let before = server.peak_mib()?;
+    let filler = "x".repeat(1_000_000);
+    for id in 0..pairs {
+        connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": [filler]}))?;
+        connection.send(&json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}}))?;
+    }
+    for id in 0..pairs {
+        let answer = connection.receive()?;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32_800)));
+    }
+    let grown = server.peak_mib()? - before;
+    assert!(grown <= 64, "{grown} MiB for {pairs} requests of a megabyte");
+    Ok(())
+}
+
+#[test]
 fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
     let refused = |index: usize| match index % 2 {
         // Each is refused, the second under the id that it has.

@@ -397,6 +397,53 @@ fn where_one_runs_at_a_time_notifications_keep_their_place() {
 }
 
 #[test]
+fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_and_is_passed_over() {
+    for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
+        let mut server = server(Profile::LSP);
+        server.inbound.serial = serial;
+        let first = server.begin_request(Id::from(0)).expect("none runs");
+        let mut left = Vec::new();
+        for index in 0_u32..5 {
+            let name = alloc::format!("request {index}");
+            server.handle(Incoming::Single(request(i64::from(index) + 1, &name)));
+            let note = alloc::format!("note {index}");
+            server.handle(Incoming::Single(notification(&note)));
+            left.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
+        }
+        for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
+            let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("it waits");
+            assert!(server.respond(key, Ok(text("early"))));
+            assert_eq!(events(&mut server), Vec::<String>::new(), "the first still runs");
+        }
+        assert!(server.end_request(first));
+        let mut order = events(&mut server);
+        while let Some(index) = order.last().and_then(|last| last.strip_prefix("request ")) {
+            let id = index.parse::<i64>().expect("a number") + 1;
+            let running = server.request_with_id(&Id::from(id)).expect("it runs");
+            assert!(server.respond(running, Ok(text("ok"))));
+            order.extend(events(&mut server));
+        }
+        assert_eq!(order, left, "answered early: {answered:b}");
+        assert_eq!(server.bytes_at_work(), 0);
+    }
+}
+
+#[test]
+fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_turn() {
+    let mut server = server(Profile::LSP);
+    let first = server.begin_request(Id::from(0)).expect("none runs");
+    server.handle(Incoming::Single(request(1, "second")));
+    for _ in 0..1_000 {
+        server.handle(Incoming::Single(request_of(2, 10)));
+        let key = server.request_with_id(&Id::from(2)).expect("it waits");
+        assert!(server.respond(key, Ok(text("early"))));
+        assert!(server.inbound.waiting() <= 3, "{}", server.inbound.waiting());
+    }
+    assert!(server.end_request(first));
+    assert_eq!(events(&mut server), ["second"]);
+}
+
+#[test]
 fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "slow")));
