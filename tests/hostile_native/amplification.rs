@@ -44,6 +44,10 @@ fn message(id: &str) -> Vec<u8> {
         "noise" => text(900_000).into_bytes(),
         "deep" => frame(&"[".repeat(900_000)),
         "broken" => (0..1_000).flat_map(|_| frame(&format!("{{{}", text(80)))).collect(),
+        "swallowed" => {
+            let inner = String::from_utf8_lossy(&frame("(Content-Length: 2\r\n\r\n")).into_owned();
+            frame(&format!("(\n{}", inner.repeat(2_000_000 / inner.len())))
+        }
         "answers" => {
             let answer = |id: usize| json!({"jsonrpc": "2.0", "id": id + 1_000_000, "result": id});
             frame(&json!((0..10_000).map(answer).collect::<Vec<_>>()).to_string())

@@ -128,15 +128,18 @@ impl Decoder {
     /// A stream of nothing but swallowed headers would be read again and again: once it has been several times over, bytes
     /// that are given back are dropped.
     pub fn unread(&mut self, bytes: &[u8]) {
-        let length = bytes.len() as u64;
-        let Some(credit) = self.credit.checked_sub(length) else { return };
+        // What was read of what was given back before leaves room for these bytes, unless they are of another origin.
+        let start = self.read.checked_sub(bytes.len());
+        let rest = if start.is_some() { 0 } else { self.unread.len() - self.read };
+        let Some(credit) = self.credit.checked_sub((bytes.len() + rest) as u64) else { return };
         self.credit = credit;
-        let rest = self.unread.get(self.read..).unwrap_or_default();
-        let mut unread = Vec::with_capacity(bytes.len() + rest.len());
-        unread.extend_from_slice(bytes);
-        unread.extend_from_slice(rest);
-        self.unread = unread;
-        self.read = 0;
+        if let Some(place) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
+            place.copy_from_slice(bytes);
+            self.read -= bytes.len();
+        } else {
+            self.unread.splice(..self.read, bytes.iter().copied());
+            self.read = 0;
+        }
     }
 }
 
