@@ -11,6 +11,7 @@ use std::vec::Vec;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
@@ -266,6 +267,8 @@ impl Receiver {
     /// through. Then, too, the channel is at its end.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
+            // Other tasks have their turns, even if there always is another frame.
+            consume_budget().await;
             if let Some(frame) = self.take() {
                 if frame.frame_type == FrameType::Close && self.is_guest {
                     self.is_over = true;

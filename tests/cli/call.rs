@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use portway::Framing;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -194,4 +196,47 @@ async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
         assert_eq!(String::from_utf8(output.stdout)?, expected);
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn a_timeout_and_a_signal_end_a_call_while_what_is_no_message_is_still_read() -> Test {
+    // A body without JSON that swallows many others, and each of those another one. All of it is there at once.
+    let inner = printed("(Content-Length: 2\r\n\r\n");
+    let frames = 10_000_000 / inner.len();
+    let flood = printed(&format!("(\n{}", inner.repeat(frames)));
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("peer");
+    let listener = UnixListener::bind(&path)?;
+    let peer = tokio::spawn(async move {
+        let mut streams = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(flood.as_bytes()).await;
+            // It stays there, and says nothing more.
+            streams.push(stream);
+        }
+    });
+    let path = path.to_string_lossy();
+    for framing in ["auto", "content-length"] {
+        let done = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
+        assert_eq!(done.code, Some(4), "{framing}");
+        let told = done.stderr.matches("no JSON").count();
+        assert!(told < 2 * frames, "{framing}: all {told} bodies were read first");
+    }
+    let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
+    let mut stderr = child.stderr.take().ok_or("no standard error")?;
+    // Once it has begun to read.
+    stderr.read_exact(&mut [0]).await?;
+    let process = child.id().ok_or("it has ended")?.to_string();
+    assert!(Command::new("kill").args(["-INT", &process]).status().await?.success());
+    let mut told = String::new();
+    timeout(PATIENCE, stderr.read_to_string(&mut told)).await??;
+    assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(130));
+    let told = told.matches("no JSON").count();
+    assert!(told < 2 * frames - 1, "all {told} bodies were read first");
+    peer.abort();
+    Ok(())
+}
+
+fn printed(body: &str) -> String {
+    format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }

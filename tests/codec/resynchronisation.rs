@@ -214,11 +214,11 @@ fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
 #[test]
 fn giving_back_ends_when_it_is_all_that_happens() {
     // Each header swallows all of the rest, so that the rest is read again for each.
-    let mut stream = String::new();
-    for left in (1..2_000).rev() {
-        stream.push_str(&format!("xContent-Length: {}\r\n\r\n", left * 20));
+    let mut rest = " ".repeat(40_000);
+    for _ in 0..1_000 {
+        rest = format!("(Content-Length: {}\r\n\r\n{rest}", rest.len());
     }
-    let stream = format!("{stream}{}", " ".repeat(40_000));
+    let stream = frame(&rest);
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut input = stream.as_bytes();
     let mut seen = 0;
@@ -234,7 +234,7 @@ fn giving_back_ends_when_it_is_all_that_happens() {
             decoder.unread(&swallowed);
         }
     }
-    assert!(seen <= 10 * stream.len(), "{seen} of {}", stream.len());
+    assert!((8 * stream.len()..10 * stream.len()).contains(&seen), "{seen} of {}", stream.len());
 }
 
 /// How long it takes to read a body without JSON that swallows many small frames, each of which swallows a header again.

@@ -25,4 +25,5 @@ mod sockets;
 mod standard_streams;
 mod storm;
 mod streams;
+mod turns;
 mod wire;

@@ -1,11 +1,13 @@
 //! Channels, against bytes written by hand.
 
-use std::io::ErrorKind;
+use std::io::{Cursor, ErrorKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portway::wipc::{Channel, FrameType};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, sink, split};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::guests::{PATIENCE, Test};
@@ -133,5 +135,29 @@ async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test
     let read = timeout(PATIENCE, reading).await??;
     assert!(read <= 2 * 200 && read % 200 == 0, "{read} bytes were sent");
     assert!(timeout(PATIENCE, sending).await?? > 2, "some waited");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_receiver_of_many_frames_leaves_others_their_turns() -> Test {
+    const FRAMES: usize = 100_000;
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let counting = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            yield_now().await;
+        }
+    });
+    // An input that never waits.
+    let input = Cursor::new(b"WIPC\x03\x01\0\0\0a".repeat(FRAMES));
+    let (_sender, mut receiver) = Channel::host(input, sink())?.split();
+    let mut received = 0;
+    while receiver.receive().await?.is_some() {
+        received += 1;
+    }
+    counting.abort();
+    let turns = turns.load(Ordering::Relaxed);
+    assert!(received == FRAMES && turns > 100, "{turns} turns while {received} frames came");
     Ok(())
 }

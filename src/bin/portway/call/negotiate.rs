@@ -16,6 +16,7 @@ use portway::{Framing, Limits, Transport};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
+use tokio::task::coop::consume_budget;
 use tokio::time::timeout;
 
 use super::notices::Notices;
@@ -126,11 +127,16 @@ impl Receiver {
             Stage::ContentLength(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
                     let mut line = Vec::new();
-                    let swallowed = show(&event, &mut line, &self.notices);
-                    if let Some(swallowed) = swallowed {
+                    let mut chunks = 1;
+                    if let Some(swallowed) = show(&event, &mut line, &self.notices) {
+                        chunks += swallowed.len() / MAX_NEGOTIATION_BYTES;
                         decoder.unread(&swallowed);
                     }
                     self.lines.write_all(&line).await?;
+                    // Nothing is written of most of a flood. Signals and timeouts have their turns all the same.
+                    for _ in 0..chunks {
+                        consume_budget().await;
+                    }
                 }
                 Ok(())
             }

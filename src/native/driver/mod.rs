@@ -3,6 +3,8 @@
 //! Reading never waits for writing, except when the other side has left more unread than a limit. One timer serves all
 //! deadlines of the link.
 
+mod ending;
+
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -17,7 +19,7 @@ use std::thread_local;
 use std::vec::Vec;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::task::coop::{has_budget_remaining, poll_proceed};
+use tokio::task::coop::poll_proceed;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Text;
@@ -25,13 +27,11 @@ use super::child::ChildGuard;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
 use super::inbox::{Inbox, Next};
-use super::limits::{OUTPUT_GRACE, REST_GRACE};
 use super::link::Link;
 use super::state::Stage;
 use super::transport::Streams;
 use crate::codec::frame::{Event as Frame, FrameFault};
 use crate::codec::framing::{FrameDecoder, Framing};
-use crate::codec::wipc::{self, FrameType};
 use crate::connection::{Connection, Event, Ignored};
 use crate::message::Entry;
 
@@ -175,121 +175,6 @@ impl Driver {
         }
     }
 
-    /// Has the end begin that others have asked for.
-    fn notice(&mut self, stage: &Stage) {
-        if self.end.is_none() && *stage != Stage::Open {
-            self.begin_end(Closed::Local);
-        }
-    }
-
-    /// A guest exits by itself: nothing more is said to it, and what it still says is read.
-    fn begin_closing(&mut self) {
-        self.end_output(&Closed::End);
-    }
-
-    /// The other side may have ended just now. What it has said before is still to be read, and the end of a process tells its
-    /// status.
-    fn lose_output(&mut self, why: Closed) {
-        self.end_output(&why);
-        if self.child.is_none() {
-            self.end_within(REST_GRACE);
-        }
-        self.broken = Some(why);
-    }
-
-    /// A process that has exited says nothing more, even if another one holds its output open.
-    fn notice_exit(&mut self, context: &mut Context<'_>) {
-        let has_exited = self.child.as_mut().is_some_and(|child| child.poll_exit(context).is_ready());
-        if has_exited && self.end.is_none() {
-            self.end_within(OUTPUT_GRACE);
-        }
-    }
-
-    /// Reads on for so long at most.
-    fn end_within(&mut self, grace: Duration) {
-        let deadline = Instant::now() + grace.min(self.link.grace);
-        self.closing = Some(self.closing.map_or(deadline, |closing| closing.min(deadline)));
-    }
-
-    /// What waits to be written is dropped: it is not to keep the link from reading, or from its end.
-    fn end_output(&mut self, why: &Closed) {
-        self.link.end_output(why);
-        self.link.take_unwritten(&mut self.writing);
-        self.written = 0;
-        self.writer = None;
-        self.closing.get_or_insert_with(|| Instant::now() + self.link.grace);
-    }
-
-    /// Nothing more is read. What runs, and what is to be written, has until the end of the grace.
-    fn begin_end(&mut self, why: Closed) {
-        let why = match self.broken.take() {
-            // A process has more to tell: its status.
-            Some(broken) if why == Closed::End && self.child.is_none() => broken,
-            _ => why,
-        };
-        let reader = self.reader.take();
-        self.drained = reader.filter(|_| self.child.is_some());
-        self.closing = None;
-        self.says_goodbye = why == Closed::Local && self.link.owes_goodbye();
-        self.unfinished = None;
-        self.link.end_input(&why);
-        self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
-    }
-
-    /// Whether there is nothing left to do, or no time.
-    fn is_over(&self, is_writing: bool) -> bool {
-        self.end.as_ref().is_some_and(|(_, deadline)| {
-            let is_done =
-                !is_writing && self.link.running.is_empty() && self.link.is_idle() && self.link.backlog() == 0;
-            is_done || Instant::now() >= *deadline
-        })
-    }
-
-    /// Has the last frame written, if there is one: everything else has been.
-    fn write_goodbye(&mut self) -> bool {
-        let says_goodbye = mem::take(&mut self.says_goodbye);
-        if says_goodbye {
-            // Without a payload it always fits.
-            wipc::encode(FrameType::Close, &[], &mut self.writing).unwrap_or_default();
-        }
-        says_goodbye
-    }
-
-    /// Drops what the process prints after the end.
-    fn drain(&mut self, context: &mut Context<'_>) {
-        let Some(reader) = &mut self.drained else { return };
-        let mut scratch = SCRATCH.take();
-        scratch.resize(CHUNK, 0);
-        loop {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            match Pin::new(&mut *reader).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
-                Poll::Ready(_) => break self.drained = None,
-                Poll::Pending => break,
-            }
-        }
-        SCRATCH.set(scratch);
-    }
-
-    fn poll_goodbye(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
-        let Some((why, deadline)) = self.end.clone() else { return Poll::Ready(Closed::Local) };
-        if let Some(writer) = &mut self.writer {
-            let shutdown = Pin::new(writer).poll_shutdown(context);
-            // A peer that reads nothing more does not get to hold the link.
-            if shutdown.is_pending() && self.poll_until(context, deadline).is_pending() {
-                return Poll::Pending;
-            }
-            // The input of a process has ended once the pipe is closed.
-            self.writer = None;
-        }
-        let Some(child) = &mut self.child else { return Poll::Ready(why) };
-        let status = ready!(child.poll_end(context));
-        Poll::Ready(match (why, status) {
-            (Closed::End, Some(status)) => Closed::Exited(status),
-            (why, _) => why,
-        })
-    }
-
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else { return Poll::Ready(Ok(())) };
         loop {
@@ -323,12 +208,10 @@ impl Driver {
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
+        // Once the turn of this task is over, others have theirs first, even if there always is something to read.
+        let turn = ready!(poll_proceed(context));
         if self.is_behind {
-            // The turn of this task is over: others have theirs first.
-            if !has_budget_remaining() {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
+            turn.made_progress();
             let held = mem::take(&mut self.held);
             let (used, end) = self.take(held.get(self.held_from..).unwrap_or_default(), context);
             self.held_from += used;
@@ -345,7 +228,11 @@ impl Driver {
         let mut scratch = SCRATCH.take();
         scratch.resize(CHUNK, 0);
         let mut buffer = ReadBuf::new(&mut scratch);
-        let end = match Pin::new(reader).poll_read(context, &mut buffer) {
+        let read = Pin::new(reader).poll_read(context, &mut buffer);
+        if read.is_ready() {
+            turn.made_progress();
+        }
+        let end = match read {
             Poll::Pending => {
                 SCRATCH.set(scratch);
                 return Poll::Pending;
@@ -374,9 +261,14 @@ impl Driver {
         let mut input = bytes;
         self.is_behind = false;
         while let Some(frame) = self.decoder.next(&mut input) {
+            let mut chunks = 1;
             match self.inbox.take(frame) {
                 Next::Go => {}
-                Next::Unread(bytes) => self.decoder.unread(&bytes),
+                Next::Unread(bytes) => {
+                    // They cost as much as what comes.
+                    chunks += bytes.len() / CHUNK;
+                    self.decoder.unread(&bytes);
+                }
                 Next::Batch(entries) => self.take_batch(entries, context),
                 Next::End(why) => return (bytes.len(), Some(why)),
                 Next::Closing if self.child.is_some() => self.begin_closing(),
@@ -386,8 +278,8 @@ impl Driver {
             if self.end.is_some() {
                 return (bytes.len(), None);
             }
-            let turn = poll_proceed(context).map(|turn| turn.made_progress());
-            self.is_behind = turn.is_pending() || !self.link.has_room();
+            let is_over = (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
+            self.is_behind = is_over || !self.link.has_room();
             if self.is_behind {
                 return (bytes.len() - input.len(), None);
             }
