@@ -11,8 +11,10 @@ use tokio::time::timeout;
 use crate::command::{PATIENCE, Test, feed, run};
 use crate::peers::{frame_script, printed_frame};
 
-/// Characters that a terminal obeys, or that change the order of others: C1, DEL, and what is for bidirectional text.
-const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}";
+/// Characters that a terminal obeys, that change the order of others, or that are not seen: C1, DEL, what is for bidirectional
+/// text, fillers, and the other code points that Unicode has ignored by default.
+const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}\
+\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\u{2800}\u{3164}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\u{e01ef}";
 
 const PORTWAY: &str = env!("CARGO_BIN_EXE_portway");
 

@@ -149,6 +149,12 @@ fn ids_and_methods_cannot_forge_a_line() {
 }
 
 #[test]
+fn what_is_not_seen_in_an_id_is_escaped() {
+    let line = line_for(frame(request("\"a\u{3164}\u{34f}\u{202e}\u{e0041}b\"", "nope")));
+    assert_eq!(line.id.as_deref(), Some("\"a\\u{3164}\\u{34f}\\u{202e}\\u{e0041}b\""));
+}
+
+#[test]
 fn long_ids_and_methods_are_cut_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);

@@ -119,6 +119,23 @@ fn a_file_that_cannot_be_written_is_warned_of_and_standard_error_takes_its_place
 }
 
 #[test]
+fn a_file_with_another_name_is_refused_and_left_as_it_is() {
+    let folder = Folder::new();
+    let (file, other) = (folder.path("rpc.log"), folder.path("other"));
+    fs::write(&other, "theirs\n").unwrap();
+    fs::hard_link(&other, &file).unwrap();
+    let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
+    daemon.is_quiet();
+    let lines = daemon.finish();
+    assert!(lines[0].contains("it has more than one name"), "{lines:#?}");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "theirs\n");
+    // With one name it is taken again.
+    fs::remove_file(&other).unwrap();
+    assert!(with_log(&file, &["rpc", "--log-level", "info"]).finish().is_empty());
+    assert!(lines_of(&file).len() > 1);
+}
+
+#[test]
 fn an_empty_name_of_a_file_is_none() {
     let mut daemon = Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "").start();
     daemon.is_quiet();

@@ -12,6 +12,7 @@ use portway::codec::frame::FrameFault;
 use portway::message::Id;
 use portway::{Diagnostic, ErrorCode, Limits, RpcError};
 
+use crate::harmless::harmless;
 use crate::limits::{MAX_LOGGED_ID, MAX_LOGGED_METHOD};
 
 /// Logs a diagnostic.
@@ -53,13 +54,13 @@ fn name(method: &str) -> Option<&str> {
     is_name.then_some(method)
 }
 
-/// An id, on one line and not longer than it has to be.
+/// An id, on one line, without what a terminal obeys, and not longer than it has to be.
 pub(crate) struct Shown<'a>(pub(crate) &'a Id);
 
 impl Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Shortened { text: f, room: MAX_LOGGED_ID };
-        match write!(text, "{}", self.0) {
+        match text.write_str(&harmless(&self.0.to_string())) {
             Err(fmt::Error) if text.room == 0 => text.text.write_str("..."),
             other => other,
         }

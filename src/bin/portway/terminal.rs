@@ -93,4 +93,11 @@ mod tests {
         }
         assert_eq!(shown(b"a\xffb", 1, true), "a\u{fffd}b");
     }
+
+    #[test]
+    fn what_letters_and_emoji_are_made_with_stays() {
+        let text =
+            "\u{645}\u{6cc}\u{200c}\u{62e} \u{915}\u{94d}\u{200d}\u{937} \u{2764}\u{fe0f} \u{1f469}\u{200d}\u{1f680}";
+        assert_eq!(shown(text.as_bytes(), 1, true), text);
+    }
 }

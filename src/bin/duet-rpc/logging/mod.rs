@@ -87,7 +87,8 @@ impl Log {
 }
 
 /// Opens the file of the log, for nobody but this user if it is new. Symbolic links are not followed, and what is no regular
-/// file is refused: a FIFO could hold up the daemon, and a device could be anything.
+/// file is refused: a FIFO could hold up the daemon, and a device could be anything. So is a file with another hard link, which
+/// could be a file of this user that somebody else has linked here.
 fn open_file(path: &Path) -> io::Result<File> {
     // Without NONBLOCK, to open a FIFO waits for who reads it. With a regular file it changes nothing.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -95,6 +96,9 @@ fn open_file(path: &Path) -> io::Result<File> {
     let opened = file.metadata()?;
     if !opened.is_file() {
         return Err(io::Error::other("it is no regular file"));
+    }
+    if opened.nlink() > 1 {
+        return Err(io::Error::other("it has more than one name: remove its other hard links"));
     }
     let is_opened = |stream: &dyn Fn() -> io::Result<File>| {
         let stream = stream().and_then(|stream| stream.metadata());
