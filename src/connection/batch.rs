@@ -90,7 +90,11 @@ impl<P: Payload> ReplyBatches<P> {
 /// What a reply holds.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
-    P::REPLY_BYTES + id.held_bytes() + outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
+    P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
+}
+
+fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
+    outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
 /// What the reply to an element of a batch holds at least, if it has one.
@@ -149,6 +153,20 @@ impl<P: Payload> Connection<P> {
         if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
             self.transmits.push_back(Outgoing::Batch(replies));
         }
+    }
+
+    /// What a request is answered with. In a batch it is an error if the answer has no room beside the other replies that wait,
+    /// since a handler may make far more than was asked.
+    pub(super) fn within_room(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
+        let held = self.reply_batches.bytes();
+        if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
+            return outcome;
+        }
+        let bytes = held.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
+        if bytes <= self.config.limits.in_flight_bytes {
+            return outcome;
+        }
+        Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
     }
 
     /// Whether the replies to a batch may wait for the last of its requests to be answered.

@@ -214,9 +214,11 @@ impl<P: Payload> Connection<P> {
 
     // The peer's requests.
 
-    /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed.
+    /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed. In a batch,
+    /// an answer that has no room within [`Limits::in_flight_bytes`] beside the other replies becomes an error.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
+        let outcome = self.within_room(outcome, batch);
         let reply = Message::Response(Response { id, outcome });
         self.send_reply(reply, batch);
         self.finish_batch_item(batch);

@@ -4,5 +4,6 @@
 
 mod calls;
 mod invariants;
+mod one_by_one;
 mod pair;
 mod requests;

@@ -13,20 +13,20 @@ use crate::message::{
 };
 use crate::profile::Profile;
 
-fn server(profile: Profile) -> Connection<Text> {
+pub(super) fn server(profile: Profile) -> Connection<Text> {
     Connection::new(Config::new(profile))
 }
 
-fn request(id: impl Into<Id>, method: &str) -> Entry<Text> {
+pub(super) fn request(id: impl Into<Id>, method: &str) -> Entry<Text> {
     Ok(Message::Request(Request { id: id.into(), method: method.to_string(), params: None }))
 }
 
-fn notification(method: &str) -> Entry<Text> {
+pub(super) fn notification(method: &str) -> Entry<Text> {
     Ok(Message::Notification(Notification { method: method.to_string(), params: None }))
 }
 
 /// The requests that wait for an answer, by method.
-fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
+pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
     let mut requests = Vec::new();
     while let Some(event) = server.poll_event() {
         if let Event::Request { key, method, .. } = event {
@@ -37,7 +37,7 @@ fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
 }
 
 /// What was sent, as `id: result` or `id: code reason`; a batch in brackets.
-fn sent(server: &mut Connection<Text>) -> Vec<String> {
+pub(super) fn sent(server: &mut Connection<Text>) -> Vec<String> {
     let line = |message: &Message<Text>| match message {
         Message::Response(Response { id, outcome: Ok(Text(result)) }) => alloc::format!("{id}: {result}"),
         Message::Response(Response { id, outcome: Err(error) }) => match &error.data {
@@ -146,20 +146,6 @@ fn a_profile_without_batches_answers_once() {
 }
 
 #[test]
-fn one_request_at_a_time_where_the_profile_says_so() {
-    let mut server = server(Profile::LSP);
-    for id in 1..=3 {
-        server.handle(Incoming::Single(request(id, "m")));
-    }
-    for id in 1..=3 {
-        let waiting = requests(&mut server);
-        assert_eq!(waiting.len(), 1, "request {id}");
-        server.respond(waiting[0].0, Ok(text("ok")));
-        assert_eq!(sent(&mut server), [alloc::format!("{id}: ok")]);
-    }
-}
-
-#[test]
 fn requests_beyond_the_limit_are_refused_and_the_rest_go_on() {
     let limits = Limits { in_flight: 2, ..Limits::DEFAULT };
     let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
@@ -174,12 +160,12 @@ fn requests_beyond_the_limit_are_refused_and_the_rest_go_on() {
     assert_eq!(requests(&mut server).len(), 1);
 }
 
-fn request_of(id: i64, bytes: usize) -> Entry<Text> {
+pub(super) fn request_of(id: i64, bytes: usize) -> Entry<Text> {
     let params = Some(Text("x".repeat(bytes)));
     Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
 }
 
-fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
+pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
     let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
     Connection::new(Config::new(profile).with_limits(limits))
 }
@@ -287,29 +273,36 @@ fn a_batch_whose_replies_have_no_room_is_refused_whole() {
 }
 
 #[test]
+fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_an_error() {
+    let mut server = server_within(Profile::GENERIC, 2_200);
+    server.handle(Incoming::Batch((1..=5).map(|id| request(id, "m")).collect()));
+    for (place, (key, _)) in requests(&mut server).into_iter().enumerate() {
+        let long = Text("x".repeat(1_000));
+        let failure = crate::message::ErrorObject { data: Some(long.clone()), ..Fault::ParseError.into() };
+        assert!(
+            server.respond(key, if place == 2 { Err(failure) } else { Ok(if place == 3 { text("ok") } else { long }) })
+        );
+        assert!(server.bytes_at_work() < 2_500, "{}", server.bytes_at_work());
+    }
+    let refused = "-32600 too-many-requests";
+    let long = "x".repeat(1_000);
+    let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
+    assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
+    // Alone, an answer is sent whatever its length.
+    let mut server = server_within(Profile::GENERIC, 100);
+    server.handle(Incoming::Batch(vec![request(1, "m")]));
+    let (key, _) = requests(&mut server).remove(0);
+    assert!(server.respond(key, Ok(Text(long.clone()))));
+    assert_eq!(sent(&mut server), [alloc::format!("[1: {long}]")]);
+}
+
+#[test]
 fn the_ids_of_requests_at_work_count() {
     let mut server = server_within(Profile::GENERIC, 1_000);
     server.handle(Incoming::Single(request("x".repeat(600).as_str(), "m")));
     assert_eq!(server.bytes_at_work(), 600);
     server.handle(Incoming::Single(request("y".repeat(600).as_str(), "m")));
     assert_eq!(sent(&mut server).len(), 1, "the second is refused");
-}
-
-#[test]
-fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_counts() {
-    let mut server = server_within(Profile::LSP, 100);
-    for id in 1..=3 {
-        server.handle(Incoming::Single(request_of(id, 60)));
-    }
-    assert_eq!(server.bytes_at_work(), 180);
-    server.handle(Incoming::Single(notification("n")));
-    assert!(server.bytes_at_work() > 1_000, "a notification that waits is not free");
-    for _ in 1..=3 {
-        let (running, _) = requests(&mut server).remove(0);
-        server.respond(running, Ok(text("ok")));
-    }
-    assert_eq!(sent(&mut server), ["1: ok", "2: ok", "3: ok"]);
-    assert_eq!((events(&mut server), server.bytes_at_work()), (vec!["n".to_string()], 0));
 }
 
 #[test]
@@ -380,70 +373,6 @@ fn a_cancel_for_an_unknown_or_answered_id_means_nothing() {
 }
 
 #[test]
-fn where_one_runs_at_a_time_notifications_keep_their_place() {
-    let mut server = server(Profile::LSP);
-    for entry in [request(1, "a"), notification("b"), request(2, "c"), notification("d")] {
-        server.handle(Incoming::Single(entry));
-    }
-    assert_eq!(events(&mut server), ["a"]);
-    let first = server.request_in_slot(0);
-    assert!(first.is_some_and(|key| server.respond(key, Ok(text("1")))));
-    assert_eq!(events(&mut server), ["b", "c"]);
-    let second = server.request_in_slot(1);
-    assert!(second.is_some_and(|key| server.respond(key, Ok(text("2")))));
-    assert_eq!(events(&mut server), ["d"]);
-    server.handle(Incoming::Single(notification("e")));
-    assert_eq!(events(&mut server), ["e"], "nothing runs");
-}
-
-#[test]
-fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_and_is_passed_over() {
-    for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
-        let mut server = server(Profile::LSP);
-        server.inbound.serial = serial;
-        let first = server.begin_request(Id::from(0)).expect("none runs");
-        let mut left = Vec::new();
-        for index in 0_u32..5 {
-            let name = alloc::format!("request {index}");
-            server.handle(Incoming::Single(request(i64::from(index) + 1, &name)));
-            let note = alloc::format!("note {index}");
-            server.handle(Incoming::Single(notification(&note)));
-            left.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
-        }
-        for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
-            let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("it waits");
-            assert!(server.respond(key, Ok(text("early"))));
-            assert_eq!(events(&mut server), Vec::<String>::new(), "the first still runs");
-        }
-        assert!(server.end_request(first));
-        let mut order = events(&mut server);
-        while let Some(index) = order.last().and_then(|last| last.strip_prefix("request ")) {
-            let id = index.parse::<i64>().expect("a number") + 1;
-            let running = server.request_with_id(&Id::from(id)).expect("it runs");
-            assert!(server.respond(running, Ok(text("ok"))));
-            order.extend(events(&mut server));
-        }
-        assert_eq!(order, left, "answered early: {answered:b}");
-        assert_eq!(server.bytes_at_work(), 0);
-    }
-}
-
-#[test]
-fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_turn() {
-    let mut server = server(Profile::LSP);
-    let first = server.begin_request(Id::from(0)).expect("none runs");
-    server.handle(Incoming::Single(request(1, "second")));
-    for _ in 0..1_000 {
-        server.handle(Incoming::Single(request_of(2, 10)));
-        let key = server.request_with_id(&Id::from(2)).expect("it waits");
-        assert!(server.respond(key, Ok(text("early"))));
-        assert!(server.inbound.waiting() <= 3, "{}", server.inbound.waiting());
-    }
-    assert!(server.end_request(first));
-    assert_eq!(events(&mut server), ["second"]);
-}
-
-#[test]
 fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "slow")));
@@ -465,7 +394,7 @@ fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
 }
 
 /// The methods of what is to be done now, in order.
-fn events(server: &mut Connection<Text>) -> Vec<String> {
+pub(super) fn events(server: &mut Connection<Text>) -> Vec<String> {
     core::iter::from_fn(|| server.poll_event())
         .filter_map(|event| match event {
             Event::Request { method, .. } => Some(method),
@@ -493,17 +422,6 @@ fn a_request_is_not_begun_beyond_the_limit_or_after_the_end() {
     assert_eq!(server.begin_request(Id::from(2)), None);
     server.close();
     assert_eq!(server.begin_request(Id::from(3)), None);
-}
-
-#[test]
-fn where_one_runs_at_a_time_a_request_is_begun_only_if_none_runs_and_its_end_lets_the_next_run() {
-    let mut server = server(Profile::LSP);
-    let first = server.begin_request(Id::from(1)).expect("none runs");
-    assert_eq!(server.begin_request(Id::from(2)), None);
-    server.handle(Incoming::Single(request(2, "second")));
-    assert_eq!(requests(&mut server), []);
-    assert!(server.end_request(first));
-    assert_eq!(requests(&mut server).into_iter().map(|(_, method)| method).collect::<Vec<_>>(), ["second"]);
 }
 
 #[test]

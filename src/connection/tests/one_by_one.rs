@@ -1,0 +1,116 @@
+//! Requests that run one at a time: what waits, and what is answered before its turn.
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::pair::text;
+use super::requests::{events, notification, request, request_of, requests, sent, server, server_within};
+use crate::message::{Id, Incoming};
+use crate::profile::Profile;
+
+#[test]
+fn one_request_at_a_time_where_the_profile_says_so() {
+    let mut server = server(Profile::LSP);
+    for id in 1..=3 {
+        server.handle(Incoming::Single(request(id, "m")));
+    }
+    for id in 1..=3 {
+        let waiting = requests(&mut server);
+        assert_eq!(waiting.len(), 1, "request {id}");
+        server.respond(waiting[0].0, Ok(text("ok")));
+        assert_eq!(sent(&mut server), [alloc::format!("{id}: ok")]);
+    }
+}
+
+#[test]
+fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_counts() {
+    let mut server = server_within(Profile::LSP, 100);
+    for id in 1..=3 {
+        server.handle(Incoming::Single(request_of(id, 60)));
+    }
+    assert_eq!(server.bytes_at_work(), 180);
+    server.handle(Incoming::Single(notification("n")));
+    assert!(server.bytes_at_work() > 1_000, "a notification that waits is not free");
+    for _ in 1..=3 {
+        let (running, _) = requests(&mut server).remove(0);
+        server.respond(running, Ok(text("ok")));
+    }
+    assert_eq!(sent(&mut server), ["1: ok", "2: ok", "3: ok"]);
+    assert_eq!((events(&mut server), server.bytes_at_work()), (vec!["n".to_string()], 0));
+}
+
+#[test]
+fn where_one_runs_at_a_time_notifications_keep_their_place() {
+    let mut server = server(Profile::LSP);
+    for entry in [request(1, "a"), notification("b"), request(2, "c"), notification("d")] {
+        server.handle(Incoming::Single(entry));
+    }
+    assert_eq!(events(&mut server), ["a"]);
+    let first = server.request_in_slot(0);
+    assert!(first.is_some_and(|key| server.respond(key, Ok(text("1")))));
+    assert_eq!(events(&mut server), ["b", "c"]);
+    let second = server.request_in_slot(1);
+    assert!(second.is_some_and(|key| server.respond(key, Ok(text("2")))));
+    assert_eq!(events(&mut server), ["d"]);
+    server.handle(Incoming::Single(notification("e")));
+    assert_eq!(events(&mut server), ["e"], "nothing runs");
+}
+
+#[test]
+fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_and_is_passed_over() {
+    for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
+        let mut server = server(Profile::LSP);
+        server.inbound.serial = serial;
+        let first = server.begin_request(Id::from(0)).expect("none runs");
+        let mut left = Vec::new();
+        for index in 0_u32..5 {
+            let name = alloc::format!("request {index}");
+            server.handle(Incoming::Single(request(i64::from(index) + 1, &name)));
+            let note = alloc::format!("note {index}");
+            server.handle(Incoming::Single(notification(&note)));
+            left.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
+        }
+        for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
+            let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("it waits");
+            assert!(server.respond(key, Ok(text("early"))));
+            assert_eq!(events(&mut server), Vec::<String>::new(), "the first still runs");
+        }
+        assert!(server.end_request(first));
+        let mut order = events(&mut server);
+        while let Some(index) = order.last().and_then(|last| last.strip_prefix("request ")) {
+            let id = index.parse::<i64>().expect("a number") + 1;
+            let running = server.request_with_id(&Id::from(id)).expect("it runs");
+            assert!(server.respond(running, Ok(text("ok"))));
+            order.extend(events(&mut server));
+        }
+        assert_eq!(order, left, "answered early: {answered:b}");
+        assert_eq!(server.bytes_at_work(), 0);
+    }
+}
+
+#[test]
+fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_turn() {
+    let mut server = server(Profile::LSP);
+    let first = server.begin_request(Id::from(0)).expect("none runs");
+    server.handle(Incoming::Single(request(1, "second")));
+    for _ in 0..1_000 {
+        server.handle(Incoming::Single(request_of(2, 10)));
+        let key = server.request_with_id(&Id::from(2)).expect("it waits");
+        assert!(server.respond(key, Ok(text("early"))));
+        assert!(server.inbound.waiting() <= 3, "{}", server.inbound.waiting());
+    }
+    assert!(server.end_request(first));
+    assert_eq!(events(&mut server), ["second"]);
+}
+
+#[test]
+fn where_one_runs_at_a_time_a_request_is_begun_only_if_none_runs_and_its_end_lets_the_next_run() {
+    let mut server = server(Profile::LSP);
+    let first = server.begin_request(Id::from(1)).expect("none runs");
+    assert_eq!(server.begin_request(Id::from(2)), None);
+    server.handle(Incoming::Single(request(2, "second")));
+    assert_eq!(requests(&mut server), []);
+    assert!(server.end_request(first));
+    assert_eq!(requests(&mut server).into_iter().map(|(_, method)| method).collect::<Vec<_>>(), ["second"]);
+}
