@@ -79,7 +79,8 @@ impl Listener {
         Ok(Self::on(Socket::Unix { _file: file, listener }, framing))
     }
 
-    /// A TCP port. Whoever can reach it can call: `127.0.0.1:0` is for this machine alone, on any free port.
+    /// A TCP port. Whoever can reach it can call: `127.0.0.1:0` is for this machine alone, on any free port. A connection that
+    /// begins with an HTTP request or with TLS is closed: it would let web pages call.
     ///
     /// # Errors
     /// If the address is not to be had.
@@ -112,7 +113,7 @@ impl Listener {
     pub async fn accept(&self) -> io::Result<Transport> {
         let transport = match &self.socket {
             Socket::Unix { listener, .. } => Transport::from_unix(listener.accept().await?.0, self.framing)?,
-            Socket::Tcp(listener) => Transport::from_tcp(listener.accept().await?.0, self.framing)?,
+            Socket::Tcp(listener) => Transport::accepted_tcp(listener.accept().await?.0, self.framing)?,
         };
         Ok((self.prepare.0)(transport))
     }

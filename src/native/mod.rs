@@ -3,6 +3,7 @@
 //! `driver` is the only place that does IO. A link is shared by the handles of the application and its driver (`link`);
 //! what comes in goes by way of `inbox` to the connection, and from there to handlers (`running`) or to calls.
 
+mod browsers;
 mod call;
 mod cancel;
 mod child;

@@ -16,6 +16,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
+use super::browsers::NoBrowser;
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
 use super::frames::WipcSettings;
@@ -163,6 +164,13 @@ impl Transport {
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
         Self::new(reader, writer, framing)
+    }
+
+    /// The same, of a connection that was accepted: a browser is not heard.
+    pub(super) fn accepted_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
+        let transport = Self::from_tcp(stream, framing)?;
+        let reader = Box::new(NoBrowser::new(transport.streams.reader));
+        Ok(Self { streams: Streams { reader, ..transport.streams }, ..transport })
     }
 
     fn made(streams: Streams, framing: Framing) -> io::Result<Self> {

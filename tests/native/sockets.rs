@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use portway::{CallError, Client, Context, Framing, Listener, Peer, RpcError, Transport};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen};
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
 use crate::wire::PATIENCE;
@@ -42,6 +42,56 @@ async fn a_service_is_reached_through_a_unix_socket_and_through_tcp() -> Test {
     assert_eq!(client.call::<i64>("add", &(3, 4)).await, Ok(7));
     unix.abort();
     tcp.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_browser_at_a_tcp_port_is_not_heard() -> Test {
+    const REQUEST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[1,2]}";
+    let header = format!("Host: 127.0.0.1\r\nContent-Length: {}\r\n\r\n", REQUEST.len());
+    let wipc = [&b"WIPC\x02"[..], &(REQUEST.len() as u32).to_le_bytes(), REQUEST.as_bytes()].concat();
+    let framed = |framing| match framing {
+        Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{REQUEST}", REQUEST.len()).into_bytes(),
+        Framing::Newline => format!("{REQUEST}\n").into_bytes(),
+        Framing::Wipc => wipc.clone(),
+    };
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let called = Arc::clone(&calls);
+        let listener = Listener::tcp("127.0.0.1:0", framing).await?;
+        let address = listener.address().ok_or("no address")?;
+        let serving = tokio::spawn(listener.serve(move |peer| {
+            let called = Arc::clone(&called);
+            peer.method("add", move |(a, b): (i64, i64), _: Context| {
+                called.fetch_add(1, Ordering::Relaxed);
+                async move { Ok::<_, RpcError>(a + b) }
+            });
+        }));
+        // With the first byte alone, and in one piece.
+        for first in [1, 5, 1_000] {
+            for start in ["POST / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\n", "\u{16}\u{3}\u{1}\r\n"]
+            {
+                let body =
+                    if framing == Framing::ContentLength { REQUEST.as_bytes().to_vec() } else { framed(framing) };
+                let sent = [start.as_bytes(), header.as_bytes(), &body, &framed(framing)].concat();
+                let mut stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                for piece in [&sent[..first.min(sent.len())], &sent[first.min(sent.len())..]] {
+                    // It may have been closed by now.
+                    let _ = stream.write_all(piece).await;
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                let mut answers = Vec::new();
+                // A connection that is closed before all was read is reset.
+                let _ = timeout(PATIENCE, stream.read_to_end(&mut answers)).await?;
+                assert!(!String::from_utf8_lossy(&answers).contains("result"), "{framing}, {start}");
+            }
+        }
+        assert_eq!(calls.load(Ordering::Relaxed), 0, "{framing}");
+        let client = Client::new(Transport::tcp(address, framing).await?);
+        assert_eq!(client.call::<i64>("add", &(3, 4)).await, Ok(7));
+        serving.abort();
+    }
     Ok(())
 }
 
