@@ -27,7 +27,7 @@ pub enum CallError {
     /// Too many calls wait already; this one was not sent.
     TooManyCalls,
     /// The other side does not read, and what waits to be written is more than
-    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes); this notification was not sent.
+    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes); this notification or call was not sent.
     Congested,
     /// The params are neither object nor array, or serde cannot write them, or over WIPC the message would be longer than
     /// [`Limits::message_bytes`](crate::Limits::message_bytes); nothing was sent.

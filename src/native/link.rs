@@ -57,6 +57,10 @@ pub(super) struct Link {
 }
 
 /// What an application says of a link before it begins.
+/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
+/// that of its cancellation.
+const ENDED_CALL_BYTES: usize = 256;
+
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) profile: Profile,
@@ -158,6 +162,10 @@ impl Link {
             let id = state.connection.next_call_id();
             let fits = length::check_call(Some(id), method, params.as_deref(), self.longest_message());
             fits.map_err(CallError::Params)?;
+            if state.is_congested_by_ended() {
+                return Err(CallError::Congested);
+            }
+            let bytes = ENDED_CALL_BYTES + method.len() + params.as_ref().map_or(0, |params| params.get().len());
             let key = match state.connection.call(method.into(), params, timeout) {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
@@ -167,7 +175,7 @@ impl Link {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), reply, listener });
+                *place = Some(WaitingCall { id: key.id(), bytes, reply, listener });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
@@ -179,7 +187,10 @@ impl Link {
 
     /// The result of a call is no longer wanted; if it waits, the other side is told.
     pub(super) fn give_up(&self, key: CallKey) {
-        let dropped = self.act(|state| state.connection.cancel(key).then(|| state.take_call(key)));
+        let dropped = self.act(|state| {
+            let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
+            call.inspect(|call| state.count_ended(call))
+        });
         drop(dropped);
     }
 

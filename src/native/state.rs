@@ -42,6 +42,9 @@ pub(super) struct State {
     /// How many bytes of each of the two are answers, or credit for more items.
     pub(super) unwritten_answers: usize,
     pub(super) answers_being_written: usize,
+    /// How many bytes may still wait to be written of calls that have ended unanswered. They begin anew whenever the peer has
+    /// taken what was being written.
+    pub(super) ended_unwritten: usize,
     pub(super) text: String,
     pub(super) stage: Stage,
     pub(super) output: Output,
@@ -58,6 +61,8 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct WaitingCall {
     pub(super) id: u64,
+    /// What its request takes while it waits to be written, about.
+    pub(super) bytes: usize,
     pub(super) reply: oneshot::Sender<Outcome>,
     pub(super) listener: Option<CallListener>,
 }
@@ -110,6 +115,7 @@ impl State {
             being_written: 0,
             unwritten_answers: 0,
             answers_being_written: 0,
+            ended_unwritten: 0,
             text: String::new(),
             stage: Stage::Open,
             output: Output::Open,
@@ -157,6 +163,9 @@ impl State {
                 End::Closed => Err(self.end_of_calls()),
             };
             if let Some(call) = self.take_call(call) {
+                if matches!(outcome, Err(CallError::TimedOut)) {
+                    self.count_ended(&call);
+                }
                 ended.push((call, outcome));
             }
         }
@@ -170,6 +179,19 @@ impl State {
 
     pub(super) fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
+    }
+
+    /// A call has ended unanswered. Its request leaves all the same.
+    pub(super) fn count_ended(&mut self, call: &WaitingCall) {
+        if self.backlog() > 0 {
+            self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);
+        }
+    }
+
+    /// Whether calls that have ended fill what waits to be written, so that further ones would do so without end.
+    pub(super) fn is_congested_by_ended(&self) -> bool {
+        let most = self.connection.config().limits.unwritten_bytes;
+        self.ended_unwritten > most && self.backlog() > most
     }
 
     /// # Errors
@@ -204,6 +226,7 @@ impl State {
         mem::swap(&mut self.unwritten, written);
         self.being_written = written.len();
         self.answers_being_written = mem::take(&mut self.unwritten_answers);
+        self.ended_unwritten = 0;
     }
 
     pub(super) fn drop_unwritten(&mut self) {

@@ -37,6 +37,45 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_ended() -> Test {
+    for cancels in [false, true] {
+        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
+        let client = Client::new(transport.with_limits(limits)).with_timeout(Duration::from_millis(100));
+        let filler = "x".repeat(10_000);
+        let mut ended = 0;
+        loop {
+            let call = client.call::<Value>("work", &(&filler,));
+            // One that is dropped is cancelled.
+            let outcome = if cancels { timeout(Duration::from_millis(10), call).await } else { Ok(call.await) };
+            match outcome {
+                Ok(Err(CallError::Congested)) => break,
+                Ok(Err(CallError::TimedOut)) | Err(_) => ended += 1,
+                Ok(other) => return Err(format!("{other:?}").into()),
+            }
+            assert!(ended < 100, "it was never refused");
+        }
+        // As many as the limit has room for.
+        assert!((8..=14).contains(&ended), "{ended}");
+        // Once the peer reads, it is called again.
+        let serving = tokio::spawn(async move {
+            loop {
+                let message = there.receive().await?;
+                if message["method"] == "again" {
+                    there.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": 1 }).to_string()).await?;
+                }
+            }
+            #[allow(unreachable_code, reason = "it says what the errors are")]
+            Ok::<_, Box<dyn Error + Send + Sync>>(())
+        });
+        timeout(PATIENCE, client.ready()).await?;
+        assert_eq!(client.call::<i64>("again", &()).await, Ok(1));
+        serving.abort();
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn notifications_to_who_does_not_read_are_refused_and_none_is_lost() -> Test {
     let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
