@@ -5,14 +5,16 @@ use std::format;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(not(target_os = "linux"))]
-use rustix::fs::{AtFlags, CWD, Mode, chmodat};
+use rustix::fs::chmodat;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, linkat, open, renameat, statat, unlinkat};
+use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
 
@@ -107,6 +109,13 @@ impl Identity {
     fn of(file: &fs::Metadata) -> Self {
         Self { device: file.dev(), inode: file.ino(), modified: (file.mtime(), file.mtime_nsec()) }
     }
+
+    /// The same, of a file in a folder that is open.
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "systems have other types for these")]
+    const fn of_stat(file: &Stat) -> Self {
+        let modified = (file.st_mtime as i64, file.st_mtime_nsec as i64);
+        Self { device: file.st_dev as u64, inode: file.st_ino as u64, modified }
+    }
 }
 
 /// Removes this file; one that has taken its name stays.
@@ -131,37 +140,55 @@ fn remove(path: &Path, identity: Identity) -> io::Result<()> {
 /// As [`remove`].
 fn move_away(path: &Path, identity: Identity) -> io::Result<()> {
     let folder = new_folder(path)?;
-    let moved = folder.join("socket");
-    let removed = match fs::rename(path, &moved) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => remove_moved(&moved, path, identity),
+    move_into(&folder, path, identity)
+}
+
+fn move_into(folder: &NewFolder, path: &Path, identity: Identity) -> io::Result<()> {
+    let name = random_name();
+    let removed = match renameat(CWD, path, &folder.opened, &name) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => remove_moved(folder, &name, path, identity),
     };
     // One that holds a file stays.
-    let _ = fs::remove_dir(&folder);
+    let _ = fs::remove_dir(&folder.path);
     removed
 }
 
-fn remove_moved(moved: &Path, path: &Path, identity: Identity) -> io::Result<()> {
-    if Identity::of(&fs::symlink_metadata(moved)?) == identity {
-        return fs::remove_file(moved);
+fn remove_moved(folder: &NewFolder, name: &str, path: &Path, identity: Identity) -> io::Result<()> {
+    let file = statat(&folder.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if Identity::of_stat(&file) == identity {
+        return Ok(unlinkat(&folder.opened, name, AtFlags::empty())?);
     }
     // Unlike a second change of the name, a link replaces nothing.
-    fs::hard_link(moved, path).map_err(|error| {
-        io::Error::new(error.kind(), format!("a file of that name cannot have it back, and is now {}", moved.display()))
+    linkat(&folder.opened, name, CWD, path, AtFlags::empty()).map_err(|error| {
+        let now = folder.path.join(name);
+        let problem = format!("a file of that name cannot have it back, and is now {}", now.display());
+        io::Error::new(io::Error::from(error).kind(), problem)
     })?;
-    fs::remove_file(moved)?;
+    unlinkat(&folder.opened, name, AtFlags::empty())?;
     Err(taken())
 }
 
-/// A folder beside this file, for this user alone. Nobody can guess its name.
-fn new_folder(path: &Path) -> io::Result<PathBuf> {
-    let random = RandomState::new().build_hasher().finish();
-    let folder = path.with_file_name(format!(".portway-{random:016x}"));
-    DirBuilder::new().mode(0o700).create(&folder)?;
-    // The umask may have left less.
-    fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-    Ok(folder)
+/// A folder beside a file, for this user alone.
+struct NewFolder {
+    path: PathBuf,
+    /// Its name may stand for another folder by now. Files are moved to and from the one that was opened.
+    opened: OwnedFd,
+}
+
+/// # Errors
+/// If it cannot be made, or somebody has put a link in its place.
+fn new_folder(path: &Path) -> io::Result<NewFolder> {
+    let path = path.with_file_name(format!(".portway-{}", random_name()));
+    DirBuilder::new().mode(0o700).create(&path)?;
+    let opened = open(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(NewFolder { path, opened })
+}
+
+/// A name that nobody can guess.
+fn random_name() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
 fn taken() -> io::Error {
@@ -222,13 +249,33 @@ mod tests {
     }
 
     #[test]
+    fn a_link_in_place_of_the_new_folder_leads_nowhere() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.sock");
+        let _socket = Socket::bind(&path)?;
+        let identity = Identity::of(&fs::symlink_metadata(&path)?);
+        let victim = folder.path().join("victim");
+        DirBuilder::new().mode(0o755).create(&victim)?;
+        fs::write(victim.join("socket"), "theirs")?;
+        let new = new_folder(&path)?;
+        fs::rename(&new.path, folder.path().join("away"))?;
+        std::os::unix::fs::symlink(&victim, &new.path)?;
+        assert_eq!(move_into(&new, &path, identity).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(fs::read_to_string(victim.join("socket"))?, "theirs");
+        assert_eq!(names(&victim)?, ["socket"]);
+        assert_eq!(names(&folder.path().join("away"))?, std::vec::Vec::<std::ffi::OsString>::new());
+        assert!(!path.exists());
+        Ok(())
+    }
+
+    #[test]
     fn the_new_folder_is_for_its_owner_alone_and_another_each_time() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let (one, other) = (new_folder(&path)?, new_folder(&path)?);
-        assert_ne!(one, other);
-        assert_eq!(one.parent(), Some(folder.path()));
-        assert_eq!(fs::metadata(&one)?.mode() & 0o777, 0o700);
+        assert_ne!(one.path, other.path);
+        assert_eq!(one.path.parent(), Some(folder.path()));
+        assert_eq!(fs::metadata(&one.path)?.mode() & 0o777, 0o700);
         Ok(())
     }
 }
