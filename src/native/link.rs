@@ -59,7 +59,7 @@ pub(super) struct Link {
 /// What an application says of a link before it begins.
 /// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
 /// that of its cancellation.
-const ENDED_CALL_BYTES: usize = 256;
+const ENDED_CALL_BYTES: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Settings {

@@ -191,7 +191,7 @@ impl State {
     /// Whether calls that have ended fill what waits to be written, so that further ones would do so without end.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let most = self.connection.config().limits.unwritten_bytes;
-        self.ended_unwritten > most && self.backlog() > most
+        self.ended_unwritten > most && self.backlog().saturating_sub(self.backlog_of_answers()) > most
     }
 
     /// # Errors
