@@ -72,7 +72,7 @@ impl Visitor<'_> for Place<'_> {
 mod tests {
     use super::*;
 
-    fn texts<'t>(text: &'t str) -> Option<[Option<&'t str>; 2]> {
+    fn texts(text: &str) -> Option<[Option<&str>; 2]> {
         Some(read(text.as_bytes(), ["id", "method"])?.map(|member| member.map(RawValue::get)))
     }
 
