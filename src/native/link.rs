@@ -33,6 +33,10 @@ use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
 use crate::text::length;
 
+/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
+/// that of its cancellation.
+const ENDED_CALL_BYTES: usize = 128;
+
 #[derive(Debug)]
 pub(super) struct Link {
     state: Mutex<State>,
@@ -57,10 +61,6 @@ pub(super) struct Link {
 }
 
 /// What an application says of a link before it begins.
-/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
-/// that of its cancellation.
-const ENDED_CALL_BYTES: usize = 128;
-
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) profile: Profile,
