@@ -1,22 +1,22 @@
 // Boundaries on which several transports of one realm are made: no two calls there may have one id, and each request gets
 // one answer. The registry is on the global object, since a realm may hold more than one copy of this library.
 
-const registry = Symbol.for("portway.boundaries");
+const registry = (globalThis[Symbol.for("portway.boundaries")] ??= { objects: new WeakMap(), names: new Map(), frames: new Set() });
+
+/** The ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
+export const frames = registry.frames;
 
 function registered(map, key) {
   if (!map.has(key)) map.set(key, { ends: new Set(), lastId: 0 });
   return map.get(key);
 }
 
-/** `frames` are the ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
-export const { objects, names, frames } = (globalThis[registry] ??= { objects: new WeakMap(), names: new Map(), frames: new Set() });
-
 /**
  * The boundary of an object: a port, a worker, a channel. `ends` are the links on it, and `lastId` is the last id that a call
  * on it had.
  */
 export function boundaryOf(object) {
-  return registered(objects, object);
+  return registered(registry.objects, object);
 }
 
 /**
@@ -33,7 +33,7 @@ export function boundaryOfWindow(source, target) {
 
 /** The boundary of all channels of one name. Other realms share it, so its ids are chosen at random. */
 export function boundaryOfName(name) {
-  return Object.assign(registered(names, name), { isShared: true });
+  return Object.assign(registered(registry.names, name), { isShared: true });
 }
 
 /**

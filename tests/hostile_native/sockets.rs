@@ -12,19 +12,24 @@ use crate::process::{Running, Test, in_full, role};
 fn a_socket_file_is_for_its_owner_alone_from_its_first_moment() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
-    let mut binding = Running::start(&mut role("bind", &path))?;
     let mut seen = 0_u32;
-    while binding.0.try_wait()?.is_none() {
-        // Between two listeners there is no file.
-        let Ok(metadata) = fs::metadata(&path) else { continue };
-        seen += 1;
-        let mode = metadata.permissions().mode() & 0o777;
-        assert!(metadata.file_type().is_socket());
-        assert_eq!(mode & 0o077, 0, "others could connect: {mode:o}, seen {seen} times");
+    // On a loaded machine this thread may sleep while another binds.
+    for _ in 0..50 {
+        let mut binding = Running::start(&mut role("bind", &path))?;
+        while binding.0.try_wait()?.is_none() {
+            // Between two listeners there is no file.
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            seen += 1;
+            let mode = metadata.permissions().mode() & 0o777;
+            assert!(metadata.file_type().is_socket());
+            assert_eq!(mode & 0o077, 0, "others could connect: {mode:o}, seen {seen} times");
+        }
+        assert!(binding.0.wait()?.success());
+        if seen > 100 {
+            return Ok(());
+        }
     }
-    assert!(binding.0.wait()?.success());
-    assert!(seen > 100, "it was seen only {seen} times");
-    Ok(())
+    Err(format!("it was seen only {seen} times").into())
 }
 
 #[test]
