@@ -48,6 +48,7 @@ fn message(id: &str) -> Vec<u8> {
             let inner = String::from_utf8_lossy(&frame("(Content-Length: 2\r\n\r\n")).into_owned();
             frame(&format!("(\n{}", inner.repeat(2_000_000 / inner.len())))
         }
+        "elements" => frame(&json!(vec![1; 1_000]).to_string()),
         "answers" => {
             let answer = |id: usize| json!({"jsonrpc": "2.0", "id": id + 1_000_000, "result": id});
             frame(&json!((0..10_000).map(answer).collect::<Vec<_>>()).to_string())
