@@ -103,7 +103,9 @@ export class Attacker {
       keep(this.#spent, this.#current);
       this.#current = data.id;
     } else if (data?.result !== undefined) {
-      const { id, result } = data;
+      const { id } = data;
+      // A plain session answers calls of its own, whose results may be null.
+      const result = Object(data.result);
       const route = this.#routes.get(id);
       if (result.session !== undefined) keep(this.#others, result.session);
       if (result.port !== undefined && route !== undefined) this.#use(result.port, route);
