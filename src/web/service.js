@@ -20,6 +20,7 @@ export class Service {
   #lastHeld = 0;
   /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
   #lingering = new Set();
+  #forgetting;
 
   constructor(link) {
     this.#link = link;
@@ -151,8 +152,14 @@ export class Service {
       context.abort(end ?? STOPPED);
     }
     // A handler that never ends is the application's. It is not to block all sessions that follow.
-    const forget = () => running.forEach((context) => this.#lingering.delete(context));
-    if (this.#lingering.size > 0) setTimeout(forget, CALL_TIMEOUT).unref?.();
+    if (end === undefined) this.#forget();
+    else if (this.#lingering.size > 0) this.#forgetting ??= setTimeout(() => this.#forget(), CALL_TIMEOUT);
+    this.#forgetting?.unref?.();
+  }
+
+  #forget() {
+    this.#forgetting = clearTimeout(this.#forgetting);
+    this.#lingering.clear();
   }
 
   /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
