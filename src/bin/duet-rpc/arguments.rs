@@ -80,8 +80,8 @@ fn complain(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes help or an error. Where styles are shown, clap writes it, unless an argument, which may be in the text, has what a
-/// terminal obeys.
+/// Writes help or an error of the arguments. On a terminal, clap writes it with styles. If an argument has a control character,
+/// the text is escaped and written without styles, since it may repeat the argument.
 fn show(text: &Error) -> io::Result<()> {
     let is_terminal = if text.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");

@@ -9,8 +9,8 @@ pub(crate) fn compact(text: &str) -> String {
     lay_out(text, false)
 }
 
-/// JSON text with one member or element a line. What is nested deeper than the limit stays on one line: a peer could send
-/// little text that takes many blanks.
+/// Returns JSON text with one member or element on each line. Levels beyond the limit stay on one line, since their indentation
+/// would be much longer than the text of the peer.
 pub(crate) fn indented(text: &str) -> String {
     lay_out(text, true)
 }

@@ -55,8 +55,8 @@ fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }
 
-/// Writes help, or what is wrong with the arguments, and returns the exit code. Where styles are shown, clap writes it, unless
-/// an argument, which may be in the text, has what a terminal obeys.
+/// Writes help or an error of the arguments, and returns the exit code. On a terminal, clap writes it with styles. If an argument
+/// has a control character, the text is escaped and written without styles, since it may repeat the argument.
 pub(crate) fn show(text: &clap::Error) -> ExitCode {
     let is_error = text.use_stderr();
     let is_terminal = if is_error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
