@@ -2,7 +2,7 @@
 // new. PROTOCOL.md has the rules.
 
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
-import { MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
+import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
 import { callMessage, isPort } from "./outgoing.js";
 
 /** What this side understands beside plain JSON-RPC. */
@@ -32,6 +32,9 @@ export class Handshake {
   #session;
   /** What was sent in answer to a hello, until something comes through its port. */
   #offer;
+  #offeredAt = -Infinity;
+  /** For how long a hello with another id does not replace the answer: a peer that has used it and left is still heard. */
+  #offerTime = 0;
   #lastMet = -Infinity;
   #hasMet = false;
 
@@ -57,6 +60,11 @@ export class Handshake {
   stop() {
     clearTimeout(this.#timer);
     this.#withdraw("closed");
+  }
+
+  /** Keeps an unused answer longer: a goodbye shows that the peer may have used it, and that its port is slower. */
+  keepAnswer() {
+    this.#offerTime = COPIED_GOODBYE_TIMEOUT;
   }
 
   /** Takes an answer back, which the other side may have taken for a session already. */
@@ -104,6 +112,7 @@ export class Handshake {
     const now = performance.now();
     // A clock may be set back.
     if (Math.abs(now - this.#lastMet) < MIN_HELLO_INTERVAL) return;
+    if (this.#offer !== undefined && Math.abs(now - this.#offeredAt) < this.#offerTime) return;
     this.#lastMet = now;
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
@@ -126,6 +135,8 @@ export class Handshake {
       other.port = port1;
     }
     this.#offer = other;
+    this.#offeredAt = now;
+    this.#offerTime = GOODBYE_TIMEOUT;
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);
     });

@@ -63,6 +63,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let isLocked;
   /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
   let stranger;
+  /** The last goodbye over the window whose key is not known. It may have overtaken the key, which comes through the port. */
+  let earlyGoodbye;
 
   const guard = (run) => {
     try {
@@ -292,6 +294,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** A goodbye over the window. Who has not left the document has sent it through the port, too, after all else. */
   function bidden(goodbye) {
     if (goodbye.reason === "left") return leave(goodbye);
+    awaitGoodbye(goodbye);
+  }
+
+  /** Waits for the goodbye that comes through the port. */
+  function awaitGoodbye(goodbye) {
     const other = session;
     other.isBidden = true;
     setTimeout(() => session === other && leave(goodbye), COPIED_GOODBYE_TIMEOUT);
@@ -325,7 +332,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
         if (message.method === "rpc.bye") {
-          if (session?.key !== undefined && message.params?.key === session.key) bidden(message.params);
+          const goodbye = Object(message.params);
+          if (session?.key !== undefined && goodbye.key === session.key) return bidden(goodbye);
+          earlyGoodbye = goodbye;
+          handshake.keepAnswer();
         } else if (session === undefined ? number === 0 : session.isPlain) {
           // What another origin says is of another document, and belongs to a session of its own.
           if (session !== undefined && origin !== session.origin) {
@@ -370,8 +380,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
       // Not before what came with it is done: its replies are for the session that ends.
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
-      else if (method === "rpc.key" && isId(params?.key)) other.key = params.key;
-      else if (method === "rpc.load") other.isLoaded = true;
+      else if (method === "rpc.key" && isId(params?.key)) {
+        other.key = params.key;
+        if (earlyGoodbye?.key === other.key) awaitGoodbye(earlyGoodbye);
+      } else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.pong") other.isAsked = false;
       else if (method === "rpc.lock" && !other.isWatched) {
         other.isWatched = true;

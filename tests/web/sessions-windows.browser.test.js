@@ -113,6 +113,8 @@ describe("a goodbye over the window", () => {
   const key = hexId("7");
   const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
 
+  const newcomer = { jsonrpc: "2.0", id: hexId("e"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } };
+
   /** Has the frame hold its lock, as documents of one origin do; until it is released. */
   async function locked(port) {
     const name = `portway:${hexId("f")}`;
@@ -135,7 +137,6 @@ describe("a goodbye over the window", () => {
     const release = await locked(port);
     frame.post(bye("closed"));
     release();
-    const newcomer = { jsonrpc: "2.0", id: hexId("e"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } };
     frame.post(newcomer);
     await frame.settled();
     // A busy browser may take that long.
@@ -145,6 +146,45 @@ describe("a goodbye over the window", () => {
     await until(() => told.told.length === 2);
     assert.deepEqual(heard, ["first", 0, 1, 2]);
     assert.deepEqual(told.told, [1, "session-ended"]);
+  });
+
+  it("that overtakes the key of its session, too, waits for what was sent through the port", async () => {
+    const heard = [];
+    const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
+    const { frame, port } = await played(told);
+    await until(() => heard.length === 1);
+    frame.post(bye("closed"));
+    frame.post(newcomer);
+    await frame.settled();
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
+    await pause(400);
+    for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
+    port.postMessage(bye("closed"));
+    await until(() => told.told.length === 2);
+    assert.deepEqual(heard, ["first", 0, 1, 2]);
+    assert.deepEqual(told.told, [1, "session-ended"]);
+  });
+
+  it("that overtakes all that was sent through the port keeps the answer that began the session", async () => {
+    const heard = [];
+    const told = diary({ notifications: { next: ([n]) => heard.push(n) } });
+    const frame = await puppet();
+    const connecting = connected(frame.element, told);
+    const hello = (id) => ({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel: "", features: [] } });
+    const isAnswer = ({ id, result }) => id === hexId("0") && result !== undefined;
+    for (; !frame.received.some(isAnswer); await pause(15)) frame.post(hello(hexId("0")));
+    const { port } = frame.received.find(isAnswer).result;
+    afterThisTest(() => port.close());
+    frame.post(bye("closed"));
+    for (let n = 0; n < 5; n++, await pause(80)) frame.post(hello(`${"0".repeat(31)}1`));
+    await frame.settled();
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
+    port.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
+    for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
+    port.postMessage(bye("closed"));
+    await connecting;
+    await until(() => told.told.length === 2);
+    assert.deepEqual(heard, [0, 1, 2]);
   });
 
   it("that comes alone ends the session, at once if the document has gone, else after a second", async () => {

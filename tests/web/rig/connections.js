@@ -106,6 +106,13 @@ export class Actor extends Raw {
     return this.enter(await this.find((message) => message?.id === id && message.result !== undefined));
   }
 
+  /** The same, by a hello that is repeated until it is answered. */
+  async openByHellos(id) {
+    const isAnswer = (message) => message?.id === id && message.result !== undefined;
+    for (; !this.received.some(isAnswer); await pause(15)) this.hello(id);
+    return this.enter(this.received.find(isAnswer));
+  }
+
   /** Uses the port of an answer. */
   enter({ result }) {
     const end = new SessionEnd(result.port);
