@@ -197,10 +197,7 @@ impl Inbox {
     fn hand_over(&self, incoming: Incoming<Text>) -> Next {
         match incoming {
             Incoming::Single(entry) => self.take_entry(entry, None),
-            Incoming::Batch(entries) if entries.iter().any(|entry| self.may_be_of_the_protocol(entry)) => {
-                return Next::Batch(entries);
-            }
-            batch => self.link.input(|connection| connection.handle(batch)),
+            Incoming::Batch(entries) => return Next::Batch(entries),
         }
         Next::Go
     }
@@ -219,11 +216,6 @@ impl Inbox {
             None => connection.handle(Incoming::Single(entry)),
             Some(batch) => connection.handle_in_batch(entry, batch),
         });
-    }
-
-    fn may_be_of_the_protocol(&self, entry: &Entry<Text>) -> bool {
-        let names = [self.link.profile.cancel.method, progress::METHOD, streams::ITEM, streams::CREDIT];
-        matches!(entry, Ok(Message::Notification(notification)) if names.contains(&&*notification.method))
     }
 
     /// Tells of what the connection will answer by itself.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::task::{Context as TaskContext, Poll};
 
-use portway::{Client, Closed, Diagnostic, Framing, Server, Transport};
+use portway::{Client, Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
 use tokio::io::{AsyncRead, ReadBuf, sink};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
@@ -89,5 +89,62 @@ async fn what_is_read_again_costs_the_turn_of_a_link_as_what_comes_does() -> Tes
     assert!(at.len() >= 100, "{} bodies were rejected", at.len());
     let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
     assert!(most <= 40, "{most} megabytes were read again in one turn");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
+    const CALLS: usize = 1_000;
+    let (transport, mut there) = wire()?;
+    let (turns, counting) = counter();
+    let (report, reported) = mpsc::channel();
+    let counted = Arc::clone(&turns);
+    let server = Server::new(transport);
+    server.method("turn", move |(): (), _: Context| {
+        let _ = report.send(counted.load(Ordering::Relaxed));
+        async { Ok::<_, RpcError>(()) }
+    });
+    let serving = tokio::spawn(server.run());
+    let calls: Vec<String> =
+        (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
+    there.send(&format!("[{}]", calls.join(","))).await?;
+    // What comes behind the batch, before all of it is handled, is handled after it.
+    there.send("{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"turn\"}").await?;
+    let replies = timeout(PATIENCE, there.receive()).await??;
+    assert_eq!(replies.as_array().map(Vec::len), Some(CALLS));
+    assert_eq!(timeout(PATIENCE, there.receive()).await??["id"], "last");
+    there.finish().await?;
+    timeout(PATIENCE, serving).await??;
+    counting.abort();
+    let at: Vec<usize> = reported.try_iter().collect();
+    assert_eq!(at.len(), CALLS + 1);
+    assert!(at.is_sorted(), "the handlers ran in another order than their calls came");
+    let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
+    assert!(most <= 300, "{most} handlers of one batch began in one turn");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
+    const CALLS: usize = 1_000;
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    let stopper = server.stopper();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    server.method("turn", move |(): (), _: Context| {
+        if counted.fetch_add(1, Ordering::Relaxed) == CALLS / 2 {
+            stopper.stop();
+        }
+        async { Ok::<_, RpcError>(()) }
+    });
+    let serving = tokio::spawn(server.run());
+    let calls: Vec<String> =
+        (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
+    there.send(&format!("[{}]", calls.join(","))).await?;
+    let replies = timeout(PATIENCE, there.receive()).await??;
+    assert!(replies.as_array().is_some_and(|replies| replies.len() >= CALLS / 2), "{} replies", replies);
+    timeout(PATIENCE, serving).await??;
+    assert_eq!(count.load(Ordering::Relaxed), CALLS / 2 + 1);
     Ok(())
 }

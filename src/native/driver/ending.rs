@@ -72,6 +72,7 @@ impl Driver {
         self.closing = None;
         self.says_goodbye = why == Closed::Local && self.link.owes_goodbye();
         self.unfinished = None;
+        self.end_batch();
         self.link.end_input(&why);
         self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
     }

@@ -16,7 +16,7 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::thread_local;
-use std::vec::Vec;
+use std::vec::{self, Vec};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
@@ -64,6 +64,8 @@ pub(super) struct Driver {
     held_from: usize,
     /// Whether there is more to take, from there or from what the decoder searches again.
     is_behind: bool,
+    /// The batch that is being taken, and its elements that were not taken yet: there was no time.
+    batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// Which message has begun and is not complete, and since when.
     unfinished: Option<(u64, Instant)>,
     /// Whether the other side has said that it ends: nothing more is read than what was.
@@ -96,6 +98,7 @@ impl Driver {
             held: Vec::new(),
             held_from: 0,
             is_behind: false,
+            batch: None,
             unfinished: None,
             is_last_read: false,
             closing: None,
@@ -202,7 +205,8 @@ impl Driver {
 
     /// Reads once, and takes what has come.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.link.has_room() {
+        // A batch that has begun goes on: its replies leave, and make room, once all of it is done.
+        if self.batch.is_none() && !self.link.has_room() {
             // That a message does not go on is then no fault of its sender.
             self.unfinished = self.unfinished.map(|(message, _)| (message, Instant::now()));
             return Poll::Pending;
@@ -259,7 +263,10 @@ impl Driver {
     /// that were.
     fn take(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
-        self.is_behind = false;
+        self.is_behind = !self.take_elements(context);
+        if self.is_behind || self.end.is_some() {
+            return (0, None);
+        }
         while let Some(frame) = self.decoder.next(&mut input) {
             let mut chunks = 1;
             match self.inbox.take(frame) {
@@ -269,16 +276,18 @@ impl Driver {
                     chunks += bytes.len() / CHUNK;
                     self.decoder.unread(&bytes);
                 }
-                Next::Batch(entries) => self.take_batch(entries, context),
+                Next::Batch(entries) => self.begin_batch(entries),
                 Next::End(why) => return (bytes.len(), Some(why)),
                 Next::Closing if self.child.is_some() => self.begin_closing(),
                 Next::Closing => self.is_last_read = true,
             }
             self.run_events(context);
+            let is_within_batch = !self.take_elements(context);
             if self.end.is_some() {
                 return (bytes.len(), None);
             }
-            let is_over = (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
+            let is_over = is_within_batch
+                || (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
             self.is_behind = is_over || !self.link.has_room();
             if self.is_behind {
                 return (bytes.len() - input.len(), None);
@@ -292,31 +301,51 @@ impl Driver {
     }
 
     /// The input has ended: what was held of it is the last that comes.
-    fn finish(&mut self, context: &Context<'_>) -> Closed {
+    fn finish(&mut self, context: &mut Context<'_>) -> Closed {
         let mut closed = Closed::End;
         while let Some(frame) = self.decoder.finish() {
             if let Frame::Fault(FrameFault::Truncated { held }) = frame {
                 closed = Closed::Truncated(held);
             }
             if let Next::Batch(entries) = self.inbox.take(frame) {
-                self.take_batch(entries, context);
+                self.begin_batch(entries);
             }
             self.run_events(context);
+            while !self.take_elements(context) {}
         }
         closed
     }
 
-    /// Takes the elements of a batch, and what follows from each before the next.
-    fn take_batch(&mut self, entries: Vec<Entry<Text>>, context: &Context<'_>) {
+    fn begin_batch(&mut self, entries: Vec<Entry<Text>>) {
         let begin = |connection: &mut Connection<Text>| {
             (!connection.is_closed()).then(|| connection.begin_batch(&entries)).flatten()
         };
-        let Some(batch) = self.link.input(begin) else { return };
-        for entry in entries {
+        self.batch = self.link.input(begin).map(|batch| (batch, entries.into_iter()));
+    }
+
+    /// Takes the elements of the batch that has begun, and runs the events of each before the next. Returns `false` if the
+    /// turn of this task was over before the last element.
+    fn take_elements(&mut self, context: &mut Context<'_>) -> bool {
+        while let Some((batch, entries)) = &mut self.batch {
+            let batch = *batch;
+            let Some(entry) = entries.next() else {
+                self.end_batch();
+                return true;
+            };
             self.inbox.take_entry(entry, Some(batch));
             self.run_events(context);
+            if poll_proceed(context).map(|turn| turn.made_progress()).is_pending() {
+                return false;
+            }
         }
-        self.link.input(|connection| connection.end_batch(batch));
+        true
+    }
+
+    /// Ends the batch that has begun. Its elements that were not taken yet are dropped.
+    fn end_batch(&mut self) {
+        if let Some((batch, _)) = self.batch.take() {
+            self.link.input(|connection| connection.end_batch(batch));
+        }
     }
 
     /// Ends when something was due.
@@ -326,7 +355,12 @@ impl Driver {
             Framing::Wipc => self.link.wipc.payload_timeout,
             _ => Some(Duration::from_millis(self.link.limits.partial_frame_ms)),
         };
-        let frame = self.unfinished.zip(limit).and_then(|((_, since), limit)| since.checked_add(limit));
+        // While there is more to take, the rest of the message may have come.
+        let frame = self
+            .unfinished
+            .filter(|_| !self.is_behind)
+            .zip(limit)
+            .and_then(|((_, since), limit)| since.checked_add(limit));
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let Some(next) = [call, frame, end, self.closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));
