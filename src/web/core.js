@@ -66,6 +66,9 @@ function free(instance, link, user) {
   instance.users.delete(user);
 }
 
+/** The number of no link: every command does nothing there, and returns 0. */
+const NO_LINK = -1;
+
 /** What a link has in wasm. */
 export class Core {
   #instance = running();
@@ -97,6 +100,8 @@ export class Core {
   free() {
     dropped.unregister(this);
     free(this.#instance, this.#link, this.#user);
+    // The next link gets the number of this one. What still runs here must not reach it.
+    this.#link = NO_LINK;
   }
 }
 

@@ -101,7 +101,7 @@ export class Link extends Reporting {
     transport.onMessage((message) => {
       if (isReady) this.#receive(message);
       else Promise.resolve().then(() => this.#receive(message));
-    }, () => this.#service.servers.length > 0);
+    });
     const isWaiting = () => this.#calls.waiting().size > 0;
     transport.onClose?.((...end) => this.#lose(...end), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
@@ -404,7 +404,7 @@ export class Link extends Reporting {
       batch.ids.push(isAnswer ? undefined : message.id);
       elements.push(message);
     }
-    if (elements.length === 0) return;
+    if (this.closed || elements.length === 0) return;
     for (const { shape, id } of elements) this.#core.run(PUSH, shape, idNumber(id, places.get(id)));
     const word = this.#core.run(RECEIVE_BATCH);
     if (this.#core.death === undefined) this.#outputs.perform(word, undefined, batch);

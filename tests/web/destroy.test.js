@@ -281,6 +281,45 @@ describe("destroying a peer", () => {
   });
 });
 
+describe("a peer that is destroyed while a batch is read", () => {
+  const call = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
+
+  for (const [way, begin, message] of [
+    ["onProgress", (old, destroy) => old.request("slow", [], { onProgress: destroy }), { method: "$/progress", params: { token: 1, value: 1 } }],
+    ["a notification", (old, destroy) => (old.method("end", destroy), new Promise(() => {})), { method: "end" }],
+    ["the signal of a request", (old) => old.request("slow"), { method: "$/cancelRequest", params: { id: "own" } }],
+  ]) {
+    it(`by ${way} does nothing more to any other peer`, async () => {
+      const transport = recorder();
+      const other = recorder();
+      const old = new JSONRPCPeer(transport);
+      let next;
+      let answer;
+      let ran = 0;
+      let isDestroyed = false;
+      const destroy = () => {
+        // It aborts the signal of the request that is running.
+        if (isDestroyed) return;
+        isDestroyed = true;
+        old.destroy();
+        next = new JSONRPCPeer(other, { limits: { inFlight: 1 }, timeout: 300 });
+        next.method("work", () => "of the other");
+        answer = rejection(next.request("other"));
+      };
+      old.method("work", () => void ran++);
+      old.method("own", (_, { signal }) => new Promise(() => signal.addEventListener("abort", destroy)));
+      rejection(begin(old, destroy));
+      transport.deliver(call("own", "own"));
+      transport.deliver([{ jsonrpc: "2.0", ...message }, { jsonrpc: "2.0", id: 1, result: "forged" }, call(1), call(2), call(3)]);
+      assert.equal((await answer).reason, "timeout");
+      assert.equal(ran, 0);
+      other.deliver(call(1));
+      await until(() => other.sent.some(({ id, result }) => id === 1 && result === "of the other"));
+      next.destroy();
+    });
+  }
+});
+
 describe("destroying a transport", () => {
   it("removes the listeners of a port and closes it", async () => {
     const { port1, port2 } = new MessageChannel();

@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
 import {
   JSONRPCClient,
   JSONRPCPeer,
@@ -34,6 +34,22 @@ describe("clients and servers on one port", () => {
     const { port1, port2 } = new MessageChannel();
     const { far, ...rest } = farEnd(portTransport(port2));
     return { ...rest, transport: () => portTransport(port1), close: () => far.destroy() };
+  });
+
+  it("leave what comes once they are destroyed to the next, while there is a transport", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port2.close());
+    const answers = [];
+    port2.onmessage = ({ data }) => answers.push(data);
+    const waiting = portTransport(port1);
+    new JSONRPCServer(portTransport(port1)).destroy();
+    for (const id of [1, 2]) port2.postMessage({ jsonrpc: "2.0", id, method: "hi" });
+    await pause(50);
+    const next = new JSONRPCServer(waiting);
+    next.method("hi", () => "there");
+    await until(() => answers.length === 2);
+    assert.deepEqual(answers, [1, 2].map((id) => ({ jsonrpc: "2.0", id, result: "there" })));
+    next.destroy();
   });
 
   it("share one sequence of ids: 1, 2, 3 in the order of the calls", async () => {
