@@ -32,9 +32,9 @@ export function shapeOf(message, { id, method, params, result, error }, idLength
   );
 }
 
-/** Whether this is the shape of a message whose id is too long. */
-export function hasLongId(shape) {
-  return (shape & 0xf) === 10;
+/** Whether this is the shape of a message with an id that none may have: it is too long, or neither text nor a number. */
+export function hasInvalidId(shape) {
+  return (shape & 0xf) > 6;
 }
 
 /** Whether this is the shape of a message whose method is a name of the right length. */

@@ -1,6 +1,6 @@
 // A message that has come, and what a handler gets of it beside its params.
 
-import { VERSION, hasLongId, shapeOf } from "./envelope.js";
+import { VERSION, hasInvalidId, shapeOf } from "./envelope.js";
 import { listOf } from "./outgoing.js";
 
 /**
@@ -24,7 +24,7 @@ export class Incoming {
     const { id, method, params, result, error } = message;
     this.#session = session;
     this.method = method;
-    /** @internal The id of the request or response, exactly as it came; null if it is too long. */
+    /** @internal The id of the request or response, exactly as it came; null if it is not valid. */
     this.id = id;
     /** @internal Until a handler has them: whoever keeps the context need not keep those. */
     this.params = event === undefined || method === undefined ? params : event.own(params);
@@ -35,7 +35,7 @@ export class Incoming {
     /** @internal What members there are, as wasm reads it. */
     this.shape = VERSION | shapeOf(message, this, idLength);
     // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.
-    if (hasLongId(this.shape)) this.id = null;
+    if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
     /** @internal Where the request is kept; -1 if it is none. */
     this.slot = -1;
     /** @internal The batch that it came in; its replies wait for each other. */

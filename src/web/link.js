@@ -101,7 +101,7 @@ export class Link extends Reporting {
     transport.onMessage((message) => {
       if (isReady) this.#receive(message);
       else Promise.resolve().then(() => this.#receive(message));
-    });
+    }, () => this.#service.servers.length > 0);
     const isWaiting = () => this.#calls.waiting().size > 0;
     transport.onClose?.((...end) => this.#lose(...end), isWaiting, () => this.#calls.waiting());
     transport.onError?.((error) => this.report(error));
@@ -400,12 +400,12 @@ export class Link extends Reporting {
       const isAnswer = isResponse(message.shape);
       if (isAnswer ? answers++ > this.#calls.most + batchItems : calls++ > batchItems) continue;
       if (message.method !== undefined && !this.#wants(message, true)) continue;
-      if (!places.has(message.id)) places.set(message.id, elements.length);
+      if (!isAnswer && !places.has(message.id)) places.set(message.id, elements.length);
       batch.ids.push(isAnswer ? undefined : message.id);
       elements.push(message);
     }
     if (this.closed || elements.length === 0) return;
-    for (const { shape, id } of elements) this.#core.run(PUSH, shape, idNumber(id, places.get(id)));
+    for (const { shape, id } of elements) this.#core.run(PUSH, shape, idNumber(id, places.get(id) ?? 0));
     const word = this.#core.run(RECEIVE_BATCH);
     if (this.#core.death === undefined) this.#outputs.perform(word, undefined, batch);
     else this.#outbox.refuse(elements, DEAD);

@@ -78,6 +78,7 @@ export class Service {
 
   /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
   notified(context) {
+    if (context.isOver) return;
     if (this.servers.length > 1) {
       const heard = this.servers.filter(({ notifications }) => notifications.has(context.method));
       if (heard.length > 1) return this.#notifyAll(heard, context);

@@ -63,8 +63,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let isLocked;
   /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
   let stranger;
-  /** The last goodbye over the window whose key is not known. It may have overtaken the key, which comes through the port. */
-  let earlyGoodbye;
+  /** The key of the last goodbye over the window that is not known. It may have overtaken the one that comes through the port. */
+  let earlyKey;
 
   const guard = (run) => {
     try {
@@ -291,17 +291,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (reason === "replaced") stop();
   }
 
-  /** A goodbye over the window. Who has not left the document has sent it through the port, too, after all else. */
-  function bidden(goodbye) {
-    if (goodbye.reason === "left") return leave(goodbye);
-    awaitGoodbye(goodbye);
-  }
-
-  /** Waits for the goodbye that comes through the port. */
-  function awaitGoodbye(goodbye) {
+  /** A goodbye over the window. A peer that has not left the document has sent it through the port, too, after all else. */
+  function bidden(reason) {
+    if (reason === "left") return leave({ reason });
     const other = session;
     other.isBidden = true;
-    setTimeout(() => session === other && leave(goodbye), COPIED_GOODBYE_TIMEOUT);
+    setTimeout(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
   }
 
   function stop() {
@@ -332,9 +327,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
         if (message.method === "rpc.bye") {
-          const goodbye = Object(message.params);
-          if (session?.key !== undefined && goodbye.key === session.key) return bidden(goodbye);
-          earlyGoodbye = goodbye;
+          const { key, reason } = Object(message.params);
+          if (!isId(key)) return;
+          if (key === session?.key) return bidden(reason);
+          earlyKey = key;
           handshake.keepAnswer();
         } else if (session === undefined ? number === 0 : session.isPlain) {
           // What another origin says is of another document, and belongs to a session of its own.
@@ -382,7 +378,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
       else if (method === "rpc.key" && isId(params?.key)) {
         other.key = params.key;
-        if (earlyGoodbye?.key === other.key) awaitGoodbye(earlyGoodbye);
+        if (earlyKey === other.key) bidden();
       } else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.pong") other.isAsked = false;
       else if (method === "rpc.lock" && !other.isWatched) {

@@ -27,7 +27,7 @@ function transport(options) {
   hub.users++;
   const user = {
     send: hub.send,
-    onMessage: (handler) => insides.has(user) && hub.onMessage(handler, user),
+    onMessage: (handler) => insides.has(user) && hub.onMessage(handler, undefined, user),
     onClose: hub.onClose,
     onError: hub.onError,
     destroy() {
@@ -99,7 +99,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
   if (early !== undefined) takeEarly(early, isMine).forEach(listeners.message);
   return {
     send: isGone === undefined ? send : sendAndLook,
-    onMessage(handler, user) {
+    onMessage(handler, isServing, user) {
       inbox.attach(handler, user);
       start();
     },

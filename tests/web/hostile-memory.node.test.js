@@ -67,6 +67,7 @@ for (const [what, part] of [
   ["a request for an unknown method", { id: "other", method: "none", params: 0 }],
   ["a notification that nobody handles", { method: "none", params: 0 }],
   ["a request with a long id", { id: "long", method: "work", params: [] }],
+  ["a request with an id that is an object", { id: "object", method: "work", params: [] }],
 ]) {
   it(`a request at work holds nothing of its batch: ${what}`, () => {
     let deliver;
@@ -77,6 +78,7 @@ for (const [what, part] of [
       const value = [new ArrayBuffer(1 << 20)];
       const { id, error } = part;
       if (id === "long") return { ...part, id: `${n}${"x".repeat(1 << 20)}` };
+      if (id === "object") return { ...part, id: value };
       if (error !== undefined) return { ...part, error: { ...error, data: value } };
       return { ...part, ["result" in part ? "result" : "params"]: value };
     };

@@ -287,6 +287,47 @@ describe("a channel whose stream", () => {
     }
   });
 
+  it("is destroyed by onPassthrough hands over nothing of the frame behind the text", async () => {
+    for (const type of [OPEN, DATA, CALL, CLOSE]) {
+      const { told, hooks } = noting();
+      const raw = rawPipe({ ...hooks, onPassthrough: () => raw.channel.destroy() });
+      raw.postBytes(concat([utf8("text"), encodeWipc(type, "{}")])).catch(() => {});
+      await raw.channel.ended;
+      await pause(20);
+      assert.deepEqual(told, []);
+    }
+  });
+
+  it("is destroyed from outside says nothing of the half of a frame that it has", async () => {
+    const { told, hooks } = noting();
+    const raw = rawPipe(hooks);
+    await raw.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
+    await pause(20);
+    raw.channel.destroy();
+    await raw.channel.ended;
+    await pause(20);
+    assert.deepEqual(told, []);
+  });
+
+  it("is destroyed by a handler runs no handler for the calls that have waited", async () => {
+    for (const waiting of [500, 9_900]) {
+      let handled = 0;
+      const raw = rawPipe();
+      const transport = raw.channel.transport();
+      const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"take","id":1}');
+      await raw.postBytes(concat(Array.from({ length: waiting }, () => frame)));
+      await pause(100);
+      new JSONRPCServer(transport, { onError() {} }).method("take", () => {
+        if (++handled === 3) raw.channel.destroy();
+      });
+      // More comes while those are handled.
+      for (let n = 0; n < waiting; n++) raw.postBytes(frame).catch(() => {});
+      await raw.channel.ended;
+      await pause(50);
+      assert.equal(handled, 3);
+    }
+  });
+
   it("is destroyed, before or after its end, stops the handlers at work, and is idle", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {

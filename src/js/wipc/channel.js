@@ -44,7 +44,8 @@ export class WipcChannel {
   #isClosedByPeer = false;
   #hasEnded = false;
   #hasLostCalls = false;
-  #isDestroyed = false;
+  /** @internal Whether no hook and no handler runs for what comes or waits. */
+  isDestroyed = false;
   #onDestroy;
   #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));
   /** Whether no more bytes come; frames may still wait. */
@@ -136,7 +137,7 @@ export class WipcChannel {
   }
 
   destroy(error) {
-    this.#isDestroyed = true;
+    this.isDestroyed = true;
     this.#onDestroy();
     this.wake();
     this.#refuse("destroyed", "the channel is destroyed", error);
@@ -182,7 +183,7 @@ export class WipcChannel {
 
   /** @internal Whether the peer has left unread as much as it may. */
   get isFull() {
-    return this.#outgoing.isFull && !this.#isDestroyed;
+    return this.#outgoing.isFull && !this.isDestroyed;
   }
 
   /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room and time for more. */
@@ -246,7 +247,7 @@ export class WipcChannel {
 
   /** Whether frames that have come wait: for their turn, or until the peer has read enough. */
   get #isPaused() {
-    return this.#decoder.isStopped && !this.#isDestroyed && !this.#isStalled;
+    return this.#decoder.isStopped && !this.isDestroyed && !this.#isStalled;
   }
 
   /**
@@ -265,7 +266,7 @@ export class WipcChannel {
     while (this.#isPaused) {
       await this.room();
       // No more comes behind the end.
-      while (this.#transport?.isFull && !this.#isAtEnd && !this.#isDestroyed) await this.#change();
+      while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#change();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());
       // What is read ahead has become less.
@@ -283,7 +284,7 @@ export class WipcChannel {
   #receive(type, payload) {
     this.#hand(type, payload);
     const isFull = this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull;
-    if (isFull || this.#isDestroyed || this.#isLate(payload.length)) this.#decoder.stop();
+    if (isFull || this.isDestroyed || this.#isLate(payload.length)) this.#decoder.stop();
   }
 
   /** Whether the time of this turn is up, asked after each frame and each chunk of so many bytes. A KiB counts as one more. */
@@ -295,6 +296,7 @@ export class WipcChannel {
   }
 
   #hand(type, payload) {
+    if (this.isDestroyed) return;
     switch (type) {
       case WipcType.OPEN:
         return this.#call("onOpen", payload);
@@ -326,7 +328,7 @@ export class WipcChannel {
     this.#hasLostCalls = true;
     const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
     const end = error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text);
-    this.#transport?.lose(end, this.#isGuest && !this.#isDestroyed);
+    this.#transport?.lose(end, this.#isGuest && !this.isDestroyed);
   }
 
   #write(frame, isCaused) {
@@ -374,6 +376,7 @@ export class WipcChannel {
 
   /** Runs a hook of the application. */
   #call(hook, argument) {
+    if (this.isDestroyed) return;
     const wasInHook = this.#isInHook;
     this.#isInHook = true;
     try {

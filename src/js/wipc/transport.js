@@ -119,7 +119,7 @@ export class WipcTransport {
   async #readOn() {
     // Whoever attaches the handler may finish setting up first.
     await undefined;
-    while (this.#unread.length > 0) {
+    while (this.#unread.length > 0 && !this.#channel.isDestroyed) {
       const payload = this.#unread.shift();
       this.#unreadBytes -= costOf(payload);
       try {
