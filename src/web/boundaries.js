@@ -21,11 +21,11 @@ export function boundaryOf(object) {
 
 /**
  * The boundary of a window whose messages arrive at the window `source`. All windows that are in a frame, one after another, are
- * one boundary as long as an end on the frame is heard.
+ * one boundary as long as an end on the frame is heard, here.
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
-  for (const { frame, current, boundary } of frames) {
+  for (const { frame, current, boundary } of source === globalThis ? frames : []) {
     if (frame === target || current() === target) windows.set(target, boundary);
   }
   return registered(windows, target);

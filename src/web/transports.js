@@ -11,7 +11,7 @@ import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 
-/** The hubs of each boundary, by the options of their transports. */
+/** The hubs of each boundary. */
 const hubs = new WeakMap();
 
 /**
@@ -19,11 +19,12 @@ const hubs = new WeakMap();
  * last of them. Their users share one sequence of ids, and each request gets one answer.
  */
 function transport(options) {
-  const { boundary, sharing } = options;
-  if (!hubs.has(boundary)) hubs.set(boundary, new Map());
+  const { boundary, target, sharing } = options;
+  if (!hubs.has(boundary)) hubs.set(boundary, new Set());
   const shared = hubs.get(boundary);
-  if (!shared.has(sharing)) shared.set(sharing, { ...options, ...hear(options), users: 0 });
-  const hub = shared.get(sharing);
+  // The windows of a frame, one after another, are one boundary.
+  let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
+  if (hub === undefined) shared.add((hub = { ...options, ...hear(options), users: 0 }));
   hub.users++;
   const user = {
     send: hub.send,
@@ -34,7 +35,7 @@ function transport(options) {
       if (!insides.delete(user)) return;
       hub.detach(user);
       if (--hub.users > 0) return;
-      shared.delete(sharing);
+      shared.delete(hub);
       // A link on it answers no requests any more.
       hub.hears = () => false;
       hub.destroy();
@@ -204,6 +205,7 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   };
   return transport({
     boundary: boundaryOfWindow(source, target),
+    target,
     sharing: allowed.join(" "),
     hears: (origin) => allowsOrigin(allowed, origin),
     lastOrigin,

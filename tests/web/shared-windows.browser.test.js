@@ -3,9 +3,9 @@
 import { assert } from "chai";
 import { afterThisTest } from "./rig/cleanup.js";
 import { connected } from "./rig/connections.js";
-import { frame, origins, puppet, readiness } from "./rig/frames.js";
-import { rejection, until } from "./rig/outcomes.js";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, windowTransport } from "./rig/portway.js";
+import { frame, numberOf, origins, puppet, readiness } from "./rig/frames.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, init, windowTransport } from "./rig/portway.js";
 import { describeSharedBoundary } from "./rig/shared-boundary.js";
 
 for (const [kind, origin] of [["of the page's origin", origins.own], ["of another origin", origins.other]]) {
@@ -107,5 +107,52 @@ describe("a session on a frame that was put in again, and ends on the window tha
     // Or the session has noticed meanwhile that its window is another one.
     assert.include(["the session's", -32601], whose[1]);
     assert.deepEqual([own, none], [["own", "the server's"], ["none", -32601]]);
+  });
+});
+
+describe("transports on windows while a frame is connected", () => {
+  /** Has `connect` listen for a frame, until the end of the test. */
+  async function connecting(element) {
+    const end = new AbortController();
+    connect(element, { connectTimeout: 0, signal: end.signal }).catch(() => {});
+    afterThisTest(() => end.abort());
+    // The wasm may still be loading.
+    await init();
+    await pause(20);
+  }
+
+  it("hear the window that they listen on, and no other", async () => {
+    const mine = await puppet();
+    await connecting(mine.element);
+    const other = document.createElement("iframe");
+    document.body.append(other);
+    afterThisTest(() => other.remove());
+    const heard = { here: [], there: [] };
+    for (const [place, source] of [["here", window], ["there", other.contentWindow]]) {
+      const server = new JSONRPCServer(windowTransport(mine.window, { source }));
+      server.method(place, () => void heard[place].push(place));
+      afterThisTest(() => server.destroy());
+    }
+    for (const method of ["here", "there"]) {
+      mine.post({ jsonrpc: "2.0", method });
+      mine.post({ jsonrpc: "2.0", method }, numberOf(other.contentWindow));
+    }
+    await until(() => heard.here.length > 0 && heard.there.length > 0, "nothing came");
+    await mine.settled();
+    assert.deepEqual(heard, { here: ["here"], there: ["there"] });
+  });
+
+  it("are of the window that they were made for, though the frame had another before", async () => {
+    const element = await frame("frame.html");
+    await connecting(element);
+    const before = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 1_000 });
+    afterThisTest(() => before.destroy());
+    const ready = readiness(element);
+    document.body.append(element);
+    await ready;
+    const now = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 2_000 });
+    afterThisTest(() => now.destroy());
+    assert.deepEqual(await now.request("echo", [5]), [5]);
+    assert.equal((await rejection(before.request("echo", [5]))).reason, "peer-gone");
   });
 });

@@ -649,6 +649,21 @@ describe("CALL frames that nobody handles yet", function () {
     });
   }
 
+  it("are warned of once, though the input ends while more of them wait than may", async () => {
+    const raw = rawPipe();
+    raw.channel.transport();
+    const frame = request("echo", 1);
+    const lines = await printed(async (lines) => {
+      await raw.postBytes(concat(Array.from({ length: 9_999 }, () => frame)));
+      await pause(50);
+      raw.postBytes(concat(Array.from({ length: 20_000 }, () => frame))).catch(() => {});
+      await until(() => lines.length > 0);
+      raw.end();
+      await raw.channel.ended;
+    });
+    assert.lengthOf(lines, 1);
+  });
+
   it("count with 256 bytes more than their payload each", async () => {
     let data = 0;
     const raw = rawPipe({ onData: () => (data += 1) });

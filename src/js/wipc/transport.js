@@ -89,9 +89,10 @@ export class WipcTransport {
   /** @internal A CALL frame has come; of one that is too long, its length. */
   receive(payload) {
     if (this.#handler !== undefined && this.#unread.length === 0) return this.#read(payload);
+    const wasFull = this.isFull;
     this.#unread.push(typeof payload === "number" ? payload : ownBytes(payload));
     this.#unreadBytes += costOf(payload);
-    if (this.isFull && this.#handler === undefined) {
+    if (!wasFull && this.isFull && this.#handler === undefined) {
       console.warn("portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall");
     }
   }
