@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::borrow::ToOwned;
 use std::boxed::Box;
@@ -112,7 +112,7 @@ impl<T> Stream for Items<T> {
             stage => stage,
         };
         let item = match &mut this.stage {
-            Stage::Open(opened) => core::task::ready!(opened.poll_item(context)),
+            Stage::Open(opened) => ready!(opened.poll_item(context)),
             _ => match mem::replace(&mut this.stage, Stage::Over) {
                 Stage::Failed(problem) => Some(Err(problem)),
                 _ => None,
@@ -157,21 +157,10 @@ impl Opened {
             }
             return Poll::Ready(Some(Err(error.clone())));
         }
-        let (item, was_waiting) = match self.inflow.poll(context, self.end.is_some()) {
-            Poll::Ready(next) => next,
-            // Time counts while somebody waits.
-            Poll::Pending => {
-                if self.inflow.begins_to_wait() {
-                    self.link.restart(self.key, self.timeout);
-                }
-                return Poll::Pending;
-            }
-        };
+        let restart = |timeout| self.link.restart(self.key, timeout);
+        let item = ready!(self.inflow.poll(context, self.end.is_some(), self.timeout, restart));
         match item {
             Next::Item(item) => {
-                if was_waiting && self.end.is_none() {
-                    self.link.restart(self.key, None);
-                }
                 self.give_credit();
                 Poll::Ready(Some(Ok(item)))
             }
@@ -230,6 +219,16 @@ enum Next {
     Nothing,
 }
 
+impl Incoming {
+    /// Sets whether the time counts, and runs `restart` if that is new. The lock is held meanwhile, so that the timeouts of the
+    /// call are set in the order of these states. No lock of a link is held while that of an inflow is taken.
+    fn await_item(&mut self, is_awaited: bool, restart: impl FnOnce()) {
+        if mem::replace(&mut self.is_awaited, is_awaited) != is_awaited {
+            restart();
+        }
+    }
+}
+
 impl Inflow {
     /// The call that asks for the stream is awaited from its beginning.
     const fn new(credit: u32) -> Self {
@@ -247,39 +246,41 @@ impl Inflow {
             }
             None => incoming.is_too_much = true,
         }
-        let waker = incoming.waker.take();
-        drop(incoming);
-        match waker {
-            Some(waker) => waker.wake(),
+        match incoming.waker.take() {
+            Some(waker) => {
+                drop(incoming);
+                waker.wake();
+            }
             // Nobody waits: then no time runs.
-            None if self.stops_to_wait() => link.restart(key, None),
-            None => {}
+            None => incoming.await_item(false, || link.restart(key, None)),
         }
     }
 
-    fn poll(&self, context: &Context<'_>, is_over: bool) -> Poll<(Next, bool)> {
+    /// The next item. Time counts while somebody waits: `restart` sets the timeout of the call anew.
+    fn poll(
+        &self,
+        context: &Context<'_>,
+        is_over: bool,
+        timeout: Option<u64>,
+        restart: impl FnOnce(Option<u64>),
+    ) -> Poll<Next> {
         let mut incoming = self.lock();
-        let was_awaited = incoming.is_awaited;
         let next = match incoming.items.pop_front() {
             Some(item) => Next::Item(item),
             None if incoming.is_too_much => Next::Surplus,
             None if is_over => Next::Nothing,
             None => {
                 incoming.waker = Some(context.waker().clone());
+                incoming.await_item(true, || restart(timeout));
                 return Poll::Pending;
             }
         };
-        incoming.is_awaited = false;
-        Poll::Ready((next, was_awaited))
-    }
-
-    /// Whether that is news.
-    fn begins_to_wait(&self) -> bool {
-        !mem::replace(&mut self.lock().is_awaited, true)
-    }
-
-    fn stops_to_wait(&self) -> bool {
-        mem::replace(&mut self.lock().is_awaited, false)
+        incoming.await_item(false, || {
+            if !is_over {
+                restart(None);
+            }
+        });
+        Poll::Ready(next)
     }
 
     fn lock(&self) -> MutexGuard<'_, Incoming> {

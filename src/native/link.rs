@@ -152,11 +152,12 @@ impl Link {
         method: &str,
         params: Option<Text>,
         timeout: Option<u64>,
-        listener: Option<CallListener>,
+        mut listener: Option<CallListener>,
     ) -> Result<(CallKey, oneshot::Receiver<Outcome>), CallError> {
         self.start();
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
+        // The listener of a call that is refused is dropped after the lock: it may own the last client of this link.
         self.act(|state| {
             state.may_send()?;
             let id = state.connection.next_call_id();
@@ -175,7 +176,7 @@ impl Link {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), bytes, reply, listener });
+                *place = Some(WaitingCall { id: key.id(), bytes, reply, listener: listener.take() });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.

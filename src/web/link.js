@@ -366,7 +366,6 @@ export class Link extends Reporting {
   #take(incoming, isPart) {
     try {
       if (this.closed) return;
-      // Whoever speaks is there.
       this.#gone = undefined;
       if (incoming.method !== undefined && !this.#wants(incoming, isPart)) return;
       const word = this.#core.run(RECEIVE, incoming.shape, idNumber(incoming.id, 0));
@@ -382,6 +381,7 @@ export class Link extends Reporting {
   }
 
   #receiveBatch(items) {
+    const session = this.#session;
     this.#gone = undefined;
     const elements = [];
     // A request at work keeps the ids, and no elements.
@@ -394,7 +394,7 @@ export class Link extends Reporting {
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of items) {
       if (event.isRepeated(item)) continue;
-      const message = new Incoming(this.#session, item, idLength, calls > batchItems ? undefined : event);
+      const message = new Incoming(session, item, idLength, calls > batchItems ? undefined : event);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       const isAnswer = isResponse(message.shape);
@@ -404,7 +404,7 @@ export class Link extends Reporting {
       batch.ids.push(isAnswer ? undefined : message.id);
       elements.push(message);
     }
-    if (this.closed || elements.length === 0) return;
+    if (this.closed || session.end !== undefined || elements.length === 0) return;
     for (const { shape, id } of elements) this.#core.run(PUSH, shape, idNumber(id, places.get(id) ?? 0));
     const word = this.#core.run(RECEIVE_BATCH);
     if (this.#core.death === undefined) this.#outputs.perform(word, undefined, batch);

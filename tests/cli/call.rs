@@ -137,6 +137,31 @@ async fn a_program_is_started_and_what_it_prints_besides_goes_to_standard_error(
 }
 
 #[tokio::test]
+async fn lines_without_end_are_shown_up_to_a_bound() -> Test {
+    for framing in ["auto", "content-length", "wipc"] {
+        let start = Instant::now();
+        let done = run([
+            "call",
+            "--timeout=1",
+            "--framing",
+            framing,
+            "work",
+            "--",
+            "sh",
+            "-c",
+            "yes hello | head -c 200000; exec sleep 9",
+        ])
+        .await?;
+        let lines = done.stderr.lines().filter(|line| line.contains("the peer printed: hello")).count();
+        assert!((990..=1_000).contains(&lines), "{lines} lines, {framing}");
+        assert!(done.stderr.contains("portway: further lines about the peer are not shown\n"), "{framing}");
+        assert_ne!(done.code, Some(0));
+        assert!(start.elapsed() < Duration::from_secs(9), "{framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn arguments_of_the_program_are_its_own() -> Test {
     let script = r#"IFS= read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$*"; cat >/dev/null"#;
     let done =

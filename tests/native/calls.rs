@@ -3,13 +3,15 @@
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use portway::limits::Limits;
 use portway::{CallError, Client, Context, ErrorCode, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 
-use crate::wire::{limits, wire};
+use crate::wire::{PATIENCE, limits, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -193,6 +195,41 @@ async fn progress_reaches_the_call_that_asked() -> Test {
     let result: String = client.call("build", &()).await?;
     assert_eq!(result, "done");
     Ok(())
+}
+
+/// A listener of progress may own the last client of its link, and another call. Both lock the link as they are dropped.
+#[test]
+fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
+    async fn calls() -> Test {
+        // The link has ended.
+        let (transport, there) = wire()?;
+        let client = Client::new(transport);
+        drop(there);
+        client.closed().await;
+        let call = client.call::<u32>("a", &());
+        let call = call.on_progress(move |_: Value| drop(client.notify("heard", &())));
+        assert_eq!(call.await, Err(CallError::PeerGone));
+
+        // There are too many calls.
+        let (transport, _there) = wire()?;
+        let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 1)));
+        let first = client.call::<u32>("a", &()).start();
+        let call = client.call::<u32>("b", &());
+        let owned = (first, client);
+        let call = call.on_progress(move |_: Value| {
+            let _ = &owned;
+        });
+        assert_eq!(call.await, Err(CallError::TooManyCalls));
+        Ok(())
+    }
+    // A thread of its own: one that waits for a lock for ever does not end.
+    let (report, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(calls()));
+        report.send(outcome.map_err(|error| error.to_string()))
+    });
+    Ok(ended.recv_timeout(PATIENCE)??)
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ import { assert } from "chai";
 import { JSONRPCPeer, JSONRPCServer, connect } from "./rig/portway.js";
 import { rawChannel, recorder } from "./rig/ends.js";
 import { afterThisTest } from "./rig/cleanup.js";
-import { until } from "./rig/outcomes.js";
+import { rejection, until } from "./rig/outcomes.js";
 
 /** Long enough to be noticed, and not to stop whoever runs this. */
 const LENGTH = 2 ** 27;
@@ -38,12 +38,34 @@ describe("a batch", () => {
     peer.destroy();
   });
 
-  it("whose session ends within it runs no handler any more", () => {
-    const transport = recorder();
-    let lose;
-    const peer = new JSONRPCPeer({ ...transport, onClose: (handler) => (lose = handler), onMessage: (handler) => (transport.deliver = handler) }, { onError() {} });
+  /** A peer on a transport that can `lose` its session. */
+  function losing() {
+    const transport = Object.assign(recorder(), { onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)) });
+    return { transport, peer: new JSONRPCPeer(transport, { onError() {} }) };
+  }
+
+  it("whose session ends while it is read is dropped, and answers no call of the next session", async () => {
+    const { transport, peer } = losing();
     let ran = 0;
-    const work = () => ++ran === 3 && lose(new Error("gone"), true);
+    let next;
+    const begin = () => {
+      transport.lose();
+      next = peer.request("next", [], { timeout: 200 });
+    };
+    peer.method("work", () => void ran++).method("watch", (_, { signal }) => new Promise(() => signal.addEventListener("abort", begin)));
+    transport.deliver({ jsonrpc: "2.0", id: 1, method: "watch" });
+    const forged = Array.from({ length: 5 }, (_, id) => ({ jsonrpc: "2.0", id, result: "forged" }));
+    const cancel = { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } };
+    transport.deliver([cancel, ...forged, { jsonrpc: "2.0", id: 2, method: "work" }, { jsonrpc: "2.0", method: "work" }]);
+    assert.equal((await rejection(next)).reason, "timeout");
+    assert.equal(ran, 0);
+    peer.destroy();
+  });
+
+  it("whose session ends within it runs no handler any more", () => {
+    const { transport, peer } = losing();
+    let ran = 0;
+    const work = () => ++ran === 3 && transport.lose();
     peer.onNotify("work", work).method("call", work);
     transport.deliver(Array.from({ length: 500 }, (_, n) => (n % 2 ? { jsonrpc: "2.0", method: "work" } : { jsonrpc: "2.0", id: n, method: "call" })));
     assert.equal(ran, 3);

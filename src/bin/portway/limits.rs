@@ -6,6 +6,8 @@ use core::time::Duration;
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
 /// A line of the peer that `portway call` shows whole.
 pub(crate) const MAX_SHOWN_LINE: usize = 4_096;
+/// Lines about a peer, and lines that it prints, that `portway call` shows.
+pub(crate) const MAX_PEER_LINES: usize = 1_000;
 /// Nesting of a result that `portway call` shows with a line for each element.
 pub(crate) const MAX_INDENTED_DEPTH: usize = 10;
 /// Bytes on their way while `portway call` finds out the framing.

@@ -1,13 +1,15 @@
 //! What is said on standard error of what happens on the way to a peer.
 
+use std::fmt;
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use portway::codec::frame::FrameFault;
 use portway::codec::wipc::{Frame, FrameType};
 use portway::{Diagnostic, ErrorCode, Framing};
 
-use crate::limits::MAX_SHOWN_LINE;
+use crate::limits::{MAX_PEER_LINES, MAX_SHOWN_LINE};
 use crate::output::say;
 
 /// Tells the user, and remembers what helps to explain a failure.
@@ -15,6 +17,8 @@ use crate::output::say;
 pub(super) struct Notices {
     /// The line that the peer is printing.
     line: Mutex<Vec<u8>>,
+    /// How many lines a peer has caused.
+    lines: AtomicUsize,
     /// What the peer speaks, once that was found out.
     detected: OnceLock<Framing>,
     /// What the peer seems to speak, other than what was asked for.
@@ -42,16 +46,16 @@ impl Notices {
             }
             Diagnostic::Frame(fault) => self.fault(*fault),
             Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.no_json(),
-            Diagnostic::Rejected { error, .. } => say(format_args!("the peer sent what is no message: {error}")),
+            Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent what is no message: {error}")),
             // The lines in between that make it readable for the others, see `negotiate`.
             Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
             Diagnostic::PeerError { code, message } => {
-                say(format_args!("the peer could not read what it was sent: {message} ({code})"));
+                self.show(format_args!("the peer could not read what it was sent: {message} ({code})"));
             }
             Diagnostic::UnmatchedResponse { id } => {
-                say(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
+                self.show(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
             }
-            Diagnostic::Malformed => say("the peer sent something that is neither request nor response"),
+            Diagnostic::Malformed => self.show("the peer sent something that is neither request nor response"),
             _ => {}
         }
     }
@@ -60,7 +64,7 @@ impl Notices {
     pub(super) fn frame(&self, frame: Frame<'_>) {
         if frame.frame_type == FrameType::Data {
             self.flush();
-            say(format_args!("the peer sent {} bytes of data", frame.payload.len()));
+            self.show(format_args!("the peer sent {} bytes of data", frame.payload.len()));
         }
     }
 
@@ -71,7 +75,7 @@ impl Notices {
             line.extend_from_slice(piece);
             if line.ends_with(b"\n") || line.len() >= MAX_SHOWN_LINE {
                 let line = mem::take(&mut *line);
-                show_line(&line);
+                self.show_line(&line);
             }
         }
     }
@@ -79,12 +83,12 @@ impl Notices {
     /// Shows the last line, which has no end.
     pub(super) fn flush(&self) {
         let line = mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
-        show_line(&line);
+        self.show_line(&line);
     }
 
     pub(super) fn no_json(&self) {
         self.flush();
-        say("the peer sent a message that is no JSON");
+        self.show("the peer sent a message that is no JSON");
     }
 
     pub(super) fn fault(&self, fault: FrameFault) {
@@ -92,22 +96,33 @@ impl Notices {
         match fault {
             FrameFault::Oversize { length } => {
                 let length = length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
-                say(format_args!("a message{length} from the peer was dropped: --max-bytes allows for less"));
+                self.show(format_args!("a message{length} from the peer was dropped: --max-bytes allows for less"));
             }
             FrameFault::Truncated { held } => {
-                say(format_args!("the stream ended inside of a message, of which {held} bytes had come"));
+                self.show(format_args!("the stream ended inside of a message, of which {held} bytes had come"));
             }
-            FrameFault::TimedOut { held } => say(format_args!("a message of the peer stopped after {held} bytes")),
-            FrameFault::HeaderTooLarge => say("a header from the peer is too long"),
-            _ => say("a header from the peer tells no length"),
+            FrameFault::TimedOut { held } => {
+                self.show(format_args!("a message of the peer stopped after {held} bytes"))
+            }
+            FrameFault::HeaderTooLarge => self.show("a header from the peer is too long"),
+            _ => self.show("a header from the peer tells no length"),
         }
     }
-}
 
-fn show_line(line: &[u8]) {
-    let line = String::from_utf8_lossy(line);
-    let line = line.trim_end();
-    if !line.is_empty() {
-        say(format_args!("the peer printed: {line}"));
+    fn show_line(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end();
+        if !line.is_empty() {
+            self.show(format_args!("the peer printed: {line}"));
+        }
+    }
+
+    /// Shows a line that the peer has caused, if it is not one too many: to write each takes time.
+    fn show(&self, text: impl fmt::Display) {
+        match self.lines.fetch_add(1, Ordering::Relaxed) {
+            line if line < MAX_PEER_LINES => say(text),
+            MAX_PEER_LINES => say("further lines about the peer are not shown"),
+            _ => {}
+        }
     }
 }
