@@ -317,6 +317,7 @@ impl Link {
         self.lifetime.end();
         self.handlers.clear();
         self.running.abort_all();
+        self.running_notifications.abort_all();
     }
 
     /// No more answers can come, for this reason; what the other side has asked is still answered.
@@ -410,8 +411,11 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().output == Output::Open
     }
 
-    /// Whether no request waits for its turn any more. Once the link is stopped, none has one.
+    /// Whether no notification is at work, and no request waits for its turn any more. Once the link is stopped, none has one.
     pub(super) fn is_idle(&self) -> bool {
+        if !self.running_notifications.is_empty() {
+            return false;
+        }
         let state = self.lock();
         state.stage != Stage::Open || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
     }
