@@ -212,10 +212,7 @@ impl Inbox {
                 return;
             }
         }
-        self.link.input(|connection| match batch {
-            None => connection.handle(Incoming::Single(entry)),
-            Some(batch) => connection.handle_in_batch(entry, batch),
-        });
+        self.link.hear(entry, batch);
     }
 
     /// Tells of what the connection will answer by itself.

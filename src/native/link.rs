@@ -29,7 +29,7 @@ use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
-use crate::message::{Id, RequestId};
+use crate::message::{Entry, Id, RequestId};
 use crate::profile::{Ordering, Profile};
 use crate::text::length;
 
@@ -170,12 +170,13 @@ impl Link {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
             };
+            let leaves_by = state.encode(self.framing);
             let slot = key.slot() as usize;
             if state.calls.len() <= slot {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), bytes, reply, listener });
+                *place = Some(WaitingCall { id: key.id(), bytes, leaves_by, reply, listener });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
@@ -253,17 +254,16 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Who hears of the call with this id.
+    /// Who hears of the call with this id, if its request has left.
     pub(super) fn call_listener(&self, id: u64) -> Option<(CallKey, CallListener)> {
         let state = self.lock();
-        let key = state.connection.call_with_id(id)?;
-        let call = state.calls.get(key.slot() as usize)?.as_ref()?;
+        let (key, call) = state.known_call(id)?;
         Some((key, call.listener.clone()?))
     }
 
-    /// Whether a call of ours has this id.
+    /// Whether a call of ours has this id, and its request has left.
     pub(super) fn is_waiting_for(&self, id: &Id) -> bool {
-        id.to_call().is_some_and(|id| self.lock().connection.call_with_id(id).is_some())
+        id.to_call().is_some_and(|id| self.lock().known_call(id).is_some())
     }
 
     /// Has a call wait anew for so many milliseconds; `None` for as long as it takes.
@@ -392,6 +392,11 @@ impl Link {
         true
     }
 
+    /// So many bytes of what the driver has taken have left, but not all.
+    pub(super) fn has_written(&self, count: usize) {
+        self.lock().has_written(count);
+    }
+
     /// Exchanges what the driver has written for what it is to write next.
     pub(super) fn take_unwritten(&self, written: &mut Vec<u8>) {
         written.clear();
@@ -444,6 +449,11 @@ impl Link {
         if let Some(driver) = driver {
             driver.wake();
         }
+    }
+
+    /// Takes a message, or an element of a batch that has begun, and does what follows from it.
+    pub(super) fn hear(&self, entry: Entry<Text>, batch: Option<u32>) {
+        self.act(|state| state.hear(entry, batch));
     }
 
     /// Gives the connection an input and does what follows from it.
