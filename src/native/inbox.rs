@@ -212,7 +212,7 @@ impl Inbox {
                 return;
             }
         }
-        self.link.hear(entry, batch);
+        self.link.act(|state| state.hear(entry, batch));
     }
 
     /// Tells of what the connection will answer by itself.

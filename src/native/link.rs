@@ -24,18 +24,17 @@ use super::error::{CallError, Closed};
 use super::frames::WipcSettings;
 use super::handlers::Handlers;
 use super::running::{Lifetime, RunningNotifications, RunningRequests};
-use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall, longest_message};
+use super::state::{
+    CallListener, ENDED_CALL_BYTES, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall, longest_message,
+};
+use super::waiters::Place;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
-use crate::message::{Entry, Id, RequestId};
+use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
 use crate::text::length;
-
-/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
-/// that of its cancellation.
-const ENDED_CALL_BYTES: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -338,30 +337,29 @@ impl Link {
     }
 
     pub(super) async fn closed(&self) -> Closed {
-        poll_fn(|context| {
-            let mut state = self.lock();
-            match &state.stage {
-                Stage::Closed(closed) => Poll::Ready(closed.clone()),
-                _ => {
-                    state.observe(context.waker());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        self.observe(|state| if let Stage::Closed(closed) = &state.stage { Some(closed.clone()) } else { None }).await
     }
 
     /// Ends when there is room for notifications, or the link has ended.
     pub(super) async fn ready(&self) {
+        let most = self.limits.unwritten_bytes;
+        self.observe(|state| (state.backlog() <= most || state.stage != Stage::Open).then_some(())).await;
+    }
+
+    /// Waits for what is looked for. It is looked for again when there is room, or the stage of the link changes.
+    async fn observe<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
+        let mut observer = Observer { link: self, place: Place::default() };
         poll_fn(|context| {
             let mut state = self.lock();
-            if state.backlog() <= self.limits.unwritten_bytes || state.stage != Stage::Open {
-                return Poll::Ready(());
+            if let Some(found) = look(&state) {
+                return Poll::Ready(found);
             }
-            state.observe(context.waker());
+            let replaced = state.observers.wait(&mut observer.place, context.waker());
+            drop(state);
+            drop(replaced);
             Poll::Pending
         })
-        .await;
+        .await
     }
 
     pub(super) fn stage(&self) -> Stage {
@@ -406,7 +404,7 @@ impl Link {
         let observers = {
             let mut state = self.lock();
             state.take_unwritten(written);
-            mem::take(&mut state.observers)
+            state.observers.take()
         };
         observers.into_iter().for_each(Waker::wake);
     }
@@ -418,11 +416,9 @@ impl Link {
 
     /// Whether no notification is at work, and no request waits for its turn any more. Once the link is stopped, none has one.
     pub(super) fn is_idle(&self) -> bool {
-        if !self.running_notifications.is_empty() {
-            return false;
-        }
         let state = self.lock();
-        state.stage != Stage::Open || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
+        let waits = !state.events.is_empty() || state.connection.unanswered_requests() > 0;
+        (state.stage != Stage::Open || !waits) && self.running_notifications.is_empty()
     }
 
     /// How many bytes wait to be written.
@@ -451,17 +447,13 @@ impl Link {
         }
     }
 
-    /// Takes a message, or an element of a batch that has begun, and does what follows from it.
-    pub(super) fn hear(&self, entry: Entry<Text>, batch: Option<u32>) {
-        self.act(|state| state.hear(entry, batch));
-    }
-
     /// Gives the connection an input and does what follows from it.
     pub(super) fn input<T>(&self, input: impl FnOnce(&mut Connection<Text>) -> T) -> T {
         self.act(|state| input(&mut state.connection))
     }
 
-    fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
+    /// The same, with more than the connection.
+    pub(super) fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
         let mut ended = Vec::new();
         let (given, driver, observers) = {
             let mut state = self.lock();
@@ -474,7 +466,7 @@ impl Link {
                 state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
             let wakes = is_changed || is_sooner || !state.events.is_empty() || !state.unwritten.is_empty();
             let driver = if wakes { state.wake() } else { None };
-            let observers = if is_changed { mem::take(&mut state.observers) } else { Vec::new() };
+            let observers = if is_changed { state.observers.take() } else { Vec::new() };
             (given, driver, observers)
         };
         for (call, outcome) in ended {
@@ -488,5 +480,20 @@ impl Link {
     /// A panic of somebody else while the lock was held is no reason to leave calls waiting.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who waits for something of a link.
+struct Observer<'a> {
+    link: &'a Link,
+    place: Place,
+}
+
+impl Drop for Observer<'_> {
+    fn drop(&mut self) {
+        if self.place.is_taken() {
+            let left = self.link.lock().observers.leave(&self.place);
+            drop(left);
+        }
     }
 }

@@ -25,6 +25,7 @@ use super::limits::MAX_PEER_CREDIT;
 use super::link::Link;
 use super::outflow::{self, Outflow};
 use super::streams::{self, Asked};
+use super::waiters::{Place, Waiters};
 use crate::Limits;
 use crate::connection::RequestKey;
 use crate::echo;
@@ -400,7 +401,7 @@ pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: AtomicBool,
-    wakers: Mutex<Vec<Waker>>,
+    waiters: Mutex<Waiters>,
 }
 
 impl Lifetime {
@@ -410,19 +411,29 @@ impl Lifetime {
 
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
-        let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
+        let wakers = self.waiters().take();
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn poll_end(&self, waker: &Waker) -> Poll<()> {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn poll_end(&self, place: &mut Place, waker: &Waker) -> Poll<()> {
+        let mut waiters = self.waiters();
         // Under the lock, so that an end in between is not missed.
         if self.is_over() {
             return Poll::Ready(());
         }
-        if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
-        }
+        let replaced = waiters.wait(place, waker);
+        drop(waiters);
+        drop(replaced);
         Poll::Pending
+    }
+
+    /// Whoever has waited there does no more.
+    pub(super) fn leave(&self, place: &Place) {
+        let left = self.waiters().leave(place);
+        drop(left);
+    }
+
+    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,6 +16,7 @@ use super::cancel;
 use super::error::{CallError, Closed};
 use super::items::Inflow;
 use super::streams;
+use super::waiters::Waiters;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::connection::{CallKey, Connection, End, Event, Ignored, Refused};
@@ -24,6 +25,10 @@ use crate::text::length;
 
 /// Room for the messages of one turn is kept; more is given back once it is written.
 pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
+
+/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
+/// that of its cancellation.
+pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// How a call has ended.
 pub(super) type Outcome = Result<Text, CallError>;
@@ -58,7 +63,7 @@ pub(super) struct State {
     /// Whether there is something to do for the driver since it has looked last.
     pub(super) is_due: bool,
     /// Who waits for room, or for the end.
-    pub(super) observers: Vec<Waker>,
+    pub(super) observers: Waiters,
 }
 
 #[derive(Debug)]
@@ -111,7 +116,7 @@ impl fmt::Debug for CallListener {
 }
 
 impl State {
-    pub(super) const fn new(connection: Connection<Text>) -> Self {
+    pub(super) fn new(connection: Connection<Text>) -> Self {
         Self {
             connection,
             calls: Vec::new(),
@@ -129,7 +134,7 @@ impl State {
             lost: None,
             driver: None,
             is_due: false,
-            observers: Vec::new(),
+            observers: Waiters::default(),
         }
     }
 
@@ -296,12 +301,6 @@ impl State {
     pub(super) fn drop_unwritten(&mut self) {
         self.unwritten = Vec::new();
         self.unwritten_answers = 0;
-    }
-
-    pub(super) fn observe(&mut self, waker: &Waker) {
-        if !self.observers.iter().any(|known| known.will_wake(waker)) {
-            self.observers.push(waker.clone());
-        }
     }
 }
 

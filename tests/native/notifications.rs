@@ -1,11 +1,13 @@
 //! Notifications arrive in order, and nobody answers them.
 
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context as TaskContext, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use portway::{Client, Context, Diagnostic, RpcError, Server, Transport};
+use portway::{Client, Context, Diagnostic, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -194,5 +196,59 @@ async fn a_notification_that_is_at_work_when_the_input_ends_is_finished_within_t
     assert_eq!(heard.try_recv(), Ok("saved"));
     // The link ends with it, and waits for nothing else.
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// Wakes nothing.
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// The futures that wait for the end of a link, or of a request.
+#[tokio::test]
+async fn who_waits_no_more_leaves_no_waker_behind() -> Test {
+    let (transport, mut there) = wire()?;
+    let peer = Peer::new(transport.with_grace(Duration::from_millis(100)));
+    let client = peer.client().clone();
+    let (give, mut given) = mpsc::unbounded_channel();
+    let also = give.clone();
+    peer.on_notify("note", move |(): (), context: Context| drop(give.send(context)));
+    peer.method("hang", move |(): (), context: Context| {
+        let _ = also.send(context);
+        std::future::pending::<Result<(), RpcError>>()
+    });
+    peer.forget();
+    there.send(r#"{"jsonrpc":"2.0","method":"note"}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
+    let (note, request) = (given.recv().await.ok_or("none")?, given.recv().await.ok_or("none")?);
+    for _ in 0..100 {
+        // Each is a task of its own, so no waker is known.
+        let task = Arc::new(Nobody);
+        let kept = Arc::downgrade(&task);
+        let waker = Waker::from(task);
+        let mut context = TaskContext::from_waker(&waker);
+        let mut futures: [Pin<Box<dyn Future<Output = ()> + Send>>; 3] = [
+            Box::pin(note.cancelled()),
+            Box::pin(request.cancelled()),
+            Box::pin({
+                let client = client.clone();
+                async move { drop(client.closed().await) }
+            }),
+        ];
+        for future in &mut futures {
+            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(future.as_mut().poll(&mut context).is_pending());
+        }
+        assert!(kept.strong_count() > 1);
+        drop(futures);
+        assert_eq!(kept.strong_count(), 1, "a waker is kept");
+    }
+    // Those that wait are woken.
+    let ends = tokio::spawn(async move { tokio::join!(note.cancelled(), request.cancelled(), client.closed()) });
+    tokio::task::yield_now().await;
+    drop(there);
+    timeout(PATIENCE, ends).await??;
     Ok(())
 }
