@@ -14,6 +14,7 @@ use super::error::CallError;
 use super::link::Link;
 use super::progress;
 use super::running::Lifetime;
+use super::waiters::Place;
 use crate::connection::RequestKey;
 use crate::message::Id;
 
@@ -58,7 +59,7 @@ impl Context {
     /// goes on elsewhere.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
-        Cancelled(Arc::clone(&self.lifetime))
+        Cancelled { lifetime: Arc::clone(&self.lifetime), place: Place::default() }
     }
 
     /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing; nor does it if
@@ -97,12 +98,24 @@ impl fmt::Debug for Context {
 /// Ends when a request is cancelled, see [`Context::cancelled`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
-pub struct Cancelled(Arc<Lifetime>);
+pub struct Cancelled {
+    lifetime: Arc<Lifetime>,
+    place: Place,
+}
 
 impl Future for Cancelled {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
-        self.0.poll_end(context.waker())
+        let this = self.get_mut();
+        this.lifetime.poll_end(&mut this.place, context.waker())
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        if self.place.is_taken() {
+            self.lifetime.leave(&self.place);
+        }
     }
 }

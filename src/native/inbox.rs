@@ -1,5 +1,6 @@
 //! From frames to the connection: what comes in, and what is answered or told of what is no message.
 
+use std::mem;
 use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
@@ -30,7 +31,7 @@ pub(super) struct Inbox {
     link: Arc<Link>,
     /// Whether this end serves: then what cannot be read is answered, since its sender may wait for an answer.
     serves: bool,
-    /// Whether the last body was no JSON. What follows it outside of frames is the rest of the same slip.
+    /// Whether the last body was no JSON. What follows it outside of frames, or on further lines, is the rest of the same slip.
     is_off: bool,
     /// Whether a message has come.
     has_begun: bool,
@@ -101,9 +102,9 @@ impl Inbox {
             self.tell_of(&incoming, body);
             return self.hand_over(incoming);
         }
-        self.is_off = true;
+        let was_off = mem::replace(&mut self.is_off, true);
         if self.link.framing == Framing::Newline {
-            return self.take_line(body);
+            return self.take_line(body, was_off);
         }
         self.reject_text();
         if self.link.framing != Framing::ContentLength {
@@ -116,8 +117,8 @@ impl Inbox {
         }
     }
 
-    /// A line that is no message.
-    fn take_line(&mut self, line: &[u8]) -> Next {
+    /// A line that is no message. Of several in a row, which are one slip, a server answers the first.
+    fn take_line(&mut self, line: &[u8], was_off: bool) -> Next {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));
             self.idle_lines += 1;
@@ -130,7 +131,9 @@ impl Inbox {
             return Next::Go;
         }
         self.other_framing(line);
-        self.reject_text();
+        if !was_off {
+            self.reject_text();
+        }
         Next::Go
     }
 
@@ -212,10 +215,7 @@ impl Inbox {
                 return;
             }
         }
-        self.link.input(|connection| match batch {
-            None => connection.handle(Incoming::Single(entry)),
-            Some(batch) => connection.handle_in_batch(entry, batch),
-        });
+        self.link.act(|state| state.hear(entry, batch));
     }
 
     /// Tells of what the connection will answer by itself.

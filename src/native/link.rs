@@ -24,7 +24,10 @@ use super::error::{CallError, Closed};
 use super::frames::WipcSettings;
 use super::handlers::Handlers;
 use super::running::{Lifetime, RunningNotifications, RunningRequests};
-use super::state::{CallListener, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall, longest_message};
+use super::state::{
+    CallListener, ENDED_CALL_BYTES, KEPT_CAPACITY, Outcome, Output, Stage, State, WaitingCall, longest_message,
+};
+use super::waiters::Place;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
@@ -32,10 +35,6 @@ use crate::connection::{CallKey, Config, Connection, Event};
 use crate::message::{Id, RequestId};
 use crate::profile::{Ordering, Profile};
 use crate::text::length;
-
-/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
-/// that of its cancellation.
-const ENDED_CALL_BYTES: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -171,12 +170,13 @@ impl Link {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
             };
+            let leaves_by = state.encode(self.framing);
             let slot = key.slot() as usize;
             if state.calls.len() <= slot {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), bytes, reply, listener: listener.take() });
+                *place = Some(WaitingCall { id: key.id(), bytes, leaves_by, reply, listener: listener.take() });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
@@ -254,17 +254,16 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Who hears of the call with this id.
+    /// Who hears of the call with this id, if its request has left.
     pub(super) fn call_listener(&self, id: u64) -> Option<(CallKey, CallListener)> {
         let state = self.lock();
-        let key = state.connection.call_with_id(id)?;
-        let call = state.calls.get(key.slot() as usize)?.as_ref()?;
+        let (key, call) = state.known_call(id)?;
         Some((key, call.listener.clone()?))
     }
 
-    /// Whether a call of ours has this id.
+    /// Whether a call of ours has this id, and its request has left.
     pub(super) fn is_waiting_for(&self, id: &Id) -> bool {
-        id.to_call().is_some_and(|id| self.lock().connection.call_with_id(id).is_some())
+        id.to_call().is_some_and(|id| self.lock().known_call(id).is_some())
     }
 
     /// Has a call wait anew for so many milliseconds; `None` for as long as it takes.
@@ -318,6 +317,7 @@ impl Link {
         self.lifetime.end();
         self.handlers.clear();
         self.running.abort_all();
+        self.running_notifications.abort_all();
     }
 
     /// No more answers can come, for this reason; what the other side has asked is still answered.
@@ -338,30 +338,29 @@ impl Link {
     }
 
     pub(super) async fn closed(&self) -> Closed {
-        poll_fn(|context| {
-            let mut state = self.lock();
-            match &state.stage {
-                Stage::Closed(closed) => Poll::Ready(closed.clone()),
-                _ => {
-                    state.observe(context.waker());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        self.observe(|state| if let Stage::Closed(closed) = &state.stage { Some(closed.clone()) } else { None }).await
     }
 
     /// Ends when there is room for notifications, or the link has ended.
     pub(super) async fn ready(&self) {
+        let most = self.limits.unwritten_bytes;
+        self.observe(|state| (state.backlog() <= most || state.stage != Stage::Open).then_some(())).await;
+    }
+
+    /// Waits for what is looked for. It is looked for again when there is room, or the stage of the link changes.
+    async fn observe<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
+        let mut observer = Observer { link: self, place: Place::default() };
         poll_fn(|context| {
             let mut state = self.lock();
-            if state.backlog() <= self.limits.unwritten_bytes || state.stage != Stage::Open {
-                return Poll::Ready(());
+            if let Some(found) = look(&state) {
+                return Poll::Ready(found);
             }
-            state.observe(context.waker());
+            let replaced = state.observers.wait(&mut observer.place, context.waker());
+            drop(state);
+            drop(replaced);
             Poll::Pending
         })
-        .await;
+        .await
     }
 
     pub(super) fn stage(&self) -> Stage {
@@ -392,6 +391,11 @@ impl Link {
         true
     }
 
+    /// So many bytes of what the driver has taken have left, but not all.
+    pub(super) fn has_written(&self, count: usize) {
+        self.lock().has_written(count);
+    }
+
     /// Exchanges what the driver has written for what it is to write next.
     pub(super) fn take_unwritten(&self, written: &mut Vec<u8>) {
         written.clear();
@@ -401,7 +405,7 @@ impl Link {
         let observers = {
             let mut state = self.lock();
             state.take_unwritten(written);
-            mem::take(&mut state.observers)
+            state.observers.take()
         };
         observers.into_iter().for_each(Waker::wake);
     }
@@ -411,10 +415,11 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().output == Output::Open
     }
 
-    /// Whether no request waits for its turn any more. Once the link is stopped, none has one.
+    /// Whether no notification is at work, and no request waits for its turn any more. Once the link is stopped, none has one.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
-        state.stage != Stage::Open || (state.events.is_empty() && state.connection.unanswered_requests() == 0)
+        let waits = !state.events.is_empty() || state.connection.unanswered_requests() > 0;
+        (state.stage != Stage::Open || !waits) && self.running_notifications.is_empty()
     }
 
     /// How many bytes wait to be written.
@@ -448,7 +453,8 @@ impl Link {
         self.act(|state| input(&mut state.connection))
     }
 
-    fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
+    /// The same, with more than the connection.
+    pub(super) fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
         let mut ended = Vec::new();
         let (given, driver, observers) = {
             let mut state = self.lock();
@@ -461,7 +467,7 @@ impl Link {
                 state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
             let wakes = is_changed || is_sooner || !state.events.is_empty() || !state.unwritten.is_empty();
             let driver = if wakes { state.wake() } else { None };
-            let observers = if is_changed { mem::take(&mut state.observers) } else { Vec::new() };
+            let observers = if is_changed { state.observers.take() } else { Vec::new() };
             (given, driver, observers)
         };
         for (call, outcome) in ended {
@@ -475,5 +481,20 @@ impl Link {
     /// A panic of somebody else while the lock was held is no reason to leave calls waiting.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who waits for something of a link.
+struct Observer<'a> {
+    link: &'a Link,
+    place: Place,
+}
+
+impl Drop for Observer<'_> {
+    fn drop(&mut self) {
+        if self.place.is_taken() {
+            let left = self.link.lock().observers.leave(&self.place);
+            drop(left);
+        }
     }
 }

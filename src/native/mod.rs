@@ -33,6 +33,7 @@ pub(crate) mod stdin;
 pub(crate) mod stdout;
 mod streams;
 mod transport;
+mod waiters;
 
 pub use self::call::Call;
 pub use self::client::Client;

@@ -9,11 +9,12 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use slab::Slab;
 use tokio::task::AbortHandle;
 
 use super::Text;
@@ -24,6 +25,7 @@ use super::limits::MAX_PEER_CREDIT;
 use super::link::Link;
 use super::outflow::{self, Outflow};
 use super::streams::{self, Asked};
+use super::waiters::{Place, Waiters};
 use crate::Limits;
 use crate::connection::RequestKey;
 use crate::echo;
@@ -36,41 +38,82 @@ use crate::text::{RpcError, length, method_not_found};
 pub(super) struct RunningRequests(Mutex<HashMap<RequestKey, Running>>);
 
 /// The notifications whose handlers are at work in tasks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RunningNotifications(Arc<Mutex<Load>>);
+#[derive(Debug, Default)]
+pub(super) struct RunningNotifications(Mutex<Load>);
 
 #[derive(Debug, Default)]
 struct Load {
-    count: usize,
+    /// What aborts each, once its task has begun.
+    tasks: Slab<Option<AbortHandle>>,
     /// What their params had.
     bytes: usize,
+    /// Whether the link has ended: none begins any more.
+    is_over: bool,
 }
 
 /// The place of one notification among them, until it is dropped.
 struct NotificationPlace {
-    all: RunningNotifications,
+    link: Arc<Link>,
+    key: usize,
     bytes: usize,
 }
 
 impl RunningNotifications {
-    /// A place for one with so many bytes of params, if there is one.
-    fn begin(&self, bytes: usize, limits: &Limits) -> Option<NotificationPlace> {
-        let mut load = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().tasks.is_empty()
+    }
+
+    /// The key of a new one with so many bytes of params, if there is room for it.
+    fn begin(&self, bytes: usize, limits: &Limits) -> Option<usize> {
+        let mut load = self.lock();
         let fits = load.bytes == 0 || load.bytes.saturating_add(bytes) <= limits.in_flight_bytes;
-        if load.count >= limits.in_flight || !fits {
+        if load.is_over || load.tasks.len() >= limits.in_flight || !fits {
             return None;
         }
-        load.count += 1;
         load.bytes += bytes;
-        Some(NotificationPlace { all: self.clone(), bytes })
+        Some(load.tasks.insert(None))
+    }
+
+    /// Its handler goes on in a task. Returns whether it is still wanted.
+    fn has_task(&self, key: usize, task: &AbortHandle) -> bool {
+        let mut load = self.lock();
+        let place = load.tasks.get_mut(key);
+        let is_wanted = place.is_some();
+        if let Some(place) = place {
+            *place = Some(task.clone());
+        }
+        is_wanted
+    }
+
+    /// Returns whether it was the last one.
+    fn end(&self, key: usize, bytes: usize) -> bool {
+        let mut load = self.lock();
+        let ended = load.tasks.try_remove(key);
+        if ended.is_some() {
+            load.bytes -= bytes;
+        }
+        ended.is_some() && load.tasks.is_empty()
+    }
+
+    /// Drops all that is being worked on. None begins any more.
+    pub(super) fn abort_all(&self) {
+        let ended = std::mem::replace(&mut *self.lock(), Load { is_over: true, ..Load::default() });
+        for (_, task) in ended.tasks {
+            task.iter().for_each(AbortHandle::abort);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Load> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for NotificationPlace {
     fn drop(&mut self) {
-        let mut load = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
-        load.count -= 1;
-        load.bytes -= self.bytes;
+        if self.link.running_notifications.end(self.key, self.bytes) {
+            // The end of the link may have waited for it.
+            self.link.wake();
+        }
     }
 }
 
@@ -278,15 +321,8 @@ impl Link {
             guarded(|| match handler(params, context()) {
                 Answer::Now(outcome) => outcome.map(drop).map_err(|error| error.message),
                 Answer::Later(work) => {
-                    let bytes = params.map_or(0, |params| params.get().len());
-                    match self.running_notifications.begin(bytes, &self.limits) {
-                        Some(place) => {
-                            tokio::spawn(async move {
-                                let _place = place;
-                                work.await
-                            });
-                        }
-                        None => self.listener.tell(Diagnostic::DroppedNotification { method }),
+                    if !self.work_on_notification(work, params.map_or(0, |params| params.get().len())) {
+                        self.listener.tell(Diagnostic::DroppedNotification { method });
                     }
                     Ok(())
                 }
@@ -299,6 +335,21 @@ impl Link {
             Ok(Err(problem)) => self.listener.tell(Diagnostic::InvalidNotification { method, problem: &problem }),
             Err(panic) => self.listener.tell(Diagnostic::Panicked { method, message: text_of(&*panic) }),
         }
+    }
+
+    /// Returns whether there was room for it. It ends with the link.
+    fn work_on_notification(self: &Arc<Self>, work: HandlerFuture, bytes: usize) -> bool {
+        let Some(key) = self.running_notifications.begin(bytes, &self.limits) else { return false };
+        let place = NotificationPlace { link: Arc::clone(self), key, bytes };
+        let task = tokio::spawn(async move {
+            let _place = place;
+            work.await
+        });
+        if !self.running_notifications.has_task(key, &task.abort_handle()) {
+            // The link has ended while it began, or it is done already.
+            task.abort();
+        }
+        true
     }
 
     fn answer_panic(&self, key: RequestKey, method: &str, panic: &(dyn Any + Send)) {
@@ -350,7 +401,7 @@ pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: AtomicBool,
-    wakers: Mutex<Vec<Waker>>,
+    waiters: Mutex<Waiters>,
 }
 
 impl Lifetime {
@@ -360,19 +411,29 @@ impl Lifetime {
 
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
-        let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
+        let wakers = self.waiters().take();
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn poll_end(&self, waker: &Waker) -> Poll<()> {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn poll_end(&self, place: &mut Place, waker: &Waker) -> Poll<()> {
+        let mut waiters = self.waiters();
         // Under the lock, so that an end in between is not missed.
         if self.is_over() {
             return Poll::Ready(());
         }
-        if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
-        }
+        let replaced = waiters.wait(place, waker);
+        drop(waiters);
+        drop(replaced);
         Poll::Pending
+    }
+
+    /// Whoever has waited there does no more.
+    pub(super) fn leave(&self, place: &Place) {
+        let left = self.waiters().leave(place);
+        drop(left);
+    }
+
+    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,14 +16,19 @@ use super::cancel;
 use super::error::{CallError, Closed};
 use super::items::Inflow;
 use super::streams;
+use super::waiters::Waiters;
 use crate::Limits;
 use crate::codec::framing::Framing;
-use crate::connection::{CallKey, Connection, End, Event, Refused};
-use crate::message::{Message, Outgoing};
+use crate::connection::{CallKey, Connection, End, Event, Ignored, Refused};
+use crate::message::{Entry, Id, Incoming, Message, Outgoing, Rejected, RequestId, Shape, Unusable};
 use crate::text::length;
 
 /// Room for the messages of one turn is kept; more is given back once it is written.
 pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
+
+/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
+/// that of its cancellation.
+pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// How a call has ended.
 pub(super) type Outcome = Result<Text, CallError>;
@@ -42,6 +47,9 @@ pub(super) struct State {
     /// How many bytes of each of the two are answers, or credit for more items.
     pub(super) unwritten_answers: usize,
     pub(super) answers_being_written: usize,
+    /// How many bytes left before those that are being written, and how many of these have.
+    written_before: u64,
+    written_of_these: usize,
     /// How many bytes may still wait to be written of calls that have ended unanswered. They begin anew whenever the peer has
     /// taken what was being written.
     pub(super) ended_unwritten: usize,
@@ -55,7 +63,7 @@ pub(super) struct State {
     /// Whether there is something to do for the driver since it has looked last.
     pub(super) is_due: bool,
     /// Who waits for room, or for the end.
-    pub(super) observers: Vec<Waker>,
+    pub(super) observers: Waiters,
 }
 
 #[derive(Debug)]
@@ -63,6 +71,8 @@ pub(super) struct WaitingCall {
     pub(super) id: u64,
     /// What its request takes while it waits to be written, about.
     pub(super) bytes: usize,
+    /// How many bytes have left once its request has.
+    pub(super) leaves_by: u64,
     pub(super) reply: oneshot::Sender<Outcome>,
     pub(super) listener: Option<CallListener>,
 }
@@ -106,7 +116,7 @@ impl fmt::Debug for CallListener {
 }
 
 impl State {
-    pub(super) const fn new(connection: Connection<Text>) -> Self {
+    pub(super) fn new(connection: Connection<Text>) -> Self {
         Self {
             connection,
             calls: Vec::new(),
@@ -115,6 +125,8 @@ impl State {
             being_written: 0,
             unwritten_answers: 0,
             answers_being_written: 0,
+            written_before: 0,
+            written_of_these: 0,
             ended_unwritten: 0,
             text: String::new(),
             stage: Stage::Open,
@@ -122,33 +134,15 @@ impl State {
             lost: None,
             driver: None,
             is_due: false,
-            observers: Vec::new(),
+            observers: Waiters::default(),
         }
     }
 
     /// Sees to all that an input has brought about.
     pub(super) fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
-        let longest = longest_message(framing, &self.connection.config().limits);
-        while let Some(outgoing) = self.connection.poll_transmit() {
-            let outgoing = match outgoing {
-                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
-                other => Some(other),
-            };
-            let Some(mut outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
-            if !length::encode_within(&mut outgoing, longest, &mut self.text) {
-                continue;
-            }
-            let before = self.unwritten.len();
-            framing.encode(&self.text, &mut self.unwritten);
-            if is_caused_by_peer(&outgoing) {
-                self.unwritten_answers += self.unwritten.len() - before;
-            }
-        }
+        self.encode(framing);
         if self.output == Output::Dropped {
             self.drop_unwritten();
-        }
-        if self.text.capacity() > KEPT_CAPACITY {
-            self.text = String::new();
         }
         while let Some(event) = self.connection.poll_event() {
             let Event::Ended { call, end } = event else {
@@ -171,6 +165,79 @@ impl State {
         }
     }
 
+    /// Encodes what is to be sent. Gives how many bytes have left once all of it has.
+    pub(super) fn encode(&mut self, framing: Framing) -> u64 {
+        let longest = longest_message(framing, &self.connection.config().limits);
+        while let Some(outgoing) = self.connection.poll_transmit() {
+            let outgoing = match outgoing {
+                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
+                other => Some(other),
+            };
+            let Some(mut outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
+            if !length::encode_within(&mut outgoing, longest, &mut self.text) {
+                continue;
+            }
+            let before = self.unwritten.len();
+            framing.encode(&self.text, &mut self.unwritten);
+            if is_caused_by_peer(&outgoing) {
+                self.unwritten_answers += self.unwritten.len() - before;
+            }
+        }
+        if self.text.capacity() > KEPT_CAPACITY {
+            self.text = String::new();
+        }
+        self.written_before + self.backlog() as u64
+    }
+
+    /// So many of the bytes that are being written have left.
+    pub(super) const fn has_written(&mut self, count: usize) {
+        self.written_of_these = count;
+    }
+
+    /// Whether the request of a call has left, but for its last byte: a peer that reads lines may know it by what is before the
+    /// end of its line. Until then nobody can know what was asked.
+    pub(super) fn has_left(&self, call: &WaitingCall) -> bool {
+        self.backlog() == 0 || call.leaves_by <= self.written_before + self.written_of_these as u64 + 1
+    }
+
+    /// Our call with this id, if it waits.
+    fn waiting_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
+        let key = self.connection.call_with_id(id)?;
+        self.calls.get(key.slot() as usize)?.as_ref().map(|call| (key, call))
+    }
+
+    /// The same, if the peer can know of it.
+    pub(super) fn known_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
+        self.waiting_call(id).filter(|(_, call)| self.has_left(call))
+    }
+
+    /// Takes a message, or an element of a batch that has begun. An answer to a request that has not left is forged: it is one to
+    /// no call.
+    pub(super) fn hear(&mut self, entry: Entry<Text>, batch: Option<u32>) {
+        let entry = match entry {
+            Ok(Message::Response(response)) if self.is_forged(&response.id) => {
+                return self.events.push_back(Event::Ignored(Ignored::UnmatchedResponse(response.id)));
+            }
+            Err(Unusable::Empty(id)) if self.is_forged(&id) => {
+                Err(match Shape::unmatched_empty(&self.connection.config().profile) {
+                    Some(fault) => Unusable::Reject(Rejected { id, fault }),
+                    None => Unusable::Ignore,
+                })
+            }
+            entry => entry,
+        };
+        match batch {
+            None => self.connection.handle(Incoming::Single(entry)),
+            Some(batch) => self.connection.handle_in_batch(entry, batch),
+        }
+    }
+
+    /// Whether an answer with this id is one to a call of ours whose request has not left.
+    fn is_forged(&self, id: &Id) -> bool {
+        let waits = |id: u64| self.waiting_call(id).is_some_and(|(_, call)| !self.has_left(call));
+        self.backlog() > 0 && id.to_call().is_some_and(waits)
+    }
+
     /// There is something to do for the driver. Gives what wakes it, if it sleeps.
     pub(super) const fn wake(&mut self) -> Option<Waker> {
         self.is_due = true;
@@ -181,9 +248,9 @@ impl State {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
     }
 
-    /// A call has ended unanswered. Its request leaves all the same.
+    /// A call has ended unanswered. If its request has not left yet, it leaves all the same.
     pub(super) fn count_ended(&mut self, call: &WaitingCall) {
-        if self.backlog() > 0 {
+        if !self.has_left(call) {
             self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);
         }
     }
@@ -224,6 +291,8 @@ impl State {
     /// Gives the driver what is to be written next, for the buffer of what it has written.
     pub(super) fn take_unwritten(&mut self, written: &mut Vec<u8>) {
         mem::swap(&mut self.unwritten, written);
+        self.written_before += self.being_written as u64;
+        self.written_of_these = 0;
         self.being_written = written.len();
         self.answers_being_written = mem::take(&mut self.unwritten_answers);
         self.ended_unwritten = 0;
@@ -232,12 +301,6 @@ impl State {
     pub(super) fn drop_unwritten(&mut self) {
         self.unwritten = Vec::new();
         self.unwritten_answers = 0;
-    }
-
-    pub(super) fn observe(&mut self, waker: &Waker) {
-        if !self.observers.iter().any(|known| known.will_wake(waker)) {
-            self.observers.push(waker.clone());
-        }
     }
 }
 

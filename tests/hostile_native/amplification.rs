@@ -2,6 +2,7 @@
 //! are in tests/hostile/bounds.json.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -48,6 +49,8 @@ fn message(id: &str) -> Vec<u8> {
             let inner = String::from_utf8_lossy(&frame("(Content-Length: 2\r\n\r\n")).into_owned();
             frame(&format!("(\n{}", inner.repeat(2_000_000 / inner.len())))
         }
+        "lines" => b"x\n".repeat(1_000),
+        "digits" => b"1\n".repeat(1_000),
         "elements" => frame(&json!(vec![1; 1_000]).to_string()),
         "answers" => {
             let answer = |id: usize| json!({"jsonrpc": "2.0", "id": id + 1_000_000, "result": id});
@@ -65,14 +68,18 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         rows += 1;
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
-        let _server = Running::server(&path)?;
-        let mut neighbour = Connection::to(&path)?;
+        let (role, connect): (_, fn(&Path) -> _) = match row.id.as_str() {
+            "lines" | "digits" => ("serve lines", Connection::by_lines),
+            _ => ("serve", Connection::to),
+        };
+        let _server = Running::server_in(&path, role)?;
+        let mut neighbour = connect(&path)?;
         let bytes = message(&row.id);
         let most_ms = row.blocks * SLOWNESS;
         let mut least = Duration::MAX;
         let mut out = 0;
         for _ in 0..TRIES {
-            let mut connection = Connection::to(&path)?;
+            let mut connection = connect(&path)?;
             // A thread sends, so that this one can measure.
             let mut sender = connection.stream.try_clone()?;
             let asked = bytes.clone();

@@ -1,4 +1,4 @@
-//! A connection to a server under attack, by hand: frames with a `Content-Length`, and all bytes are counted.
+//! A connection to a server under attack, by hand: frames with a `Content-Length`, or lines, and all bytes are counted.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,8 @@ use crate::process::PATIENCE;
 pub(crate) struct Connection {
     pub(crate) stream: UnixStream,
     held: Vec<u8>,
+    /// Whether messages are lines.
+    lines: bool,
     /// How many bytes have come.
     pub(crate) bytes: usize,
 }
@@ -25,11 +27,17 @@ impl Connection {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, held: Vec::new(), bytes: 0 })
+        Ok(Self { stream, held: Vec::new(), lines: false, bytes: 0 })
+    }
+
+    /// The same, to a server to which a message is a line.
+    pub(crate) fn by_lines(path: &Path) -> io::Result<Self> {
+        Ok(Self { lines: true, ..Self::to(path)? })
     }
 
     pub(crate) fn send(&mut self, message: &Value) -> io::Result<usize> {
-        let frame = frame(&message.to_string());
+        let text = message.to_string();
+        let frame = if self.lines { format!("{text}\n").into_bytes() } else { frame(&text) };
         self.stream.write_all(&frame)?;
         Ok(frame.len())
     }
@@ -38,6 +46,11 @@ impl Connection {
     pub(crate) fn receive(&mut self) -> io::Result<Value> {
         let mut chunk = vec![0; 1 << 16];
         loop {
+            if self.lines
+                && let Some(end) = self.held.iter().position(|byte| *byte == b'\n')
+            {
+                return Ok(serde_json::from_slice(&self.held.drain(..=end).collect::<Vec<_>>())?);
+            }
             if let Some(end) = self.held.windows(4).position(|window| window == b"\r\n\r\n") {
                 let header = String::from_utf8_lossy(&self.held[..end]).into_owned();
                 let length: usize =

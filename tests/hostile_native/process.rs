@@ -39,8 +39,9 @@ fn this_program_plays_a_role_if_it_is_asked_to() {
     let path = env::var_os(PATH).unwrap_or_default();
     let path = Path::new(&path);
     let outcome = match name.as_str() {
-        "serve" => block_on(serve(path, Profile::GENERIC)),
-        "serve one by one" => block_on(serve(path, Profile::LSP)),
+        "serve" => block_on(serve(path, Framing::ContentLength, Profile::GENERIC)),
+        "serve lines" => block_on(serve(path, Framing::Newline, Profile::GENERIC)),
+        "serve one by one" => block_on(serve(path, Framing::ContentLength, Profile::LSP)),
         "bind" => block_on(bind_over_and_over(path)),
         "wipc server" => block_on(wipc_server()),
         other => crate::wipc::play(other),
@@ -73,8 +74,8 @@ fn set_up(server: &Server) {
     server.method("secret", |_: Option<Box<RawValue>>, _: Context| async move { Ok::<_, RpcError>("the secret") });
 }
 
-async fn serve(path: &Path, profile: Profile) -> io::Result<()> {
-    let listener = Listener::unix(path, Framing::ContentLength).await?;
+async fn serve(path: &Path, framing: Framing, profile: Profile) -> io::Result<()> {
+    let listener = Listener::unix(path, framing).await?;
     listener.with(move |transport| transport.with_profile(profile)).serve(|peer| set_up(peer.server())).await
 }
 

@@ -282,6 +282,29 @@ async fn lines_are_a_framing_too() -> Test {
 }
 
 #[tokio::test]
+async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    Server::new(transport).forget();
+    let sent = [
+        &b"{\n\"jsonrpc\": \"2.0\",\n\n\"id\": 1\n}\n"[..],
+        &b"{}\nx\n7\n"[..],
+        &b"x\n".repeat(1_000),
+        b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"none\"}\n",
+    ];
+    there.send_bytes(&sent.concat()).await?;
+    // Each value is answered, whatever it is, and ends a run.
+    let mut answers = Vec::new();
+    for _ in 0..6 {
+        let answer: Value = serde_json::from_str(&there.receive_line().await?)?;
+        answers.push(answer["error"]["code"].as_i64());
+    }
+    assert_eq!(answers, [-32700, -32600, -32700, -32600, -32700, -32601].map(Some));
+    there.finish().await?;
+    assert_eq!(there.rest().await?, "");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_banner_before_the_first_line_is_passed_over_by_a_client() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);

@@ -5,6 +5,7 @@
 mod batches;
 mod calls;
 mod endings;
+mod forged;
 mod framing;
 mod limits;
 #[path = "../shared/standard_streams.rs"]

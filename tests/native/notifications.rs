@@ -1,9 +1,14 @@
 //! Notifications arrive in order, and nobody answers them.
 
 use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context as TaskContext, Wake, Waker};
+use std::time::{Duration, Instant};
 
-use portway::{Client, Context, Diagnostic, RpcError, Server, Transport};
-use serde_json::json;
+use portway::{Client, Context, Diagnostic, Peer, RpcError, Server, Transport};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -109,5 +114,141 @@ async fn params_that_do_not_fit_are_told_without_a_place_in_the_text() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"add","params":["x",2]}"#).await?;
     let message = "Invalid params: invalid type: string \"x\", expected u32";
     assert_eq!(there.receive().await?["error"]["message"], message);
+    Ok(())
+}
+
+/// Counts itself while it is there.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A server whose handlers of "hang" count themselves and never end.
+fn that_hangs(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
+    let server = Server::new(transport);
+    let count = Arc::clone(count);
+    server.method("hang", move |_: Value, _: Context| {
+        let counted = Counted::new(&count);
+        async move {
+            let _counted = counted;
+            std::future::pending::<()>().await;
+            Ok::<_, RpcError>(())
+        }
+    });
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends() -> Test {
+    for end in ["the peer goes", "the server is dropped", "the server stops"] {
+        let (transport, mut there) = wire()?;
+        let at_work = Arc::new(AtomicUsize::new(0));
+        let server = that_hangs(transport.with_grace(Duration::from_millis(100)), &at_work);
+        let stopper = server.stopper();
+        let serving = tokio::spawn(server.run());
+        for _ in 0..100 {
+            there.send(r#"{"jsonrpc":"2.0","method":"hang","params":[1]}"#).await?;
+        }
+        there.send(r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#).await?;
+        there.receive().await?;
+        assert_eq!(at_work.load(Ordering::SeqCst), 100);
+        match end {
+            "the peer goes" => drop(there),
+            "the server is dropped" => serving.abort(),
+            _ => stopper.stop(),
+        }
+        let start = Instant::now();
+        while at_work.load(Ordering::SeqCst) > 0 {
+            assert!(start.elapsed() < PATIENCE, "{end}: {} are at work", at_work.load(Ordering::SeqCst));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notification_that_is_at_work_when_the_input_ends_is_finished_within_the_grace() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let server = Server::new(transport);
+    server.method("save", move |(): (), _: Context| {
+        let told = told.clone();
+        async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let _ = told.send("saved");
+            Ok::<_, RpcError>(())
+        }
+    });
+    there.send(r#"{"jsonrpc":"2.0","method":"save"}"#).await?;
+    drop(there);
+    let start = Instant::now();
+    timeout(PATIENCE, server.run()).await?;
+    assert_eq!(heard.try_recv(), Ok("saved"));
+    // The link ends with it, and waits for nothing else.
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// Wakes nothing.
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// The futures that wait for the end of a link, or of a request.
+#[tokio::test]
+async fn who_waits_no_more_leaves_no_waker_behind() -> Test {
+    let (transport, mut there) = wire()?;
+    let peer = Peer::new(transport.with_grace(Duration::from_millis(100)));
+    let client = peer.client().clone();
+    let (give, mut given) = mpsc::unbounded_channel();
+    let also = give.clone();
+    peer.on_notify("note", move |(): (), context: Context| drop(give.send(context)));
+    peer.method("hang", move |(): (), context: Context| {
+        let _ = also.send(context);
+        std::future::pending::<Result<(), RpcError>>()
+    });
+    peer.forget();
+    there.send(r#"{"jsonrpc":"2.0","method":"note"}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
+    let (note, request) = (given.recv().await.ok_or("none")?, given.recv().await.ok_or("none")?);
+    for _ in 0..100 {
+        // Each is a task of its own, so no waker is known.
+        let task = Arc::new(Nobody);
+        let kept = Arc::downgrade(&task);
+        let waker = Waker::from(task);
+        let mut context = TaskContext::from_waker(&waker);
+        let mut futures: [Pin<Box<dyn Future<Output = ()> + Send>>; 3] = [
+            Box::pin(note.cancelled()),
+            Box::pin(request.cancelled()),
+            Box::pin({
+                let client = client.clone();
+                async move { drop(client.closed().await) }
+            }),
+        ];
+        for future in &mut futures {
+            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(future.as_mut().poll(&mut context).is_pending());
+        }
+        assert!(kept.strong_count() > 1);
+        drop(futures);
+        assert_eq!(kept.strong_count(), 1, "a waker is kept");
+    }
+    // Those that wait are woken.
+    let ends = tokio::spawn(async move { tokio::join!(note.cancelled(), request.cancelled(), client.closed()) });
+    tokio::task::yield_now().await;
+    drop(there);
+    timeout(PATIENCE, ends).await??;
     Ok(())
 }

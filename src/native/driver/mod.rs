@@ -195,6 +195,9 @@ impl Driver {
             }
             self.written += count;
             self.is_flushed = false;
+            if self.written < self.writing.len() {
+                self.link.has_written(self.written);
+            }
         }
         if !self.is_flushed {
             ready!(Pin::new(writer).poll_flush(context))?;
