@@ -6,7 +6,7 @@ use std::boxed::Box;
 use std::io;
 use std::process::Stdio;
 use std::string::String;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -98,7 +98,8 @@ impl Process {
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let client = self.start_once(&set_up)?;
-        let shared = Arc::new(Shared { client: Mutex::new(client.clone()), over: watch::Sender::new(None) });
+        let current = Mutex::new(Current { client: client.clone(), is_dropped: false });
+        let shared = Arc::new(Shared { current, over: watch::Sender::new(None) });
         let watched = Arc::clone(&shared);
         let task = runtime.spawn(async move { watched.watch(self, set_up, client).await });
         Ok(RunningProcess { shared, task: task.abort_handle() })
@@ -133,8 +134,15 @@ pub struct RunningProcess {
 
 #[derive(Debug)]
 struct Shared {
-    client: Mutex<Client>,
+    current: Mutex<Current>,
     over: watch::Sender<Option<Closed>>,
+}
+
+#[derive(Debug)]
+struct Current {
+    client: Client,
+    /// Whether nobody wants a process any more.
+    is_dropped: bool,
 }
 
 impl RunningProcess {
@@ -142,7 +150,7 @@ impl RunningProcess {
     /// once, and so nothing is said twice to a process that does not know what was said before.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.shared.client()
+        self.shared.lock().client.clone()
     }
 
     /// Waits until it has ended and is not started again; says why.
@@ -155,26 +163,30 @@ impl RunningProcess {
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
+        // This does not stop what the task is doing just now: it may be starting a process.
         self.task.abort();
-        self.client().destroy();
+        let client = {
+            let mut current = self.shared.lock();
+            current.is_dropped = true;
+            current.client.clone()
+        };
+        client.destroy();
     }
 }
 
 impl Shared {
-    fn client(&self) -> Client {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn watch(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
+        let mut end = End { over: &self.over, why: Closed::Local };
         let mut starts = 1;
         loop {
-            let mut why = client.closed().await;
+            end.why = client.closed().await;
             loop {
-                let again = if why == Closed::Local { None } else { (process.hooks.on_exit)(&why, starts) };
-                let Some(pause) = again else {
-                    self.over.send_replace(Some(why));
-                    return;
-                };
+                let again = if end.why == Closed::Local { None } else { (process.hooks.on_exit)(&end.why, starts) };
+                let Some(pause) = again else { return };
                 tokio::time::sleep(pause).await;
                 starts += 1;
                 match process.start_once(&set_up) {
@@ -182,11 +194,30 @@ impl Shared {
                         client = next;
                         break;
                     }
-                    Err(error) => why = Closed::from_io(&error),
+                    Err(error) => end.why = Closed::from_io(&error),
                 }
             }
-            *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client.clone();
+            let is_dropped = {
+                let mut current = self.lock();
+                current.client = client.clone();
+                current.is_dropped
+            };
+            if is_dropped {
+                client.destroy();
+            }
         }
+    }
+}
+
+/// Tells that no process is started again: also if a function of the application panics, or the runtime ends.
+struct End<'a> {
+    over: &'a watch::Sender<Option<Closed>>,
+    why: Closed,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.over.send_replace(Some(self.why.clone()));
     }
 }
 

@@ -300,3 +300,40 @@ async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() ->
     assert_eq!(pid_in(&file).await?, pid);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = |name| folder.path().join(name);
+    // The first exits; the second stays, whether or not it loses its input.
+    let script = format!(
+        "cd '{}'; if [ ! -e first ]; then : > first; exit 1; fi; echo $$ > pid; exec sleep 600",
+        folder.path().display()
+    );
+    let (told, mut starts) = mpsc::unbounded_channel();
+    let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+        .with(|transport| transport.with_grace(Duration::from_millis(100)))
+        .on_exit(|_, _| Some(Duration::ZERO))
+        .start(move |_| {
+            let _ = told.send(());
+            std::thread::sleep(Duration::from_millis(200));
+        })?;
+    for _ in 0..2 {
+        timeout(PATIENCE, starts.recv()).await?;
+    }
+    // The task is within `set_up`.
+    drop(process);
+    let pid = pid_in(&path("pid")).await?;
+    assert!(until_gone(pid).await < PATIENCE / 2, "it runs on");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
+    let process = Process::new("sh", ["-c", "exit 3"], Framing::ContentLength)
+        .on_exit(|_, _| std::panic::resume_unwind(Box::new("as the test wants it")))
+        .start(|_| {})?;
+    let Closed::Exited(status) = timeout(PATIENCE, process.ended()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    Ok(())
+}
