@@ -1,8 +1,11 @@
 //! A child process that is watched: its standard error is read, and it may be started anew.
 
 use core::fmt;
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 use std::boxed::Box;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::process::Stdio;
 use std::string::String;
@@ -16,7 +19,7 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::error::Closed;
-use super::limits::MAX_STDERR_LINE;
+use super::limits::{MAX_STDERR_LINE, OUTPUT_GRACE};
 use super::peer::Peer;
 use super::transport::Transport;
 use crate::codec::framing::Framing;
@@ -71,7 +74,8 @@ impl Process {
     }
 
     /// Hands over what the process writes to standard error, line by line. It is read as fast as it comes, so that the
-    /// process never waits for it.
+    /// process never waits for it, until the process has ended: 250 ms later it is closed, even if a process of its own
+    /// still writes there.
     pub fn on_stderr(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(listener));
@@ -107,12 +111,12 @@ impl Process {
 
     fn start_once(&mut self, set_up: &impl Fn(&Peer)) -> io::Result<Client> {
         let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
-        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
-            tokio::spawn(read_lines(stderr, Arc::clone(listener)));
-        }
         let peer = Peer::new((self.hooks.prepare)(transport));
         set_up(&peer);
         let client = peer.client().clone();
+        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
+            tokio::spawn(read_until_end(stderr, Arc::clone(listener), client.clone()));
+        }
         peer.forget();
         Ok(client)
     }
@@ -219,6 +223,21 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         self.over.send_replace(Some(self.why.clone()));
     }
+}
+
+/// Reads until the process has ended, and a little longer, for what it has written last. A process of its own may keep its
+/// standard error open.
+async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
+    let mut lines = pin!(read_lines(stderr, listener));
+    let mut end = pin!(async move {
+        client.closed().await;
+        tokio::time::sleep(OUTPUT_GRACE).await;
+    });
+    poll_fn(|context| match lines.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => end.as_mut().poll(context),
+    })
+    .await;
 }
 
 async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>) {

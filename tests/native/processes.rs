@@ -337,3 +337,24 @@ async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
+
+#[tokio::test]
+async fn standard_error_is_read_until_the_process_has_ended_whoever_else_holds_it() -> Test {
+    // The process of the process lives on, and writes as long as somebody reads.
+    let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
+    for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
+        let (told, mut lines) = mpsc::unbounded_channel();
+        let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+            .on_stderr(move |line| {
+                let _ = told.send(line.to_owned());
+            })
+            .start(|_| {})?;
+        assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("still"));
+        let process = (!is_dropped).then_some(process);
+        // The function is dropped with the last reader, once the process is not started again.
+        let until_closed = async { while lines.recv().await.is_some() {} };
+        assert!(timeout(PATIENCE / 2, until_closed).await.is_ok(), "it is still read: {script}");
+        drop(process);
+    }
+    Ok(())
+}
