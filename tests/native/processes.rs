@@ -149,6 +149,20 @@ async fn a_process_that_does_not_want_to_end_is_killed() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_process_that_closes_its_input_and_stays_is_killed_after_one_grace() -> Test {
+    let grace = Duration::from_secs(2);
+    let client = Client::new(shell("exec <&-; exec sleep 600")?.with_grace(grace));
+    let start = Instant::now();
+    while client.notify("tick", &()).is_ok() && start.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let start = Instant::now();
+    timeout(PATIENCE, client.closed()).await?;
+    assert!((grace.mul_f32(0.9)..grace.mul_f32(1.8)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
 #[test]
 fn a_process_ends_with_the_runtime_of_its_client() -> Test {
     let folder = tempfile::tempdir()?;
