@@ -15,6 +15,9 @@ use crate::native::error::Closed;
 use crate::native::limits::{OUTPUT_GRACE, REST_GRACE};
 use crate::native::state::Stage;
 
+/// Longer than any link lasts.
+const LONGEST_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
 impl Driver {
     /// Has the end begin that others have asked for.
     pub(super) fn notice(&mut self, stage: &Stage) {
@@ -72,7 +75,7 @@ impl Driver {
 
     /// Reads on for as long as a process may take to end, which is then killed, whatever else is still to do.
     fn begin_grace(&mut self) {
-        let deadline = *self.closing.get_or_insert_with(|| Instant::now() + self.link.grace);
+        let deadline = *self.closing.get_or_insert_with(|| in_grace(self.link.grace));
         if let Some(child) = &mut self.child {
             child.end_by(deadline);
         }
@@ -92,7 +95,7 @@ impl Driver {
         self.unfinished = None;
         self.end_batch();
         self.link.end_input(&why);
-        self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
+        self.end.get_or_insert_with(|| (why, in_grace(self.link.grace)));
     }
 
     /// Whether there is nothing left to do, or no time.
@@ -148,4 +151,9 @@ impl Driver {
             (why, _) => why,
         })
     }
+}
+
+/// The end of a grace that begins now. A time beyond the last one that there is would be none.
+fn in_grace(grace: Duration) -> Instant {
+    Instant::now() + grace.min(LONGEST_GRACE)
 }
