@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::process::Child;
 use tokio::sync::oneshot;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 /// Sees to it that a process does not outlive its link.
 ///
@@ -32,8 +32,24 @@ impl ChildGuard {
         Self { end: Box::pin(end_of(child, order)), kill: Some(kill), ended: None, grace, patience: None }
     }
 
-    /// Ends when the process has, however long that takes.
+    /// Ends when the process has: with its status, unless it had to be killed. There is no time for that before its grace
+    /// begins.
     pub(super) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
+        let ended = self.poll_status(context);
+        let Some(patience) = self.patience.as_mut().filter(|_| ended.is_pending() && self.kill.is_some()) else {
+            return ended;
+        };
+        if patience.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        if let Some(kill) = self.kill.take() {
+            // Whom it is for is polled next.
+            let _ = kill.send(());
+        }
+        self.poll_status(context)
+    }
+
+    fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         if let Some(ended) = self.ended {
             return Poll::Ready(ended);
         }
@@ -44,22 +60,15 @@ impl ChildGuard {
         ended
     }
 
-    /// Waits for the process, which has lost its input, to end, and kills it if that takes longer than the grace. Ends with
-    /// its status, unless it had to be killed.
+    /// The process, which is to end, is killed if it still runs then.
+    pub(super) fn end_by(&mut self, deadline: Instant) {
+        self.patience.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+    }
+
+    /// The same for a process that has lost its input: its grace begins now, unless it has before.
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
-        let ended = self.poll_exit(context);
-        if ended.is_ready() || self.kill.is_none() {
-            return ended;
-        }
         let grace = self.grace;
-        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(grace)));
-        if patience.as_mut().poll(context).is_pending() {
-            return Poll::Pending;
-        }
-        if let Some(kill) = self.kill.take() {
-            // Whom it is for is polled next.
-            let _ = kill.send(());
-        }
+        self.patience.get_or_insert_with(|| Box::pin(sleep(grace)));
         self.poll_exit(context)
     }
 }

@@ -1,12 +1,15 @@
 //! A child process that is watched: its standard error is read, and it may be started anew.
 
 use core::fmt;
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 use std::boxed::Box;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::process::Stdio;
 use std::string::String;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -16,7 +19,7 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::error::Closed;
-use super::limits::MAX_STDERR_LINE;
+use super::limits::{MAX_STDERR_LINE, OUTPUT_GRACE};
 use super::peer::Peer;
 use super::transport::Transport;
 use crate::codec::framing::Framing;
@@ -71,7 +74,8 @@ impl Process {
     }
 
     /// Hands over what the process writes to standard error, line by line. It is read as fast as it comes, so that the
-    /// process never waits for it.
+    /// process never waits for it, until the process has ended: 250 ms later it is closed, even if a process of its own
+    /// still writes there.
     pub fn on_stderr(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(listener));
@@ -98,7 +102,8 @@ impl Process {
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let client = self.start_once(&set_up)?;
-        let shared = Arc::new(Shared { client: Mutex::new(client.clone()), over: watch::Sender::new(None) });
+        let current = Mutex::new(Current { client: client.clone(), is_dropped: false });
+        let shared = Arc::new(Shared { current, over: watch::Sender::new(None) });
         let watched = Arc::clone(&shared);
         let task = runtime.spawn(async move { watched.watch(self, set_up, client).await });
         Ok(RunningProcess { shared, task: task.abort_handle() })
@@ -106,12 +111,12 @@ impl Process {
 
     fn start_once(&mut self, set_up: &impl Fn(&Peer)) -> io::Result<Client> {
         let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
-        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
-            tokio::spawn(read_lines(stderr, Arc::clone(listener)));
-        }
         let peer = Peer::new((self.hooks.prepare)(transport));
         set_up(&peer);
         let client = peer.client().clone();
+        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
+            tokio::spawn(read_until_end(stderr, Arc::clone(listener), client.clone()));
+        }
         peer.forget();
         Ok(client)
     }
@@ -133,8 +138,15 @@ pub struct RunningProcess {
 
 #[derive(Debug)]
 struct Shared {
-    client: Mutex<Client>,
+    current: Mutex<Current>,
     over: watch::Sender<Option<Closed>>,
+}
+
+#[derive(Debug)]
+struct Current {
+    client: Client,
+    /// Whether nobody wants a process any more.
+    is_dropped: bool,
 }
 
 impl RunningProcess {
@@ -142,7 +154,7 @@ impl RunningProcess {
     /// once, and so nothing is said twice to a process that does not know what was said before.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.shared.client()
+        self.shared.lock().client.clone()
     }
 
     /// Waits until it has ended and is not started again; says why.
@@ -155,26 +167,30 @@ impl RunningProcess {
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
+        // This does not stop what the task is doing just now: it may be starting a process.
         self.task.abort();
-        self.client().destroy();
+        let client = {
+            let mut current = self.shared.lock();
+            current.is_dropped = true;
+            current.client.clone()
+        };
+        client.destroy();
     }
 }
 
 impl Shared {
-    fn client(&self) -> Client {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn watch(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
+        let mut end = End { over: &self.over, why: Closed::Local };
         let mut starts = 1;
         loop {
-            let mut why = client.closed().await;
+            end.why = client.closed().await;
             loop {
-                let again = if why == Closed::Local { None } else { (process.hooks.on_exit)(&why, starts) };
-                let Some(pause) = again else {
-                    self.over.send_replace(Some(why));
-                    return;
-                };
+                let again = if end.why == Closed::Local { None } else { (process.hooks.on_exit)(&end.why, starts) };
+                let Some(pause) = again else { return };
                 tokio::time::sleep(pause).await;
                 starts += 1;
                 match process.start_once(&set_up) {
@@ -182,12 +198,46 @@ impl Shared {
                         client = next;
                         break;
                     }
-                    Err(error) => why = Closed::from_io(&error),
+                    Err(error) => end.why = Closed::from_io(&error),
                 }
             }
-            *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client.clone();
+            let is_dropped = {
+                let mut current = self.lock();
+                current.client = client.clone();
+                current.is_dropped
+            };
+            if is_dropped {
+                client.destroy();
+            }
         }
     }
+}
+
+/// Tells that no process is started again: also if a function of the application panics, or the runtime ends.
+struct End<'a> {
+    over: &'a watch::Sender<Option<Closed>>,
+    why: Closed,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.over.send_replace(Some(self.why.clone()));
+    }
+}
+
+/// Reads until the process has ended, and a little longer, for what it has written last. A process of its own may keep its
+/// standard error open.
+async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
+    let mut lines = pin!(read_lines(stderr, listener));
+    let mut end = pin!(async move {
+        client.closed().await;
+        tokio::time::sleep(OUTPUT_GRACE).await;
+    });
+    poll_fn(|context| match lines.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => end.as_mut().poll(context),
+    })
+    .await;
 }
 
 async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>) {

@@ -1,22 +1,25 @@
 //! Frames on tokio, whatever is in them.
 
 use core::fmt;
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 use std::boxed::Box;
 use std::format;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::vec::Vec;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::coop::consume_budget;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
-use crate::native::limits::MAX_QUEUED_FRAMES;
+use crate::native::limits::{LINK_GRACE, MAX_QUEUED_FRAMES};
 use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::WholeStdout;
 
@@ -74,7 +77,8 @@ impl Channel {
         Self::guest(AsyncStdin::default(), WholeStdout::default())
     }
 
-    /// The host's end: after `CLOSE` it sends nothing more. What the guest still says is received.
+    /// The host's end: after the guest's `CLOSE` it sends nothing more and ends the guest's input. The rest of a frame that is
+    /// being written then has two seconds to leave. What the guest still says is received.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -121,63 +125,113 @@ impl Channel {
 /// What is to be written.
 #[derive(Debug)]
 enum Job {
-    Frame(Vec<u8>),
+    Frame {
+        frame: Vec<u8>,
+        /// Whether it is `CLOSE`, which ends the stream.
+        is_last: bool,
+    },
     End,
 }
 
 /// Whether frames still leave.
 #[derive(Debug, Default)]
-struct Output(Mutex<Stage>);
+pub(super) struct Output(watch::Sender<Stage>);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+/// One comes after the other; some may be passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
     #[default]
     Open,
     /// `CLOSE` was sent: what was before it leaves.
     Ended,
-    /// It has come, to a host: nothing leaves any more.
+    /// The guest has exited: nothing leaves any more.
+    Gone,
+    /// `CLOSE` has come, to a host: nothing leaves any more.
     Dropped,
 }
 
 impl Output {
-    fn stage(&self) -> Stage {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has this stage begin, unless a later one has.
+    pub(super) fn reach(&self, stage: Stage) {
+        self.0.send_if_modified(|now| {
+            let is_new = *now < stage;
+            *now = stage.max(*now);
+            is_new
+        });
     }
 
-    fn drop_all(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Stage::Dropped;
+    /// Ends once this stage, or a later one, has begun.
+    pub(super) async fn reached(&self, stage: Stage) {
+        let _ = self.0.subscribe().wait_for(|now| *now >= stage).await;
+    }
+
+    /// Why no frame leaves.
+    fn refusal(&self) -> io::Error {
+        refused(*self.0.borrow())
     }
 
     /// Does `put` if frames still leave. Nobody else's frame comes in between, so that `CLOSE` is the last.
     fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
-        let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let problem = match *stage {
-            Stage::Open => None,
-            Stage::Ended => Some("CLOSE was sent: there are no frames behind it"),
-            Stage::Dropped => Some("the guest has sent CLOSE"),
-        };
-        if let Some(problem) = problem {
-            return Err(io::Error::new(io::ErrorKind::BrokenPipe, problem));
-        }
-        if frame_type == FrameType::Close {
-            *stage = Stage::Ended;
-        }
-        put();
-        Ok(())
+        let mut outcome = Ok(());
+        self.0.send_if_modified(|stage| {
+            if *stage != Stage::Open {
+                outcome = Err(refused(*stage));
+                return false;
+            }
+            put();
+            let is_last = frame_type == FrameType::Close;
+            if is_last {
+                *stage = Stage::Ended;
+            }
+            is_last
+        });
+        outcome
+    }
+}
+
+fn refused(stage: Stage) -> io::Error {
+    let problem = match stage {
+        Stage::Open => "the channel has ended",
+        Stage::Ended => "CLOSE was sent: there are no frames behind it",
+        Stage::Gone => "the guest has exited",
+        Stage::Dropped => "the guest has sent CLOSE",
+    };
+    io::Error::new(io::ErrorKind::BrokenPipe, problem)
+}
+
+/// What `work` gives, or `None` once `end` is over, if that is first.
+pub(super) async fn before<T>(work: impl Future<Output = T>, end: impl Future) -> Option<T> {
+    let (mut work, mut end) = (pin!(work), pin!(end));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => end.as_mut().poll(context).map(|_| None),
+    })
+    .await
+}
+
+/// Writes until the end. One who reads nothing more does not hold the output for longer than the grace.
+async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
+    let mut writing = pin!(write_frames(jobs, writer, &output));
+    match before(writing.as_mut(), output.reached(Stage::Gone)).await {
+        Some(written) => written,
+        None => timeout(LINK_GRACE, writing).await?,
     }
 }
 
 /// Writes frames one after the other, each to its end: a sender that is given up leaves no half of one.
-async fn write(
+async fn write_frames(
     mut jobs: mpsc::Receiver<Job>,
     mut writer: impl AsyncWrite + Unpin,
-    output: Arc<Output>,
+    output: &Output,
 ) -> io::Result<()> {
-    while let Some(Job::Frame(frame)) = jobs.recv().await {
-        if output.stage() == Stage::Dropped {
-            continue;
+    while let Some(Some(Job::Frame { frame, is_last })) = before(jobs.recv(), output.reached(Stage::Gone)).await {
+        if *output.0.borrow() >= Stage::Gone {
+            break;
         }
         writer.write_all(&frame).await?;
+        if is_last {
+            break;
+        }
         if jobs.is_empty() {
             writer.flush().await?;
         }
@@ -196,25 +250,27 @@ pub struct Sender {
 
 impl Sender {
     /// Sends a frame; waits while many others wait to be written. It is sent whole or, if this is dropped before it ends, not
-    /// at all.
+    /// at all. Behind `CLOSE` the stream ends.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] after a `CLOSE`, and once
-    /// the other side has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`.
+    /// the other side has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`. One that waits then fails,
+    /// too.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        let ended = |_| io::Error::new(io::ErrorKind::BrokenPipe, "the channel has ended");
-        let place = self.queue.reserve().await.map_err(ended)?;
-        self.output.put(frame_type, || place.send(Job::Frame(frame)))
+        let Some(Ok(place)) = before(self.queue.reserve(), self.output.reached(Stage::Ended)).await else {
+            return Err(self.output.refusal());
+        };
+        self.output.put(frame_type, || place.send(Job::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
     /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
     /// cannot be.
     pub async fn end(&self) {
-        // If nobody takes it, the channel has ended already.
-        let _ = self.queue.send(Job::End).await;
+        // If nobody takes it, the channel has ended already, or does so by itself.
+        let _ = before(self.queue.send(Job::End), self.output.reached(Stage::Ended)).await;
         self.queue.closed().await;
     }
 }
@@ -240,6 +296,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// What is sent the other way.
+    pub(super) const fn output(&self) -> &Arc<Output> {
+        &self.output
+    }
+
     /// Hands over every byte that belongs to no frame, in order: what a guest prints. Where one piece ends and the next
     /// begins means nothing.
     #[must_use]
@@ -273,7 +334,7 @@ impl Receiver {
                 if frame.frame_type == FrameType::Close && self.is_guest {
                     self.is_over = true;
                 } else if frame.frame_type == FrameType::Close {
-                    self.output.drop_all();
+                    self.output.reach(Stage::Dropped);
                 }
                 return Ok(Some(frame));
             }

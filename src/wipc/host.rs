@@ -1,22 +1,22 @@
 //! A guest that this process has started.
 
-use core::pin::pin;
-use core::task::Poll;
 use core::time::Duration;
-use std::future::{Future, poll_fn};
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use tokio::process::{Child, Command};
+use tokio::process::Command;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
-use super::channel::{Channel, Receiver, Sender};
+use super::channel::{Channel, Receiver, Sender, before};
+use super::tended::Tended;
 use crate::codec::wipc::FrameType;
 use crate::native::about;
-use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
+use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in a process of its own, for frames of any content. It is killed if this is dropped.
+/// A guest in a process of its own, for frames of any content. It is killed if this is dropped, and if it does not exit within
+/// two seconds of `CLOSE`, whoever has sent that; see [`Host::with_grace`].
 ///
 /// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
@@ -36,8 +36,7 @@ use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 pub struct Host {
     sender: Sender,
     receiver: Receiver,
-    child: Child,
-    grace: Duration,
+    guest: Tended,
     /// Until when the guest, which has exited, is still heard.
     heard_until: Option<Instant>,
 }
@@ -56,7 +55,8 @@ impl Host {
             return Err(io::Error::other("the guest has no standard input or output"));
         };
         let (sender, receiver) = Channel::host(reader, writer)?.split();
-        Ok(Self { sender, receiver, child, grace: LINK_GRACE, heard_until: None })
+        let guest = Tended::new(child, receiver.output());
+        Ok(Self { sender, receiver, guest, heard_until: None })
     }
 
     /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.
@@ -68,7 +68,8 @@ impl Host {
     /// The same, which gives its guest another time to exit before it is killed. Two seconds else.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
-        Self { grace, ..self }
+        self.guest.set_grace(grace);
+        self
     }
 
     /// Something to send with while this waits for frames.
@@ -90,48 +91,40 @@ impl Host {
     /// # Errors
     /// If nothing more can be received.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        if self.heard_until.is_none() {
-            let received = {
-                let mut frame = pin!(self.receiver.receive());
-                let mut exit = pin!(self.child.wait());
-                poll_fn(|context| match frame.as_mut().poll(context) {
-                    Poll::Ready(frame) => Poll::Ready(Some(frame)),
-                    Poll::Pending => exit.as_mut().poll(context).map(|_| None),
-                })
-                .await
-            };
-            if let Some(received) = received {
-                return received;
-            }
+        if self.heard_until.is_none()
+            && let Some(received) = before(self.receiver.receive(), self.guest.exited()).await
+        {
+            return received;
         }
         let end = *self.heard_until.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
     /// Asks the guest to exit: sends `CLOSE` and ends its input, and waits until it has. Frames that it still sends are
-    /// dropped, what it prints is passed through. It is killed if that takes longer than the grace.
+    /// dropped, what it prints is passed through. It is killed if that takes longer than the grace, which has begun already if
+    /// a `CLOSE` was sent or has come.
     ///
     /// # Errors
     /// If it cannot be waited for.
     pub async fn close(self, payload: &[u8]) -> io::Result<ExitStatus> {
-        let Self { sender, mut receiver, mut child, grace, .. } = self;
-        let deadline = Instant::now() + grace;
+        let Self { sender, mut receiver, guest, .. } = self;
+        let deadline = guest.deadline();
         let payload = payload.to_vec();
-        let saying = tokio::spawn(async move {
+        // They end with this.
+        let (mut saying, mut listening) = (JoinSet::new(), JoinSet::new());
+        saying.spawn(async move {
             // One that has said CLOSE itself, or is gone, does not need to hear it.
             let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
         });
         // While nobody reads what it prints, it may not come to its end.
-        let mut listening = tokio::spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
-        let status = match timeout_at(deadline, child.wait()).await {
-            Ok(status) => status,
-            Err(_) => kill(&mut child).await,
-        };
+        listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
+        if timeout_at(deadline, guest.exited()).await.is_err() {
+            guest.kill();
+        }
+        let status = guest.status().await;
         // What it has printed is still to be passed through. A process of its own may keep its output open.
-        let _ = timeout_at(deadline, &mut listening).await;
-        listening.abort();
-        saying.abort();
+        let _ = timeout_at(deadline.max(Instant::now() + OUTPUT_GRACE), listening.join_next()).await;
         status
     }
 
@@ -139,13 +132,8 @@ impl Host {
     ///
     /// # Errors
     /// If it cannot be waited for.
-    pub async fn kill(mut self) -> io::Result<ExitStatus> {
-        kill(&mut self.child).await
+    pub async fn kill(self) -> io::Result<ExitStatus> {
+        self.guest.kill();
+        self.guest.status().await
     }
-}
-
-async fn kill(child: &mut Child) -> io::Result<ExitStatus> {
-    // One that has just ended cannot be killed, which is as good.
-    let _ = child.start_kill();
-    child.wait().await
 }

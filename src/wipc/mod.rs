@@ -19,6 +19,8 @@ mod guest;
 #[cfg(all(feature = "native", unix))]
 mod host;
 mod serve;
+#[cfg(all(feature = "native", unix))]
+mod tended;
 
 use std::vec::Vec;
 

@@ -113,6 +113,22 @@ async fn at_the_end_of_the_input_what_runs_is_finished_and_answered() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn the_longest_grace_that_there_is_is_one() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport.with_grace(Duration::MAX));
+    server.method("slow", |(): (), _: Context| async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok::<_, RpcError>("done")
+    });
+    let running = tokio::spawn(server.run());
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await?;
+    there.finish().await?;
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": "done" }));
+    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_does_not_finish_in_the_grace_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;

@@ -149,6 +149,20 @@ async fn a_process_that_does_not_want_to_end_is_killed() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_process_that_closes_its_input_and_stays_is_killed_after_one_grace() -> Test {
+    let grace = Duration::from_secs(2);
+    let client = Client::new(shell("exec <&-; exec sleep 600")?.with_grace(grace));
+    let start = Instant::now();
+    while client.notify("tick", &()).is_ok() && start.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let start = Instant::now();
+    timeout(PATIENCE, client.closed()).await?;
+    assert!((grace.mul_f32(0.9)..grace.mul_f32(1.8)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
 #[test]
 fn a_process_ends_with_the_runtime_of_its_client() -> Test {
     let folder = tempfile::tempdir()?;
@@ -298,5 +312,63 @@ async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() ->
     assert!(until_gone(pid).await < Duration::from_secs(3));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(pid_in(&file).await?, pid);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = |name| folder.path().join(name);
+    // The first exits; the second stays, whether or not it loses its input.
+    let script = format!(
+        "cd '{}'; if [ ! -e first ]; then : > first; exit 1; fi; echo $$ > pid; exec sleep 600",
+        folder.path().display()
+    );
+    let (told, mut starts) = mpsc::unbounded_channel();
+    let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+        .with(|transport| transport.with_grace(Duration::from_millis(100)))
+        .on_exit(|_, _| Some(Duration::ZERO))
+        .start(move |_| {
+            let _ = told.send(());
+            std::thread::sleep(Duration::from_millis(200));
+        })?;
+    for _ in 0..2 {
+        timeout(PATIENCE, starts.recv()).await?;
+    }
+    // The task is within `set_up`.
+    drop(process);
+    let pid = pid_in(&path("pid")).await?;
+    assert!(until_gone(pid).await < PATIENCE / 2, "it runs on");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
+    let process = Process::new("sh", ["-c", "exit 3"], Framing::ContentLength)
+        .on_exit(|_, _| std::panic::resume_unwind(Box::new("as the test wants it")))
+        .start(|_| {})?;
+    let Closed::Exited(status) = timeout(PATIENCE, process.ended()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn standard_error_is_read_until_the_process_has_ended_whoever_else_holds_it() -> Test {
+    // The process of the process lives on, and writes as long as somebody reads.
+    let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
+    for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
+        let (told, mut lines) = mpsc::unbounded_channel();
+        let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
+            .on_stderr(move |line| {
+                let _ = told.send(line.to_owned());
+            })
+            .start(|_| {})?;
+        assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("still"));
+        let process = (!is_dropped).then_some(process);
+        // The function is dropped with the last reader, once the process is not started again.
+        let until_closed = async { while lines.recv().await.is_some() {} };
+        assert!(timeout(PATIENCE / 2, until_closed).await.is_ok(), "it is still read: {script}");
+        drop(process);
+    }
     Ok(())
 }

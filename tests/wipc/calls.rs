@@ -1,5 +1,6 @@
 //! JSON-RPC in `CALL` frames.
 
+use std::ops::Range;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -202,6 +203,74 @@ async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
     Ok(())
 }
 
+/// One grace, and less than two.
+fn one_grace(grace: Duration) -> Range<Duration> {
+    grace.mul_f32(0.9)..grace.mul_f32(1.8)
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_and_stays_is_killed_after_one_grace() -> Test {
+    let script = "printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
+    let (told, mut frames) = mpsc::unbounded_channel();
+    let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
+    let client = Client::new(transport.on_frame(move |_| told.send(Instant::now()).unwrap_or_default()));
+    let start = timeout(PATIENCE, frames.recv()).await?.ok_or("no CLOSE")?;
+    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert!(one_grace(Duration::from_secs(2)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_stays_is_killed_though_handlers_run_that_it_has_called() -> Test {
+    let grace = Duration::from_secs(2);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#;
+    let script = format!(
+        "echo $$; printf 'WIPC\\002\\{:03o}\\0\\0\\0%sWIPC\\001\\0\\0\\0\\0' '{call}'; exec sleep 600",
+        call.len()
+    );
+    let (told, mut printed) = mpsc::unbounded_channel();
+    let transport = Transport::child(Command::new("sh").args(["-c", &script]), Framing::Wipc)?.with_grace(grace);
+    let host = Peer::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Noise(bytes) = diagnostic {
+            let _ = told.send(String::from_utf8_lossy(bytes).into_owned());
+        }
+    }));
+    let (called, mut calls) = mpsc::unbounded_channel();
+    host.method("hang", move |_: Option<Value>, _: Context| {
+        let _ = called.send(Instant::now());
+        std::future::pending::<Result<(), RpcError>>()
+    });
+    host.forget();
+    let start = timeout(PATIENCE, calls.recv()).await?.ok_or("no call")?;
+    let pid = timeout(PATIENCE, printed.recv()).await?.ok_or("no pid")?.trim().parse()?;
+    let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
+    while rustix::process::test_kill_process(pid).is_ok() && start.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(one_grace(grace).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
+    let grace = Duration::from_secs(2);
+    let transport = Transport::child(Command::new("sh").args(["-c", "cat >/dev/null; exit 5"]), Framing::Wipc)?;
+    let client = Client::new(transport.with_grace(PATIENCE));
+    client.send_frame(FrameType::Close, b"")?;
+    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(5));
+    let transport = Transport::child(Command::new("sleep").arg("600"), Framing::Wipc)?.with_grace(grace);
+    let client = Client::new(transport);
+    let waiting = client.call::<()>("wait", &()).timeout(None).start();
+    client.send_frame(FrameType::Close, b"")?;
+    let start = Instant::now();
+    let outcome = timeout(PATIENCE, waiting).await?;
+    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
+    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert!(one_grace(grace).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
     let (client, printed) = client("torn")?;
@@ -396,12 +465,13 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
     assert!(client.notify("behind", &()).is_err());
     assert!(client.send_frame(FrameType::Data, b"behind").is_err());
     assert!(client.call::<()>("behind", &()).await.is_err());
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    client.destroy();
+    // It ends the stream, too.
     let mut bytes = Vec::new();
     timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
     let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
     assert_eq!(bytes, [before, frame(FrameType::Close, "bye")].concat());
+    // The peer stays, and is waited for no longer than it may.
+    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
     Ok(())
 }
 

@@ -1,12 +1,14 @@
 //! Channels, against bytes written by hand.
 
-use std::io::{Cursor, ErrorKind};
+use std::io::{Cursor, ErrorKind, Result};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use portway::wipc::{Channel, FrameType};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, sink, split};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, sink, split};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -101,9 +103,10 @@ async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
     let refused = sender.clone().send(FrameType::Data, b"late").await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
     assert_eq!(refused.to_string(), "CLOSE was sent: there are no frames behind it");
-    sender.end().await;
+    // It ends the stream, too.
     let mut bytes = Vec::new();
     timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    timeout(PATIENCE, sender.end()).await?;
     assert_eq!(bytes, b"WIPC\x03\0\0\0\0WIPC\x01\0\0\0\0");
     Ok(())
 }
@@ -136,6 +139,48 @@ async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test
     assert!(read <= 2 * 200 && read % 200 == 0, "{read} bytes were sent");
     assert!(timeout(PATIENCE, sending).await?? > 2, "some waited");
     Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_nothing() -> Test {
+    let (near, far) = duplex(200);
+    let (reader, writer) = split(near);
+    let (dropped, mut is_dropped) = tokio::sync::oneshot::channel::<()>();
+    let (sender, mut receiver) = Channel::host(reader, Held { writer, _dropped: dropped })?.split();
+    let waiting = sender.clone();
+    let sending = tokio::spawn(async move { while waiting.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let (mut far_reader, mut far_writer) = split(far);
+    far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
+    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
+    // The frame that is being written may leave for a while; who waits behind it does not wait for that.
+    timeout(Duration::from_millis(10), sending).await??;
+    assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
+    assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
+    timeout(Duration::from_millis(10), sender.end()).await?;
+    let mut piece = [0; 400];
+    assert_eq!(timeout(PATIENCE, far_reader.read(&mut piece)).await??, 200);
+    Ok(())
+}
+
+/// A writer that tells when it is dropped.
+struct Held<W> {
+    writer: W,
+    _dropped: tokio::sync::oneshot::Sender<()>,
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Held<W> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        Pin::new(&mut self.writer).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.writer).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(context)
+    }
 }
 
 #[tokio::test]

@@ -103,6 +103,110 @@ async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> 
     Ok(())
 }
 
+/// The script of a guest that says `CLOSE`.
+const SAYS_CLOSE: &str = "printf 'WIPC\\001\\000\\000\\000\\000'";
+
+fn shell(script: &str) -> std::io::Result<Host> {
+    Host::spawn(Command::new("sh").args(["-c", script]))
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_and_stays_is_killed_two_seconds_later() -> Test {
+    let mut host = shell(&format!("{SAYS_CLOSE}; exec sleep 600"))?;
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    let start = Instant::now();
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    let took = start.elapsed();
+    assert!((Duration::from_millis(1_900)..Duration::from_millis(3_500)).contains(&took), "{took:?}");
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), None, "it had to be killed");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_and_stays_is_killed_whether_or_not_its_host_receives() -> Test {
+    let script = format!("echo $$; {SAYS_CLOSE}; exec sleep 600");
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&printed);
+    let mut host = shell(&script)?
+        .with_grace(Duration::from_millis(100))
+        .with_receiver(|receiver| receiver.on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes)));
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    let pid = String::from_utf8(printed.lock().unwrap().clone())?.trim().parse()?;
+    let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
+    let start = Instant::now();
+    while rustix::process::test_kill_process(pid).is_ok() {
+        assert!(start.elapsed() < PATIENCE, "it lives");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), None, "it had to be killed");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_says_close_reads_the_end_of_its_input() -> Test {
+    let mut host = shell(&format!("{SAYS_CLOSE}; cat >/dev/null; exit 5"))?;
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(5));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sender_that_waits_for_a_guest_fails_when_that_says_close_or_exits() -> Test {
+    // A process of the guest keeps its input open, and reads nothing.
+    let exits = "exec 3<&0; sleep 30 <&3 3<&- >/dev/null & sleep 0.2; exit 0";
+    for (script, problem) in [
+        (format!("sleep 0.2; {SAYS_CLOSE}; exec sleep 600"), "the guest has sent CLOSE"),
+        (exits.to_owned(), "the guest has exited"),
+    ] {
+        let host = shell(&script)?.with_grace(Duration::from_secs(600));
+        let sender = host.sender();
+        let sending = tokio::spawn(async move {
+            loop {
+                if let Err(refused) = sender.send(FrameType::Data, &[0; 100_000]).await {
+                    break refused;
+                }
+            }
+        });
+        let mut host = host;
+        let receiving = tokio::spawn(async move { while let Ok(Some(_)) = host.receive().await {} });
+        let refused = timeout(PATIENCE, sending).await??;
+        assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::BrokenPipe, problem));
+        receiving.abort();
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
+    for (script, code) in [("cat >/dev/null; exit 5", Some(5)), ("exec sleep 600", None)] {
+        let mut host =
+            shell(script)?.with_grace(if code.is_some() { Duration::MAX } else { Duration::from_millis(200) });
+        host.send(FrameType::Close, b"").await?;
+        assert_eq!(timeout(PATIENCE / 2, host.receive()).await??, None, "{script}");
+        assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), code, "{script}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_close_that_is_given_up_leaves_nothing_behind() -> Test {
+    // A process of the guest keeps its input and its output open.
+    let listener = Arc::new(());
+    let held = Arc::clone(&listener);
+    let host = shell("exec 3<&0; sleep 30 <&3 3<&- & exec sleep 600")?
+        .with_receiver(|receiver| receiver.on_passthrough(move |_| drop(Arc::clone(&held))));
+    let sender = host.sender();
+    assert!(timeout(Duration::from_millis(50), host.close(b"")).await.is_err());
+    let start = Instant::now();
+    while Arc::strong_count(&listener) > 1 {
+        assert!(start.elapsed() < PATIENCE / 2, "its output is still read");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(timeout(PATIENCE / 2, sender.send(FrameType::Data, b"")).await?.is_err());
+    Ok(())
+}
+
 #[tokio::test]
 async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
     let mut host = Host::spawn(&mut Command::new("true"))?;

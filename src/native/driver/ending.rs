@@ -9,10 +9,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::{CHUNK, Driver, SCRATCH};
+use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::native::error::Closed;
 use crate::native::limits::{OUTPUT_GRACE, REST_GRACE};
 use crate::native::state::Stage;
+
+/// Longer than any link lasts.
+const LONGEST_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 impl Driver {
     /// Has the end begin that others have asked for.
@@ -25,6 +29,15 @@ impl Driver {
     /// A guest exits by itself: nothing more is said to it, and what it still says is read.
     pub(super) fn begin_closing(&mut self) {
         self.end_output(&Closed::End);
+    }
+
+    /// This side may have said `CLOSE`, by a frame: nothing comes behind that, and the peer has a grace to end.
+    pub(super) fn notice_close(&mut self) {
+        let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.is_last_written;
+        if may_have && !self.link.owes_goodbye() {
+            self.is_last_written = true;
+            self.begin_grace();
+        }
     }
 
     /// The other side may have ended just now. What it has said before is still to be read, and the end of a process tells its
@@ -57,7 +70,15 @@ impl Driver {
         self.link.take_unwritten(&mut self.writing);
         self.written = 0;
         self.writer = None;
-        self.closing.get_or_insert_with(|| Instant::now() + self.link.grace);
+        self.begin_grace();
+    }
+
+    /// Reads on for as long as a process may take to end, which is then killed, whatever else is still to do.
+    fn begin_grace(&mut self) {
+        let deadline = *self.closing.get_or_insert_with(|| in_grace(self.link.grace));
+        if let Some(child) = &mut self.child {
+            child.end_by(deadline);
+        }
     }
 
     /// Nothing more is read. What runs, and what is to be written, has until the end of the grace.
@@ -74,7 +95,7 @@ impl Driver {
         self.unfinished = None;
         self.end_batch();
         self.link.end_input(&why);
-        self.end.get_or_insert_with(|| (why, Instant::now() + self.link.grace));
+        self.end.get_or_insert_with(|| (why, in_grace(self.link.grace)));
     }
 
     /// Whether there is nothing left to do, or no time.
@@ -130,4 +151,9 @@ impl Driver {
             (why, _) => why,
         })
     }
+}
+
+/// The end of a grace that begins now. A time beyond the last one that there is would be none.
+fn in_grace(grace: Duration) -> Instant {
+    Instant::now() + grace.min(LONGEST_GRACE)
 }

@@ -70,6 +70,8 @@ pub(super) struct Driver {
     unfinished: Option<(u64, Instant)>,
     /// Whether the other side has said that it ends: nothing more is read than what was.
     is_last_read: bool,
+    /// Whether this side has said `CLOSE`: the output ends once all is written.
+    is_last_written: bool,
     /// How long the other side, which takes nothing more, may take to end.
     closing: Option<Instant>,
     /// Why nothing can be written any more.
@@ -101,6 +103,7 @@ impl Driver {
             batch: None,
             unfinished: None,
             is_last_read: false,
+            is_last_written: false,
             closing: None,
             broken: None,
             end: None,
@@ -111,6 +114,7 @@ impl Driver {
     fn poll_link(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         loop {
             let timeout = self.run_events(context);
+            self.notice_close();
             let is_writing = match self.poll_write(context) {
                 // A process that does not read any more has its status to report.
                 Poll::Ready(Err(error)) if self.reader.is_none() && self.child.is_none() => {
@@ -200,8 +204,13 @@ impl Driver {
             }
         }
         if !self.is_flushed {
-            ready!(Pin::new(writer).poll_flush(context))?;
+            ready!(Pin::new(&mut *writer).poll_flush(context))?;
             self.is_flushed = true;
+        }
+        if self.is_last_written {
+            // That it has ended already is as good.
+            let _ = ready!(Pin::new(writer).poll_shutdown(context));
+            self.writer = None;
         }
         Poll::Ready(Ok(()))
     }
