@@ -254,7 +254,9 @@ impl Inbox {
                 // Other protocols have progress of this name that no call of ours has asked for.
                 let Some((id, value)) = told else { return false };
                 let Some((_, CallListener::Progress(listener))) = self.link.call_listener(id) else { return false };
-                listener(value);
+                if let Err(panic) = guarded(|| listener(value)) {
+                    self.link.listener.tell(Diagnostic::Panicked { method, message: text_of(&*panic) });
+                }
                 true
             }
             streams::ITEM => {

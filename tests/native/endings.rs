@@ -1,13 +1,15 @@
 //! However a link ends, no call is left waiting.
 
 use std::error::Error;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use portway::{CallError, Client, Closed, Context, Framing, Peer, RpcError, Server, Transport};
-use serde_json::json;
+use portway::{CallError, Client, Closed, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -242,5 +244,80 @@ async fn who_does_not_read_is_left_when_the_grace_is_over() -> Test {
     client.destroy();
     assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::Local);
     assert!(there.rest().await?.len() < 10_000);
+    Ok(())
+}
+
+/// The text of so many notifications, and of the answer to the first call.
+fn last_words(framing: Framing, count: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for number in 0..count {
+        framing.encode(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"note\",\"params\":[{number}]}}"), &mut bytes);
+    }
+    framing.encode("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"the answer\"}", &mut bytes);
+    bytes
+}
+
+/// Makes a peer on a transport, whose handler of `note` takes a millisecond, and calls once it has `begun`.
+async fn hears_last_words(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
+    let peer = Peer::new(transport);
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&heard);
+    let back = peer.client().clone();
+    peer.on_notify("note", move |_: Value, _: Context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        // A peer that has gone takes nothing.
+        let _ = back.notify("heard", &());
+        std::thread::sleep(Duration::from_millis(1));
+    });
+    let call = peer.client().call::<String>("a", &()).start();
+    let running = tokio::spawn(peer.run());
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    begun()?;
+    assert_eq!(timeout(PATIENCE, call).await?, Ok("the answer".to_owned()));
+    assert_eq!(heard.load(Ordering::Relaxed), count);
+    timeout(PATIENCE, running).await??;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_peer_has_said_before_its_end_is_heard_though_that_takes_a_while() -> Test {
+    const COUNT: usize = 800;
+    // A socket that is closed with the call unread.
+    let (here, mut there) = UnixStream::pair()?;
+    here.set_nonblocking(true)?;
+    let (reader, writer) = tokio::net::UnixStream::from_std(here)?.into_split();
+    let transport = Transport::new(reader, writer, Framing::Newline)?;
+    let say = move || {
+        there.write_all(&last_words(Framing::Newline, COUNT))?;
+        let mut call = [0; 1_000];
+        let _ = there.read(&mut call)?;
+        Ok(())
+    };
+    hears_last_words(transport, say, COUNT).await?;
+
+    // A process that exits.
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("words");
+    std::fs::write(&file, last_words(Framing::ContentLength, COUNT))?;
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", "read line; cat \"$0\""]).arg(&file);
+    hears_last_words(Transport::child(&mut command, Framing::ContentLength)?, || Ok(()), COUNT).await
+}
+
+#[tokio::test]
+async fn a_listener_of_progress_that_panics_ends_nothing() -> Test {
+    let (transport, mut there) = wire()?;
+    let (report, mut reported) = mpsc::unbounded_channel();
+    let client = Client::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Panicked { method, .. } = diagnostic {
+            let _ = report.send(method.to_owned());
+        }
+    }));
+    let call = client.call::<u32>("a", &()).on_progress(|value: Value| assert!(value.is_u64(), "not a number")).start();
+    there.receive().await?;
+    there.send(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"x"}}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
+    assert_eq!(timeout(PATIENCE, call).await?, Ok(5));
+    assert_eq!(reported.recv().await.as_deref(), Some("$/progress"));
     Ok(())
 }

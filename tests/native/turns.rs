@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use portway::{Client, Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
 use tokio::io::{AsyncRead, ReadBuf, sink};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, frame, wire};
+use crate::wire::{PATIENCE, frame, limits, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -146,5 +147,45 @@ async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
     assert!(replies.as_array().is_some_and(|replies| replies.len() >= CALLS / 2), "{} replies", replies);
     timeout(PATIENCE, serving).await??;
     assert_eq!(count.load(Ordering::Relaxed), CALLS / 2 + 1);
+    Ok(())
+}
+
+/// Runs a handler of so many milliseconds, which blocks its thread.
+fn block(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+#[tokio::test]
+async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() -> Test {
+    const CALLS: usize = 600;
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(1 << 20, framing)?;
+        let transport = transport.with_limits(limits(|limits| limits.partial_frame_ms = 300));
+        let (report, mut answered) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::new(transport.with_payload_timeout(Duration::from_millis(300)));
+        server.method("work", move |(call,): (usize,), _: Context| {
+            block(2);
+            let _ = report.send(call);
+            async { Ok::<_, RpcError>(()) }
+        });
+        let serving = tokio::spawn(server.run());
+        let request = |call: usize| {
+            let mut bytes = Vec::new();
+            let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{call},\"method\":\"work\",\"params\":[{call}]}}");
+            framing.encode(&text, &mut bytes);
+            bytes
+        };
+        // Half of a message comes 200 ms before its rest, and what is behind it takes longer than its time.
+        let all: Vec<u8> = (1..=CALLS).flat_map(request).collect();
+        let (first, rest) = all.split_at(30);
+        there.send_bytes(first).await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        there.send_bytes(rest).await?;
+        for call in 1..=CALLS {
+            assert_eq!(timeout(PATIENCE, answered.recv()).await?, Some(call), "{framing}");
+        }
+        drop(there);
+        timeout(PATIENCE, serving).await??;
+    }
     Ok(())
 }

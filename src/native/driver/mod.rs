@@ -74,6 +74,8 @@ pub(super) struct Driver {
     is_last_written: bool,
     /// How long the other side, which takes nothing more, may take to end.
     closing: Option<Instant>,
+    /// Whether there is more to read or to take, for which only this task had no time.
+    has_more: bool,
     /// Why nothing can be written any more.
     broken: Option<Closed>,
     /// Why the link ends, and when it ends whatever is still to do.
@@ -105,6 +107,7 @@ impl Driver {
             is_last_read: false,
             is_last_written: false,
             closing: None,
+            has_more: false,
             broken: None,
             end: None,
             says_goodbye: false,
@@ -217,6 +220,7 @@ impl Driver {
 
     /// Reads once, and takes what has come.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.has_more = false;
         // A batch that has begun goes on: its replies leave, and make room, once all of it is done.
         if self.batch.is_none() && !self.link.has_room() {
             // That a message does not go on is then no fault of its sender.
@@ -225,6 +229,7 @@ impl Driver {
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
         // Once the turn of this task is over, others have theirs first, even if there always is something to read.
+        self.has_more = true;
         let turn = ready!(poll_proceed(context));
         if self.is_behind {
             turn.made_progress();
@@ -251,6 +256,7 @@ impl Driver {
         let end = match read {
             Poll::Pending => {
                 SCRATCH.set(scratch);
+                self.has_more = false;
                 return Poll::Pending;
             }
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
@@ -374,7 +380,11 @@ impl Driver {
             .zip(limit)
             .and_then(|((_, since), limit)| since.checked_add(limit));
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
-        let Some(next) = [call, frame, end, self.closing].into_iter().flatten().min() else { return Poll::Pending };
+        let closing = self.closing.and_then(|closing| {
+            // What the peer has said before its end is taken, as long as that does not take too long.
+            if self.has_more { closing.checked_add(self.link.grace) } else { Some(closing) }
+        });
+        let Some(next) = [call, frame, end, closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));
         let now = Instant::now();
         if frame.is_some_and(|frame| frame <= now) {
@@ -386,7 +396,7 @@ impl Driver {
                 self.begin_end(why);
             }
         }
-        if self.closing.is_some_and(|deadline| deadline <= now) {
+        if closing.is_some_and(|deadline| deadline <= now) {
             let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
             self.begin_end(why);
         }
