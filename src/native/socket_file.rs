@@ -1,19 +1,22 @@
 //! The file of a Unix domain socket: made for one user alone, and removed if it is still the same.
 
 use core::time::Duration;
+use std::ffi::OsString;
 use std::format;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(not(target_os = "linux"))]
 use rustix::fs::chmodat;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, linkat, open, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fstat, linkat, mkdirat, open, openat, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
@@ -29,66 +32,145 @@ const BACKLOG: u32 = i32::MAX as u32;
 /// How long a socket that was just bound may take until it listens. Until then it refuses connections.
 const MOMENT: Duration = Duration::from_millis(50);
 
+/// What an open folder is for: names in it are looked up, and it is not read.
+#[cfg(target_os = "linux")]
+const LOOK_UP: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const LOOK_UP: OFlags = OFlags::empty();
+
+/// Where a file is: a name in a folder that is open. Whatever is renamed on the way to it, the folder stays the same.
+#[derive(Debug)]
+struct Place {
+    folder: OwnedFd,
+    name: OsString,
+    /// For problems that are told. By now it may lead elsewhere.
+    path: PathBuf,
+}
+
+impl Place {
+    /// # Errors
+    /// If the path has no name in it, or its folder cannot be opened.
+    fn of(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | LOOK_UP;
+        let folder = open(parent.unwrap_or_else(|| Path::new(".")), flags, Mode::empty())?;
+        Ok(Self { folder, name: name.to_os_string(), path: path.to_path_buf() })
+    }
+
+    /// The file of this name, no link followed; `None` if there is none.
+    fn file(&self) -> io::Result<Option<Stat>> {
+        match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            other => Ok(Some(other?)),
+        }
+    }
+}
+
 /// Listens on a new socket with a file of this name.
 ///
 /// # Errors
 /// If there is such a file, or it cannot be made.
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| about(&error, path.display());
+    let place = Place::of(path).map_err(named)?;
+    // Else the file of another could be taken for the new one, if the path leads to another folder meanwhile.
+    if place.file().map_err(named)?.is_some() {
+        return in_use(format!("{} is there already", path.display()));
+    }
     let socket = UnixSocket::new_stream()?;
     // On Linux, bind gives the file the mode that the socket has. Other systems refuse to set it, or take no notice.
     let _ = File::from(socket.as_fd().try_clone_to_owned()?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
-    let file = SocketFile::new(path).map_err(named)?;
+    let file = SocketFile::new(place).map_err(named)?;
     // By its name, it may be another file by now: no link is followed.
     #[cfg(not(target_os = "linux"))]
-    chmodat(CWD, path, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
+    chmodat(&file.place.folder, &file.place.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| named(error.into()))?;
     // Nobody can connect before this.
     let listener = socket.listen(BACKLOG).map_err(named)?;
     Ok((file, listener))
 }
 
+/// The file of a socket that no process listens on any more.
+#[derive(Debug)]
+pub(super) struct LeftBehind {
+    place: Place,
+    identity: Identity,
+}
+
 /// The file of a socket that no process listens on any more; `None` if it has gone meanwhile.
 ///
 /// # Errors
 /// If it is any other file, or a process listens there.
-pub(super) async fn left_behind(path: &Path) -> io::Result<Option<Identity>> {
-    let file = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(|error| about(&error, path.display()))?,
-    };
-    if !file.file_type().is_socket() {
+pub(super) async fn left_behind(path: &Path) -> io::Result<Option<LeftBehind>> {
+    let named = |error: io::Error| about(&error, path.display());
+    let place = Place::of(path).map_err(named)?;
+    let Some(file) = place.file().map_err(named)? else { return Ok(None) };
+    if !is_socket(&file) {
         return in_use(format!("{} is there already, and is no socket", path.display()));
     }
-    expect_refusal(path).await?;
+    let identity = Identity::of(&file);
+    expect_refusal(&place, identity).await?;
     sleep(MOMENT).await;
-    expect_refusal(path).await?;
-    Ok(Some(Identity::of(&file)))
+    expect_refusal(&place, identity).await?;
+    Ok(Some(LeftBehind { place, identity }))
 }
 
 /// Listens on a new socket in place of one that was left behind. Within this process, one does so at a time.
 ///
 /// # Errors
 /// If another file has its name by now, or the new one cannot be made.
-pub(super) fn replace(path: &Path, left_behind: Option<Identity>) -> io::Result<(SocketFile, UnixListener)> {
+pub(super) fn replace(path: &Path, left_behind: Option<LeftBehind>) -> io::Result<(SocketFile, UnixListener)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(identity) = left_behind {
-        remove(path, identity).map_err(|error| about(&error, path.display()))?;
+    if let Some(LeftBehind { place, identity }) = left_behind {
+        remove(&place, identity).map_err(|error| about(&error, path.display()))?;
     }
     listen(path)
 }
 
+/// What one connects to, to see whether anybody listens on the socket of a file.
+struct Door {
+    path: PathBuf,
+    /// That file, whatever has its name by then, where the system can connect to a file that is open.
+    _file: Option<OwnedFd>,
+}
+
+impl Door {
+    /// `None` if this file has gone.
+    ///
+    /// # Errors
+    /// If another file has its name.
+    fn of(place: &Place, identity: Identity) -> io::Result<Option<Self>> {
+        let by_name = Self { path: place.path.clone(), _file: None };
+        if !cfg!(target_os = "linux") {
+            return Ok(Some(by_name));
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | LOOK_UP;
+        let file = match openat(&place.folder, &place.name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other?,
+        };
+        if Identity::of(&fstat(&file)?) != identity {
+            return Err(taken());
+        }
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        // Some containers are without it.
+        Ok(Some(if path.exists() { Self { path, _file: Some(file) } } else { by_name }))
+    }
+}
+
 /// # Errors
-/// If a connection to this socket is not refused.
-async fn expect_refusal(path: &Path) -> io::Result<()> {
-    match UnixStream::connect(path).await {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-        // Another process has removed it.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(about(&error, path.display())),
-        Ok(_) => in_use(format!("somebody listens on {} already", path.display())),
+/// If a connection to the socket of this file is not refused.
+async fn expect_refusal(place: &Place, identity: Identity) -> io::Result<()> {
+    let named = |error: io::Error| about(&error, place.path.display());
+    // Another process may have removed it.
+    let Some(door) = Door::of(place, identity).map_err(named)? else { return Ok(()) };
+    match UnixStream::connect(&door.path).await {
+        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
+        Err(error) => Err(named(error)),
+        Ok(_) => in_use(format!("somebody listens on {} already", place.path.display())),
     }
 }
 
@@ -106,28 +188,26 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    fn of(file: &fs::Metadata) -> Self {
-        Self { device: file.dev(), inode: file.ino(), modified: (file.mtime(), file.mtime_nsec()) }
-    }
-
-    /// The same, of a file in a folder that is open.
     #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "systems have other types for these")]
-    const fn of_stat(file: &Stat) -> Self {
+    const fn of(file: &Stat) -> Self {
         let modified = (file.st_mtime as i64, file.st_mtime_nsec as i64);
         Self { device: file.st_dev as u64, inode: file.st_ino as u64, modified }
     }
+}
+
+fn is_socket(file: &Stat) -> bool {
+    FileType::from_raw_mode(file.st_mode).is_socket()
 }
 
 /// Removes this file; one that has taken its name stays.
 ///
 /// # Errors
 /// If it cannot be removed, or another file has taken its name.
-fn remove(path: &Path, identity: Identity) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(file) if Identity::of(&file) == identity => move_away(path, identity),
-        Ok(_) => Err(taken()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+fn remove(place: &Place, identity: Identity) -> io::Result<()> {
+    match place.file()? {
+        Some(file) if Identity::of(&file) == identity => move_away(place, identity),
+        Some(_) => Err(taken()),
+        None => Ok(()),
     }
 }
 
@@ -138,31 +218,31 @@ fn remove(path: &Path, identity: Identity) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`remove`].
-fn move_away(path: &Path, identity: Identity) -> io::Result<()> {
-    let folder = new_folder(path)?;
-    move_into(&folder, path, identity)
+fn move_away(place: &Place, identity: Identity) -> io::Result<()> {
+    let folder = new_folder(place)?;
+    move_into(&folder, place, identity)
 }
 
-fn move_into(folder: &NewFolder, path: &Path, identity: Identity) -> io::Result<()> {
+fn move_into(folder: &NewFolder, place: &Place, identity: Identity) -> io::Result<()> {
     let name = random_name();
-    let removed = match renameat(CWD, path, &folder.opened, &name) {
+    let removed = match renameat(&place.folder, &place.name, &folder.opened, &name) {
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
-        Ok(()) => remove_moved(folder, &name, path, identity),
+        Ok(()) => remove_moved(folder, &name, place, identity),
     };
     // One that holds a file stays.
-    let _ = fs::remove_dir(&folder.path);
+    let _ = unlinkat(&place.folder, &folder.name, AtFlags::REMOVEDIR);
     removed
 }
 
-fn remove_moved(folder: &NewFolder, name: &str, path: &Path, identity: Identity) -> io::Result<()> {
+fn remove_moved(folder: &NewFolder, name: &str, place: &Place, identity: Identity) -> io::Result<()> {
     let file = statat(&folder.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if Identity::of_stat(&file) == identity {
+    if Identity::of(&file) == identity {
         return Ok(unlinkat(&folder.opened, name, AtFlags::empty())?);
     }
     // Unlike a second change of the name, a link replaces nothing.
-    linkat(&folder.opened, name, CWD, path, AtFlags::empty()).map_err(|error| {
-        let now = folder.path.join(name);
+    linkat(&folder.opened, name, &place.folder, &place.name, AtFlags::empty()).map_err(|error| {
+        let now = place.path.with_file_name(&folder.name).join(name);
         let problem = format!("a file of that name cannot have it back, and is now {}", now.display());
         io::Error::new(io::Error::from(error).kind(), problem)
     })?;
@@ -172,18 +252,19 @@ fn remove_moved(folder: &NewFolder, name: &str, path: &Path, identity: Identity)
 
 /// A folder beside a file, for this user alone.
 struct NewFolder {
-    path: PathBuf,
+    name: String,
     /// Its name may stand for another folder by now. Files are moved to and from the one that was opened.
     opened: OwnedFd,
 }
 
 /// # Errors
 /// If it cannot be made, or somebody has put a link in its place.
-fn new_folder(path: &Path) -> io::Result<NewFolder> {
-    let path = path.with_file_name(format!(".portway-{}", random_name()));
-    DirBuilder::new().mode(0o700).create(&path)?;
-    let opened = open(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(NewFolder { path, opened })
+fn new_folder(place: &Place) -> io::Result<NewFolder> {
+    let name = format!(".portway-{}", random_name());
+    mkdirat(&place.folder, &name, Mode::RWXU)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(&place.folder, &name, flags, Mode::empty())?;
+    Ok(NewFolder { name, opened })
 }
 
 /// A name that nobody can guess.
@@ -198,27 +279,33 @@ fn taken() -> io::Error {
 /// The file of a socket, removed with it unless another one has its name by then.
 #[derive(Debug)]
 pub(super) struct SocketFile {
-    path: PathBuf,
+    place: Place,
     identity: Identity,
 }
 
 impl SocketFile {
-    fn new(path: &Path) -> io::Result<Self> {
-        let file = fs::symlink_metadata(path)?;
-        // The process may go to another folder.
-        Ok(Self { path: std::path::absolute(path)?, identity: Identity::of(&file) })
+    /// # Errors
+    /// If there is no socket.
+    fn new(place: Place) -> io::Result<Self> {
+        match place.file()? {
+            Some(file) if is_socket(&file) => Ok(Self { place, identity: Identity::of(&file) }),
+            Some(_) => Err(taken()),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "another process has removed the file or its folder")),
+        }
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         // What cannot be removed is left behind, and replaced by the next listener.
-        let _ = remove(&self.path, self.identity);
+        let _ = remove(&self.place, self.identity);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixListener as Socket;
 
     use super::*;
@@ -228,22 +315,27 @@ mod tests {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
     }
 
+    fn identity(place: &Place) -> io::Result<Identity> {
+        place.file()?.map(|file| Identity::of(&file)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     #[test]
     fn a_file_that_has_taken_the_name_just_now_keeps_it() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let old = Socket::bind(&path)?;
-        let identity = Identity::of(&fs::symlink_metadata(&path)?);
+        let place = Place::of(&path)?;
+        let older = identity(&place)?;
         // So that the inode is not used again.
         fs::rename(&path, folder.path().join("old"))?;
         let new = Socket::bind(&path)?;
-        let newer = Identity::of(&fs::symlink_metadata(&path)?);
-        assert_eq!(move_away(&path, identity).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
-        assert_eq!(Identity::of(&fs::symlink_metadata(&path)?), newer);
+        let newer = identity(&place)?;
+        assert_eq!(move_away(&place, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
+        assert_eq!(identity(&place)?, newer);
         assert_eq!(names(folder.path())?.len(), 2, "nothing else is there");
         drop((old, new));
-        assert_eq!(move_away(&path, newer).map_err(|error| error.kind()), Ok(()));
-        assert_eq!(move_away(&path, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_away(&place, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_away(&place, newer).map_err(|error| error.kind()), Ok(()));
         assert_eq!(names(folder.path())?, ["old"]);
         Ok(())
     }
@@ -253,14 +345,15 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let _socket = Socket::bind(&path)?;
-        let identity = Identity::of(&fs::symlink_metadata(&path)?);
+        let place = Place::of(&path)?;
+        let identity = identity(&place)?;
         let victim = folder.path().join("victim");
-        DirBuilder::new().mode(0o755).create(&victim)?;
+        fs::create_dir(&victim)?;
         fs::write(victim.join("socket"), "theirs")?;
-        let new = new_folder(&path)?;
-        fs::rename(&new.path, folder.path().join("away"))?;
-        std::os::unix::fs::symlink(&victim, &new.path)?;
-        assert_eq!(move_into(&new, &path, identity).map_err(|error| error.kind()), Ok(()));
+        let new = new_folder(&place)?;
+        fs::rename(folder.path().join(&new.name), folder.path().join("away"))?;
+        std::os::unix::fs::symlink(&victim, folder.path().join(&new.name))?;
+        assert_eq!(move_into(&new, &place, identity).map_err(|error| error.kind()), Ok(()));
         assert_eq!(fs::read_to_string(victim.join("socket"))?, "theirs");
         assert_eq!(names(&victim)?, ["socket"]);
         assert_eq!(names(&folder.path().join("away"))?, std::vec::Vec::<std::ffi::OsString>::new());
@@ -271,11 +364,10 @@ mod tests {
     #[test]
     fn the_new_folder_is_for_its_owner_alone_and_another_each_time() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let path = folder.path().join("a.sock");
-        let (one, other) = (new_folder(&path)?, new_folder(&path)?);
-        assert_ne!(one.path, other.path);
-        assert_eq!(one.path.parent(), Some(folder.path()));
-        assert_eq!(fs::metadata(&one.path)?.mode() & 0o777, 0o700);
+        let place = Place::of(&folder.path().join("a.sock"))?;
+        let (one, other) = (new_folder(&place)?, new_folder(&place)?);
+        assert_ne!(one.name, other.name);
+        assert_eq!(fs::metadata(folder.path().join(one.name))?.mode() & 0o777, 0o700);
         Ok(())
     }
 }

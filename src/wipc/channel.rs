@@ -44,6 +44,9 @@ const CHUNK: usize = 64 * 1024;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Once the receiver and all senders are dropped, what they have sent has two seconds to leave; then the output is closed.
+/// [`Sender::end`] waits for as long as the peer takes.
 #[derive(Debug)]
 pub struct Channel {
     sender: Sender,
@@ -98,7 +101,8 @@ impl Channel {
         let (queue, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let output = Arc::new(Output::default());
         runtime.spawn(write(frames, writer, Arc::clone(&output)));
-        let sender = Sender { queue, output: Arc::clone(&output) };
+        let ends = Arc::new(Ends(Arc::clone(&output)));
+        let sender = Sender { queue, output: Arc::clone(&output), _ends: Arc::clone(&ends) };
         let receiver = Receiver {
             reader: Box::new(reader),
             decoder: Decoder::new(),
@@ -108,6 +112,7 @@ impl Channel {
             is_over: false,
             is_guest,
             output,
+            _ends: ends,
             on_passthrough: None,
             patience: None,
             unfinished: None,
@@ -144,6 +149,8 @@ pub(super) enum Stage {
     Open,
     /// `CLOSE` was sent: what was before it leaves.
     Ended,
+    /// The receiver and all senders were dropped: what was sent has the grace to leave.
+    Left,
     /// The guest has exited: nothing leaves any more.
     Gone,
     /// `CLOSE` has come, to a host: nothing leaves any more.
@@ -191,12 +198,22 @@ impl Output {
 
 fn refused(stage: Stage) -> io::Error {
     let problem = match stage {
-        Stage::Open => "the channel has ended",
+        Stage::Open | Stage::Left => "the channel has ended",
         Stage::Ended => "CLOSE was sent: there are no frames behind it",
         Stage::Gone => "the guest has exited",
         Stage::Dropped => "the guest has sent CLOSE",
     };
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
+}
+
+/// What a receiver and its senders share: it is dropped with the last of them.
+#[derive(Debug)]
+struct Ends(Arc<Output>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.reach(Stage::Left);
+    }
 }
 
 /// What `work` gives, or `None` once `end` is over, if that is first.
@@ -209,10 +226,10 @@ pub(super) async fn before<T>(work: impl Future<Output = T>, end: impl Future) -
     .await
 }
 
-/// Writes until the end. One who reads nothing more does not hold the output for longer than the grace.
+/// Writes until the end. A peer that reads nothing more does not hold the output for longer than the grace.
 async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
     let mut writing = pin!(write_frames(jobs, writer, &output));
-    match before(writing.as_mut(), output.reached(Stage::Gone)).await {
+    match before(writing.as_mut(), output.reached(Stage::Left)).await {
         Some(written) => written,
         None => timeout(LINK_GRACE, writing).await?,
     }
@@ -246,6 +263,7 @@ async fn write_frames(
 pub struct Sender {
     queue: mpsc::Sender<Job>,
     output: Arc<Output>,
+    _ends: Arc<Ends>,
 }
 
 impl Sender {
@@ -288,6 +306,7 @@ pub struct Receiver {
     is_over: bool,
     is_guest: bool,
     output: Arc<Output>,
+    _ends: Arc<Ends>,
     on_passthrough: Option<Box<OnPassthrough>>,
     /// How long a payload is waited for.
     patience: Option<Duration>,

@@ -121,7 +121,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a handler for a notification. One whose params do not fit is passed over.
+    /// Has a handler for a notification. One whose params do not fit is passed over. A handler that panics ends nothing, where
+    /// the target unwinds: the panic hook is told, and the next frame is read.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -138,7 +139,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a function for each frame that is no call: `OPEN`, `CLOSE` and `DATA`.
+    /// Has a function for each frame that is no call: `OPEN`, `CLOSE` and `DATA`. One that panics ends nothing, as a handler of
+    /// notifications.
     pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
         self.on_frame = Some(Box::new(handler));
         self
@@ -189,8 +191,8 @@ impl<'h> GuestServer<'h> {
         {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
-                    let payload = &frame.payload;
-                    handler(Frame { frame_type: frame.frame_type, payload }, &mut HostLink { output: guest, longest });
+                    let taken = Frame { frame_type: frame.frame_type, payload: &frame.payload };
+                    guarded(|| handler(taken, &mut HostLink { output: guest, longest }));
                 }
                 continue;
             }
@@ -207,7 +209,7 @@ impl<'h> GuestServer<'h> {
                     }
                     Event::Notification(Notification { method, params }) => {
                         if let Some(handler) = self.notifications.get_mut(&*method) {
-                            handler(params.as_deref(), &mut HostLink { output: guest, longest });
+                            guarded(|| handler(params.as_deref(), &mut HostLink { output: guest, longest }));
                         }
                     }
                     Event::Cancelled(_) | Event::Ignored(_) | Event::Ended { .. } => {}
@@ -236,10 +238,14 @@ impl<'h> GuestServer<'h> {
         let Some(handler) = self.methods.get_mut(method) else {
             return Err(method_not_found(method));
         };
-        // What a handler was in the middle of is its own business; the guest's state is whole.
-        let run = AssertUnwindSafe(|| handler(params, &mut HostLink { output: guest, longest }));
-        catch_unwind(run).unwrap_or_else(|_| Err(RpcError::internal("Internal error")))
+        guarded(|| handler(params, &mut HostLink { output: guest, longest }))
+            .unwrap_or_else(|| Err(RpcError::internal("Internal error")))
     }
+}
+
+/// What a handler gives; `None` if it panics. What it was in the middle of is its own business; the guest's state is whole.
+fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(run)).ok()
 }
 
 impl fmt::Debug for GuestServer<'_> {

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portway::{CallError, Client, Context, Framing, Listener, Peer, RpcError, Transport};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen};
@@ -274,6 +274,64 @@ async fn to_remove_a_socket_destroys_no_other_file() -> Test {
         assert_eq!(fs::read_to_string(other)?, "precious", "{}", other.display());
     }
     assert_eq!(fs::read_dir(folder.path())?.count(), others.len(), "nothing is left behind");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_file_goes_from_its_own_folder_wherever_that_is_by_then() -> Test {
+    let folder = tempfile::tempdir()?;
+    let [mine, moved, theirs] = ["mine", "moved", "theirs"].map(|name| folder.path().join(name));
+    fs::create_dir(&mine)?;
+    fs::create_dir(&theirs)?;
+    let socket = std::os::unix::net::UnixListener::bind(theirs.join("a.sock"))?;
+    let listener = Listener::unix(mine.join("a.sock"), Framing::ContentLength).await?;
+    fs::rename(&mine, &moved)?;
+    fs::rename(&theirs, &mine)?;
+    drop(listener);
+    assert_eq!(fs::read_dir(&moved)?.count(), 0, "it has gone, and no folder is left behind");
+    assert_eq!(fs::read_dir(&mine)?.count(), 1);
+    UnixStream::connect(mine.join("a.sock")).await?;
+    drop(socket);
+    Ok(())
+}
+
+/// As somebody may who can rename one part of the path.
+#[tokio::test]
+async fn to_remove_a_socket_takes_no_file_from_another_folder() -> Test {
+    let folder = tempfile::tempdir()?;
+    let [mine, theirs, current, next] = ["mine", "theirs", "current", "next"].map(|name| folder.path().join(name));
+    fs::create_dir(&mine)?;
+    fs::create_dir(&theirs)?;
+    fs::write(theirs.join("a.sock"), "precious")?;
+    symlink(&mine, &current)?;
+    let (is_over, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let attacker = std::thread::spawn({
+        let (mine, theirs, current) = (mine.clone(), theirs.clone(), current.clone());
+        let (is_over, swaps) = (Arc::clone(&is_over), Arc::clone(&swaps));
+        move || {
+            while !is_over.load(Ordering::Relaxed) {
+                for target in [&theirs, &mine] {
+                    let swapped = symlink(target, &next).and_then(|()| fs::rename(&next, &current));
+                    swaps.fetch_add(usize::from(swapped.is_ok()), Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    let start = Instant::now();
+    let mut listeners = 0;
+    while start.elapsed() < Duration::from_secs(3) {
+        // It fails where the path leads to the file of others.
+        if let Ok(listener) = Listener::unix(current.join("a.sock"), Framing::ContentLength).await {
+            listeners += 1;
+            drop(listener);
+        }
+        assert_eq!(fs::read_to_string(theirs.join("a.sock"))?, "precious", "after {listeners} listeners");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    attacker.join().map_err(|_| "the attacker has failed")?;
+    let swaps = swaps.load(Ordering::Relaxed);
+    assert!(listeners > 10 && swaps > 10, "{listeners} listeners, {swaps} swaps");
+    assert_eq!(fs::read_dir(&mine)?.count() + fs::read_dir(&theirs)?.count(), 1, "no folder is left behind");
     Ok(())
 }
 

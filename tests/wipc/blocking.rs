@@ -200,6 +200,50 @@ fn a_handler_tells_its_host_things_before_it_answers() {
 }
 
 #[test]
+fn a_handler_that_panics_ends_nothing_whatever_it_handles() {
+    const ASKED: &str = "as it was asked to";
+    let boom = r#"{"jsonrpc":"2.0","method":"boom"}"#;
+    let bad_params = r#"{"jsonrpc":"2.0","method":"read"}"#;
+    let add = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"add","params":[1,2]}}"#);
+    let batch = format!(r#"[{boom},{},{{"jsonrpc":"2.0","id":3,"method":"fail"}},{}]"#, add(2), add(4));
+    let input = stream(&[
+        (FrameType::Call, boom),
+        (FrameType::Open, "boom"),
+        (FrameType::Call, &add(1)),
+        (FrameType::Call, &batch),
+        (FrameType::Data, "boom"),
+        (FrameType::Call, bad_params),
+        (FrameType::Call, &add(5)),
+        (FrameType::Close, "boom"),
+    ]);
+    let mut panics = 0;
+    let server = adder()
+        .method("fail", |(): (), _| -> Result<(), RpcError> { panic!("{ASKED}") })
+        .on_notify("boom", |(): (), _| panic!("{ASKED}"))
+        .on_notify("read", |_: Unreadable, _| ())
+        .on_frame(|frame, _| {
+            panics += 1;
+            assert_ne!(frame.payload, b"boom", "{ASKED}");
+        });
+    let answers = answers(server, &input);
+    assert_eq!(panics, 3);
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert_eq!((&answers[0]["id"], &answers[0]["result"]), (&json!(1), &json!(3)));
+    assert_eq!((&answers[1][0]["result"], &answers[1][2]["result"]), (&json!(3), &json!(3)));
+    assert_eq!((&answers[1][1]["id"], &answers[1][1]["error"]["code"]), (&json!(3), &json!(-32603)));
+    assert_eq!((&answers[2]["id"], &answers[2]["result"]), (&json!(5), &json!(3)));
+}
+
+/// Params that cannot be read without a panic.
+struct Unreadable;
+
+impl<'de> serde::Deserialize<'de> for Unreadable {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        panic!("no params are read")
+    }
+}
+
+#[test]
 fn reserved_names_are_refused_before_anything_is_sent() {
     let mut out = Vec::new();
     let server = GuestServer::new().method("rpc.hello", |(): (), _| Ok::<_, RpcError>(()));

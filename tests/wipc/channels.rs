@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use portway::wipc::{Channel, FrameType};
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, sink, split};
+use portway::wipc::{Channel, FrameType, Receiver, Sender};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex, sink, split};
+use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -145,7 +146,7 @@ async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test
 async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_nothing() -> Test {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
-    let (dropped, mut is_dropped) = tokio::sync::oneshot::channel::<()>();
+    let (dropped, mut is_dropped) = oneshot::channel::<()>();
     let (sender, mut receiver) = Channel::host(reader, Held { writer, _dropped: dropped })?.split();
     let waiting = sender.clone();
     let sending = tokio::spawn(async move { while waiting.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
@@ -163,10 +164,54 @@ async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_noth
     Ok(())
 }
 
+/// A channel with three frames of 1 000 bytes, of which its peer has room for 200; and what tells when its writer is dropped.
+async fn full() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
+    let (near, far) = duplex(200);
+    let (reader, writer) = split(near);
+    let (dropped, is_dropped) = oneshot::channel();
+    let (sender, receiver) = Channel::host(reader, Held { writer, _dropped: dropped })?.split();
+    for _ in 0..3 {
+        sender.send(FrameType::Data, &[0; 991]).await?;
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    Ok((sender, receiver, far, is_dropped))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_is_dropped_ends_its_output_though_the_peer_reads_nothing() -> Test {
+    let (sender, receiver, _far, mut is_dropped) = full().await?;
+    // One half waits for as long as it is there, and so does a clone.
+    drop(receiver);
+    let clone = sender.clone();
+    drop(sender);
+    assert!(timeout(Duration::from_secs(60), &mut is_dropped).await.is_err());
+    drop(clone);
+    assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
+    assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
+    let (sender, receiver, _far, mut is_dropped) = full().await?;
+    drop(sender);
+    assert!(timeout(Duration::from_secs(60), &mut is_dropped).await.is_err());
+    drop(receiver);
+    assert!(timeout(Duration::from_secs(3), &mut is_dropped).await?.is_err());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_channel_was_sent_before_it_was_dropped_leaves_to_a_peer_that_reads() -> Test {
+    let (sender, receiver, mut far, is_dropped) = full().await?;
+    drop((sender, receiver));
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let mut bytes = Vec::new();
+    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    assert_eq!(bytes.len(), 3_000);
+    assert!(timeout(PATIENCE, is_dropped).await?.is_err());
+    Ok(())
+}
+
 /// A writer that tells when it is dropped.
 struct Held<W> {
     writer: W,
-    _dropped: tokio::sync::oneshot::Sender<()>,
+    _dropped: oneshot::Sender<()>,
 }
 
 impl<W: AsyncWrite + Unpin> AsyncWrite for Held<W> {
