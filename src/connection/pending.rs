@@ -32,8 +32,10 @@ struct Slots {
 /// What shows whether the calls that wait in batches are all of one batch, without a look at each.
 ///
 /// If so many numbers are all the same, the square of their sum is the sum of their squares, so many times; else it is less
-/// (the inequality of Cauchy and Schwarz). The sums are kept modulo 2^64, so that two batches may look like one if a peer leaves
-/// calls of both unanswered, and at least four million batches are sent between them. It wins nothing by that.
+/// (the inequality of Cauchy and Schwarz).
+///
+/// The sums are kept modulo 2^64. Two batches that are at least four million batches apart may then look like one. This gives
+/// the peer no advantage.
 #[derive(Debug)]
 struct Batched {
     /// How many calls wait in batches.

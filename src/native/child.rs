@@ -32,8 +32,8 @@ impl ChildGuard {
         Self { end: Box::pin(end_of(child, order)), kill: Some(kill), ended: None, grace, patience: None }
     }
 
-    /// Ends when the process has: with its status, unless it had to be killed. There is no time for that before its grace
-    /// begins.
+    /// Waits for the process to exit. Returns its status, or `None` if it was killed. Before the grace begins, it waits without
+    /// a timeout.
     pub(super) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         let ended = self.poll_status(context);
         let Some(patience) = self.patience.as_mut().filter(|_| ended.is_pending() && self.kill.is_some()) else {
@@ -60,7 +60,7 @@ impl ChildGuard {
         ended
     }
 
-    /// The process, which is to end, is killed if it still runs then.
+    /// Kills the process at `deadline` if it still runs. A deadline that is set stays.
     pub(super) fn end_by(&mut self, deadline: Instant) {
         self.patience.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
     }

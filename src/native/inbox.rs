@@ -31,8 +31,8 @@ pub(super) struct Inbox {
     link: Arc<Link>,
     /// Whether this end serves: then what cannot be read is answered, since its sender may wait for an answer.
     serves: bool,
-    /// Whether the last body was no JSON. What follows it outside of frames, or on further lines, is the rest of the same slip.
-    is_off: bool,
+    /// Whether the last body was no JSON. Bytes outside of frames, or further lines, are then part of the same error.
+    is_invalid_json: bool,
     /// Whether a message has come.
     has_begun: bool,
     /// How many lines in a row were no message.
@@ -58,7 +58,7 @@ pub(super) enum Next {
 
 impl Inbox {
     pub(super) const fn new(link: Arc<Link>, serves: bool) -> Self {
-        Self { link, serves, is_off: false, has_begun: false, idle_lines: 0, framing_told: false }
+        Self { link, serves, is_invalid_json: false, has_begun: false, idle_lines: 0, framing_told: false }
     }
 
     pub(super) fn take(&mut self, frame: Frame<'_>) -> Next {
@@ -83,7 +83,7 @@ impl Inbox {
 
     pub(super) fn take_fault(&mut self, fault: FrameFault) {
         self.link.listener.tell(Diagnostic::Frame(fault));
-        self.is_off = true;
+        self.is_invalid_json = true;
         if let Some(fault) = fault.fault() {
             self.answer(Id::Null, fault);
         }
@@ -96,15 +96,15 @@ impl Inbox {
             Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault: Fault::ParseError })))
         );
         if is_text {
-            self.is_off = false;
+            self.is_invalid_json = false;
             self.has_begun = true;
             self.idle_lines = 0;
             self.tell_of(&incoming, body);
             return self.hand_over(incoming);
         }
-        let was_off = mem::replace(&mut self.is_off, true);
+        let was_invalid_json = mem::replace(&mut self.is_invalid_json, true);
         if self.link.framing == Framing::Newline {
-            return self.take_line(body, was_off);
+            return self.take_line(body, was_invalid_json);
         }
         self.reject_text();
         if self.link.framing != Framing::ContentLength {
@@ -117,8 +117,8 @@ impl Inbox {
         }
     }
 
-    /// A line that is no message. Of several in a row, which are one slip, a server answers the first.
-    fn take_line(&mut self, line: &[u8], was_off: bool) -> Next {
+    /// A line that is no message. Further lines without JSON are part of the same error. A server answers only the first.
+    fn take_line(&mut self, line: &[u8], was_invalid_json: bool) -> Next {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));
             self.idle_lines += 1;
@@ -131,7 +131,7 @@ impl Inbox {
             return Next::Go;
         }
         self.other_framing(line);
-        if !was_off {
+        if !was_invalid_json {
             self.reject_text();
         }
         Next::Go
@@ -139,7 +139,7 @@ impl Inbox {
 
     fn take_noise(&mut self, bytes: &[u8], starts: bool) -> Next {
         if self.link.framing == Framing::Wipc {
-            // There, other bytes are no slip of the peer.
+            // There, other bytes are no error of the peer.
             self.link.listener.tell(Diagnostic::Noise(bytes));
             return Next::Go;
         }
@@ -147,11 +147,11 @@ impl Inbox {
             self.link.listener.tell(Diagnostic::Noise(bytes));
         }
         self.other_framing(bytes);
-        if starts && !self.is_off && self.serves {
+        if starts && !self.is_invalid_json && self.serves {
             self.reject_text();
         }
         // One answer for all of it, and for what is cut off from it.
-        self.is_off = self.is_off || starts;
+        self.is_invalid_json = self.is_invalid_json || starts;
         Next::Go
     }
 
@@ -168,7 +168,7 @@ impl Inbox {
 
     /// What the header says it is no message; the id is echoed if the body has one all the same. A response is not answered.
     fn refuse(&mut self, body: &[u8], reason: Reason) {
-        self.is_off = false;
+        self.is_invalid_json = false;
         let fault = Fault::Refused(reason);
         let id = match json::decode(body, &self.link.profile, &self.link.limits) {
             Incoming::Single(Ok(Message::Request(request))) => request.id,
@@ -215,7 +215,7 @@ impl Inbox {
                 return;
             }
         }
-        self.link.act(|state| state.hear(entry, batch));
+        self.link.act(|state| state.receive(entry, batch));
     }
 
     /// Tells of what the connection will answer by itself.

@@ -208,7 +208,7 @@ struct Incoming {
     credit: u32,
     /// Whether more have come.
     is_too_much: bool,
-    /// Whether the time counts.
+    /// Whether the timeout runs.
     is_awaited: bool,
     waker: Option<Waker>,
 }
@@ -220,8 +220,8 @@ enum Next {
 }
 
 impl Incoming {
-    /// Sets whether the time counts, and runs `restart` if that is new. The lock is held meanwhile, so that the timeouts of the
-    /// call are set in the order of these states. No lock of a link is held while that of an inflow is taken.
+    /// Sets whether the timeout runs. Calls `restart` on a change, under this lock, to keep the order of changes. Lock order:
+    /// inflow, then link.
     fn await_item(&mut self, is_awaited: bool, restart: impl FnOnce()) {
         if mem::replace(&mut self.is_awaited, is_awaited) != is_awaited {
             restart();

@@ -170,13 +170,13 @@ impl Link {
                 Ok(key) => key,
                 Err(refused) => return Err(state.refusal(refused)),
             };
-            let leaves_by = state.encode(self.framing);
+            let end_offset = state.encode(self.framing);
             let slot = key.slot() as usize;
             if state.calls.len() <= slot {
                 state.calls.resize_with(slot + 1, || None);
             }
             if let Some(place) = state.calls.get_mut(slot) {
-                *place = Some(WaitingCall { id: key.id(), bytes, leaves_by, reply, listener: listener.take() });
+                *place = Some(WaitingCall { id: key.id(), bytes, end_offset, reply, listener: listener.take() });
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
@@ -254,16 +254,16 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Who hears of the call with this id, if its request has left.
+    /// The listener of the pending call with this id, if its request is written.
     pub(super) fn call_listener(&self, id: u64) -> Option<(CallKey, CallListener)> {
         let state = self.lock();
-        let (key, call) = state.known_call(id)?;
+        let (key, call) = state.sent_call(id)?;
         Some((key, call.listener.clone()?))
     }
 
-    /// Whether a call of ours has this id, and its request has left.
+    /// Whether a pending call has this id, and its request is written.
     pub(super) fn is_waiting_for(&self, id: &Id) -> bool {
-        id.to_call().is_some_and(|id| self.lock().known_call(id).is_some())
+        id.to_call().is_some_and(|id| self.lock().sent_call(id).is_some())
     }
 
     /// Has a call wait anew for so many milliseconds; `None` for as long as it takes.
@@ -347,7 +347,7 @@ impl Link {
         self.observe(|state| (state.backlog() <= most || state.stage != Stage::Open).then_some(())).await;
     }
 
-    /// Waits for what is looked for. It is looked for again when there is room, or the stage of the link changes.
+    /// Waits until `look` returns a value. Runs `look` again when the buffer is written or the stage changes.
     async fn observe<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
         let mut observer = Observer { link: self, place: Place::default() };
         poll_fn(|context| {
@@ -391,9 +391,9 @@ impl Link {
         true
     }
 
-    /// So many bytes of what the driver has taken have left, but not all.
-    pub(super) fn has_written(&self, count: usize) {
-        self.lock().has_written(count);
+    /// Records how many bytes of the current buffer are written, if not all.
+    pub(super) fn set_written(&self, count: usize) {
+        self.lock().set_written(count);
     }
 
     /// Exchanges what the driver has written for what it is to write next.
@@ -415,7 +415,7 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().output == Output::Open
     }
 
-    /// Whether no notification is at work, and no request waits for its turn any more. Once the link is stopped, none has one.
+    /// Whether no notification handler runs and no request is queued. A stopped link starts no queued request.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
         let waits = !state.events.is_empty() || state.connection.unanswered_requests() > 0;
@@ -453,7 +453,7 @@ impl Link {
         self.act(|state| input(&mut state.connection))
     }
 
-    /// The same, with more than the connection.
+    /// Like `input`, with access to the whole state.
     pub(super) fn act<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
         let mut ended = Vec::new();
         let (given, driver, observers) = {

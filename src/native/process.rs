@@ -74,8 +74,8 @@ impl Process {
     }
 
     /// Hands over what the process writes to standard error, line by line. It is read as fast as it comes, so that the
-    /// process never waits for it, until the process has ended: 250 ms later it is closed, even if a process of its own
-    /// still writes there.
+    /// process never waits for it. Standard error is read until 250 ms after the process has ended. Then it is closed. A
+    /// child of the process may still write to it.
     pub fn on_stderr(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(listener));
@@ -145,7 +145,7 @@ struct Shared {
 #[derive(Debug)]
 struct Current {
     client: Client,
-    /// Whether nobody wants a process any more.
+    /// Whether the handle was dropped.
     is_dropped: bool,
 }
 
@@ -213,7 +213,7 @@ impl Shared {
     }
 }
 
-/// Tells that no process is started again: also if a function of the application panics, or the runtime ends.
+/// Reports on drop that no process is started again, also after a panic.
 struct End<'a> {
     over: &'a watch::Sender<Option<Closed>>,
     why: Closed,
@@ -225,8 +225,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Reads until the process has ended, and a little longer, for what it has written last. A process of its own may keep its
-/// standard error open.
+/// Reads until `OUTPUT_GRACE` after the process has ended. A child of the process may keep standard error open.
 async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
     let mut lines = pin!(read_lines(stderr, listener));
     let mut end = pin!(async move {

@@ -43,11 +43,11 @@ pub(super) struct RunningNotifications(Mutex<Load>);
 
 #[derive(Debug, Default)]
 struct Load {
-    /// What aborts each, once its task has begun.
+    /// The abort handle of each handler's task.
     tasks: Slab<Option<AbortHandle>>,
     /// What their params had.
     bytes: usize,
-    /// Whether the link has ended: none begins any more.
+    /// Whether the link has closed. No handler starts after that.
     is_over: bool,
 }
 
@@ -74,8 +74,8 @@ impl RunningNotifications {
         Some(load.tasks.insert(None))
     }
 
-    /// Its handler goes on in a task. Returns whether it is still wanted.
-    fn has_task(&self, key: usize, task: &AbortHandle) -> bool {
+    /// Stores the abort handle of a notification's task. Returns false if the notification has ended or the link has closed.
+    fn set_task(&self, key: usize, task: &AbortHandle) -> bool {
         let mut load = self.lock();
         let place = load.tasks.get_mut(key);
         let is_wanted = place.is_some();
@@ -150,8 +150,8 @@ impl RunningRequests {
         windows.fold(MAX_PEER_CREDIT, u32::saturating_sub)
     }
 
-    /// Its handler goes on in a task. Returns whether it is still wanted.
-    fn has_task(&self, key: RequestKey, task: &AbortHandle) -> bool {
+    /// Stores the abort handle of a request's task. Returns false if the request has ended or the link has closed.
+    fn set_task(&self, key: RequestKey, task: &AbortHandle) -> bool {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = running.get_mut(&key);
         let is_wanted = place.is_some();
@@ -295,7 +295,7 @@ impl Link {
                 Ok(outcome) => link.answer(key, &method, outcome),
             }
         });
-        if !self.running.has_task(key, &task.abort_handle()) {
+        if !self.running.set_task(key, &task.abort_handle()) {
             // It was cancelled while it ran, or is done already.
             task.abort();
         }
@@ -337,7 +337,7 @@ impl Link {
         }
     }
 
-    /// Returns whether there was room for it. It ends with the link.
+    /// Spawns the handler's future. Returns false if the limit is reached. The task is aborted when the link closes.
     fn work_on_notification(self: &Arc<Self>, work: HandlerFuture, bytes: usize) -> bool {
         let Some(key) = self.running_notifications.begin(bytes, &self.limits) else { return false };
         let place = NotificationPlace { link: Arc::clone(self), key, bytes };
@@ -345,7 +345,7 @@ impl Link {
             let _place = place;
             work.await
         });
-        if !self.running_notifications.has_task(key, &task.abort_handle()) {
+        if !self.running_notifications.set_task(key, &task.abort_handle()) {
             // The link has ended while it began, or it is done already.
             task.abort();
         }
@@ -427,7 +427,7 @@ impl Lifetime {
         Poll::Pending
     }
 
-    /// Whoever has waited there does no more.
+    /// Removes the waker of a dropped future.
     pub(super) fn leave(&self, place: &Place) {
         let left = self.waiters().leave(place);
         drop(left);

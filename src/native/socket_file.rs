@@ -32,33 +32,33 @@ const BACKLOG: u32 = i32::MAX as u32;
 /// How long a socket that was just bound may take until it listens. Until then it refuses connections.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// What an open folder is for: names in it are looked up, and it is not read.
+/// The flag of a descriptor that serves path lookup only, on Linux.
 #[cfg(target_os = "linux")]
-const LOOK_UP: OFlags = OFlags::PATH;
+const PATH_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-const LOOK_UP: OFlags = OFlags::empty();
+const PATH_ONLY: OFlags = OFlags::empty();
 
-/// Where a file is: a name in a folder that is open. Whatever is renamed on the way to it, the folder stays the same.
+/// The location of a file: an open folder, and a name in it. A rename of a part of the path does not change the folder.
 #[derive(Debug)]
-struct Place {
+struct Location {
     folder: OwnedFd,
     name: OsString,
-    /// For problems that are told. By now it may lead elsewhere.
+    /// The path for error messages. It may lead to another file by now.
     path: PathBuf,
 }
 
-impl Place {
+impl Location {
     /// # Errors
-    /// If the path has no name in it, or its folder cannot be opened.
+    /// If the path has no file name, or its folder cannot be opened.
     fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | LOOK_UP;
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | PATH_ONLY;
         let folder = open(parent.unwrap_or_else(|| Path::new(".")), flags, Mode::empty())?;
         Ok(Self { folder, name: name.to_os_string(), path: path.to_path_buf() })
     }
 
-    /// The file of this name, no link followed; `None` if there is none.
+    /// The metadata of the file, or `None` if there is none. A symbolic link is not followed.
     fn file(&self) -> io::Result<Option<Stat>> {
         match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(None),
@@ -73,19 +73,19 @@ impl Place {
 /// If there is such a file, or it cannot be made.
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| about(&error, path.display());
-    let place = Place::of(path).map_err(named)?;
-    // Else the file of another could be taken for the new one, if the path leads to another folder meanwhile.
-    if place.file().map_err(named)?.is_some() {
+    let location = Location::of(path).map_err(named)?;
+    // The path may lead to another folder when the socket is bound. Then a file that is here must not count as the new one.
+    if location.file().map_err(named)?.is_some() {
         return in_use(format!("{} is there already", path.display()));
     }
     let socket = UnixSocket::new_stream()?;
     // On Linux, bind gives the file the mode that the socket has. Other systems refuse to set it, or take no notice.
     let _ = File::from(socket.as_fd().try_clone_to_owned()?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
-    let file = SocketFile::new(place).map_err(named)?;
-    // By its name, it may be another file by now: no link is followed.
+    let file = SocketFile::new(location).map_err(named)?;
+    // Another file may have the name by now. A symbolic link is not followed.
     #[cfg(not(target_os = "linux"))]
-    chmodat(&file.place.folder, &file.place.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
+    chmodat(&file.location.folder, &file.location.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| named(error.into()))?;
     // Nobody can connect before this.
     let listener = socket.listen(BACKLOG).map_err(named)?;
@@ -95,7 +95,7 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
 /// The file of a socket that no process listens on any more.
 #[derive(Debug)]
 pub(super) struct LeftBehind {
-    place: Place,
+    location: Location,
     identity: Identity,
 }
 
@@ -105,16 +105,16 @@ pub(super) struct LeftBehind {
 /// If it is any other file, or a process listens there.
 pub(super) async fn left_behind(path: &Path) -> io::Result<Option<LeftBehind>> {
     let named = |error: io::Error| about(&error, path.display());
-    let place = Place::of(path).map_err(named)?;
-    let Some(file) = place.file().map_err(named)? else { return Ok(None) };
+    let location = Location::of(path).map_err(named)?;
+    let Some(file) = location.file().map_err(named)? else { return Ok(None) };
     if !is_socket(&file) {
         return in_use(format!("{} is there already, and is no socket", path.display()));
     }
     let identity = Identity::of(&file);
-    expect_refusal(&place, identity).await?;
+    expect_refusal(&location, identity).await?;
     sleep(MOMENT).await;
-    expect_refusal(&place, identity).await?;
-    Ok(Some(LeftBehind { place, identity }))
+    expect_refusal(&location, identity).await?;
+    Ok(Some(LeftBehind { location, identity }))
 }
 
 /// Listens on a new socket in place of one that was left behind. Within this process, one does so at a time.
@@ -124,31 +124,31 @@ pub(super) async fn left_behind(path: &Path) -> io::Result<Option<LeftBehind>> {
 pub(super) fn replace(path: &Path, left_behind: Option<LeftBehind>) -> io::Result<(SocketFile, UnixListener)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(LeftBehind { place, identity }) = left_behind {
-        remove(&place, identity).map_err(|error| about(&error, path.display()))?;
+    if let Some(LeftBehind { location, identity }) = left_behind {
+        remove(&location, identity).map_err(|error| about(&error, path.display()))?;
     }
     listen(path)
 }
 
-/// What one connects to, to see whether anybody listens on the socket of a file.
-struct Door {
+/// The path to connect to, to find out whether a process listens on a socket file.
+struct ConnectTarget {
     path: PathBuf,
-    /// That file, whatever has its name by then, where the system can connect to a file that is open.
+    /// The open socket file, if `path` leads to it by its descriptor. A rename does not change that.
     _file: Option<OwnedFd>,
 }
 
-impl Door {
-    /// `None` if this file has gone.
+impl ConnectTarget {
+    /// Returns `None` if the file was removed.
     ///
     /// # Errors
-    /// If another file has its name.
-    fn of(place: &Place, identity: Identity) -> io::Result<Option<Self>> {
-        let by_name = Self { path: place.path.clone(), _file: None };
+    /// If another file has its name by now.
+    fn of(location: &Location, identity: Identity) -> io::Result<Option<Self>> {
+        let by_name = Self { path: location.path.clone(), _file: None };
         if !cfg!(target_os = "linux") {
             return Ok(Some(by_name));
         }
-        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | LOOK_UP;
-        let file = match openat(&place.folder, &place.name, flags, Mode::empty()) {
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | PATH_ONLY;
+        let file = match openat(&location.folder, &location.name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
             other => other?,
         };
@@ -156,21 +156,21 @@ impl Door {
             return Err(taken());
         }
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        // Some containers are without it.
+        // Some containers have no `/proc`.
         Ok(Some(if path.exists() { Self { path, _file: Some(file) } } else { by_name }))
     }
 }
 
 /// # Errors
 /// If a connection to the socket of this file is not refused.
-async fn expect_refusal(place: &Place, identity: Identity) -> io::Result<()> {
-    let named = |error: io::Error| about(&error, place.path.display());
-    // Another process may have removed it.
-    let Some(door) = Door::of(place, identity).map_err(named)? else { return Ok(()) };
-    match UnixStream::connect(&door.path).await {
+async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<()> {
+    let named = |error: io::Error| about(&error, location.path.display());
+    // Another process may have removed the file.
+    let Some(target) = ConnectTarget::of(location, identity).map_err(named)? else { return Ok(()) };
+    match UnixStream::connect(&target.path).await {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
         Err(error) => Err(named(error)),
-        Ok(_) => in_use(format!("somebody listens on {} already", place.path.display())),
+        Ok(_) => in_use(format!("somebody listens on {} already", location.path.display())),
     }
 }
 
@@ -203,9 +203,9 @@ fn is_socket(file: &Stat) -> bool {
 ///
 /// # Errors
 /// If it cannot be removed, or another file has taken its name.
-fn remove(place: &Place, identity: Identity) -> io::Result<()> {
-    match place.file()? {
-        Some(file) if Identity::of(&file) == identity => move_away(place, identity),
+fn remove(location: &Location, identity: Identity) -> io::Result<()> {
+    match location.file()? {
+        Some(file) if Identity::of(&file) == identity => move_away(location, identity),
         Some(_) => Err(taken()),
         None => Ok(()),
     }
@@ -218,31 +218,31 @@ fn remove(place: &Place, identity: Identity) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`remove`].
-fn move_away(place: &Place, identity: Identity) -> io::Result<()> {
-    let folder = new_folder(place)?;
-    move_into(&folder, place, identity)
+fn move_away(location: &Location, identity: Identity) -> io::Result<()> {
+    let folder = new_folder(location)?;
+    move_into(&folder, location, identity)
 }
 
-fn move_into(folder: &NewFolder, place: &Place, identity: Identity) -> io::Result<()> {
+fn move_into(folder: &NewFolder, location: &Location, identity: Identity) -> io::Result<()> {
     let name = random_name();
-    let removed = match renameat(&place.folder, &place.name, &folder.opened, &name) {
+    let removed = match renameat(&location.folder, &location.name, &folder.opened, &name) {
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
-        Ok(()) => remove_moved(folder, &name, place, identity),
+        Ok(()) => remove_moved(folder, &name, location, identity),
     };
     // One that holds a file stays.
-    let _ = unlinkat(&place.folder, &folder.name, AtFlags::REMOVEDIR);
+    let _ = unlinkat(&location.folder, &folder.name, AtFlags::REMOVEDIR);
     removed
 }
 
-fn remove_moved(folder: &NewFolder, name: &str, place: &Place, identity: Identity) -> io::Result<()> {
+fn remove_moved(folder: &NewFolder, name: &str, location: &Location, identity: Identity) -> io::Result<()> {
     let file = statat(&folder.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if Identity::of(&file) == identity {
         return Ok(unlinkat(&folder.opened, name, AtFlags::empty())?);
     }
     // Unlike a second change of the name, a link replaces nothing.
-    linkat(&folder.opened, name, &place.folder, &place.name, AtFlags::empty()).map_err(|error| {
-        let now = place.path.with_file_name(&folder.name).join(name);
+    linkat(&folder.opened, name, &location.folder, &location.name, AtFlags::empty()).map_err(|error| {
+        let now = location.path.with_file_name(&folder.name).join(name);
         let problem = format!("a file of that name cannot have it back, and is now {}", now.display());
         io::Error::new(io::Error::from(error).kind(), problem)
     })?;
@@ -259,11 +259,11 @@ struct NewFolder {
 
 /// # Errors
 /// If it cannot be made, or somebody has put a link in its place.
-fn new_folder(place: &Place) -> io::Result<NewFolder> {
+fn new_folder(location: &Location) -> io::Result<NewFolder> {
     let name = format!(".portway-{}", random_name());
-    mkdirat(&place.folder, &name, Mode::RWXU)?;
+    mkdirat(&location.folder, &name, Mode::RWXU)?;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = openat(&place.folder, &name, flags, Mode::empty())?;
+    let opened = openat(&location.folder, &name, flags, Mode::empty())?;
     Ok(NewFolder { name, opened })
 }
 
@@ -279,16 +279,16 @@ fn taken() -> io::Error {
 /// The file of a socket, removed with it unless another one has its name by then.
 #[derive(Debug)]
 pub(super) struct SocketFile {
-    place: Place,
+    location: Location,
     identity: Identity,
 }
 
 impl SocketFile {
     /// # Errors
     /// If there is no socket.
-    fn new(place: Place) -> io::Result<Self> {
-        match place.file()? {
-            Some(file) if is_socket(&file) => Ok(Self { place, identity: Identity::of(&file) }),
+    fn new(location: Location) -> io::Result<Self> {
+        match location.file()? {
+            Some(file) if is_socket(&file) => Ok(Self { location, identity: Identity::of(&file) }),
             Some(_) => Err(taken()),
             None => Err(io::Error::new(io::ErrorKind::NotFound, "another process has removed the file or its folder")),
         }
@@ -298,7 +298,7 @@ impl SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         // What cannot be removed is left behind, and replaced by the next listener.
-        let _ = remove(&self.place, self.identity);
+        let _ = remove(&self.location, self.identity);
     }
 }
 
@@ -315,8 +315,8 @@ mod tests {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
     }
 
-    fn identity(place: &Place) -> io::Result<Identity> {
-        place.file()?.map(|file| Identity::of(&file)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    fn identity(location: &Location) -> io::Result<Identity> {
+        location.file()?.map(|file| Identity::of(&file)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     #[test]
@@ -324,18 +324,18 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let old = Socket::bind(&path)?;
-        let place = Place::of(&path)?;
-        let older = identity(&place)?;
+        let location = Location::of(&path)?;
+        let older = identity(&location)?;
         // So that the inode is not used again.
         fs::rename(&path, folder.path().join("old"))?;
         let new = Socket::bind(&path)?;
-        let newer = identity(&place)?;
-        assert_eq!(move_away(&place, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
-        assert_eq!(identity(&place)?, newer);
+        let newer = identity(&location)?;
+        assert_eq!(move_away(&location, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
+        assert_eq!(identity(&location)?, newer);
         assert_eq!(names(folder.path())?.len(), 2, "nothing else is there");
         drop((old, new));
-        assert_eq!(move_away(&place, newer).map_err(|error| error.kind()), Ok(()));
-        assert_eq!(move_away(&place, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_away(&location, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_away(&location, newer).map_err(|error| error.kind()), Ok(()));
         assert_eq!(names(folder.path())?, ["old"]);
         Ok(())
     }
@@ -345,15 +345,15 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let _socket = Socket::bind(&path)?;
-        let place = Place::of(&path)?;
-        let identity = identity(&place)?;
+        let location = Location::of(&path)?;
+        let identity = identity(&location)?;
         let victim = folder.path().join("victim");
         fs::create_dir(&victim)?;
         fs::write(victim.join("socket"), "theirs")?;
-        let new = new_folder(&place)?;
+        let new = new_folder(&location)?;
         fs::rename(folder.path().join(&new.name), folder.path().join("away"))?;
         std::os::unix::fs::symlink(&victim, folder.path().join(&new.name))?;
-        assert_eq!(move_into(&new, &place, identity).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(move_into(&new, &location, identity).map_err(|error| error.kind()), Ok(()));
         assert_eq!(fs::read_to_string(victim.join("socket"))?, "theirs");
         assert_eq!(names(&victim)?, ["socket"]);
         assert_eq!(names(&folder.path().join("away"))?, std::vec::Vec::<std::ffi::OsString>::new());
@@ -364,8 +364,8 @@ mod tests {
     #[test]
     fn the_new_folder_is_for_its_owner_alone_and_another_each_time() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let place = Place::of(&folder.path().join("a.sock"))?;
-        let (one, other) = (new_folder(&place)?, new_folder(&place)?);
+        let location = Location::of(&folder.path().join("a.sock"))?;
+        let (one, other) = (new_folder(&location)?, new_folder(&location)?);
         assert_ne!(one.name, other.name);
         assert_eq!(fs::metadata(folder.path().join(one.name))?.mode() & 0o777, 0o700);
         Ok(())

@@ -47,8 +47,9 @@ pub(super) struct State {
     /// How many bytes of each of the two are answers, or credit for more items.
     pub(super) unwritten_answers: usize,
     pub(super) answers_being_written: usize,
-    /// How many bytes left before those that are being written, and how many of these have.
+    /// Bytes written in earlier buffers.
     written_before: u64,
+    /// Bytes written of the current buffer.
     written_of_these: usize,
     /// How many bytes may still wait to be written of calls that have ended unanswered. They begin anew whenever the peer has
     /// taken what was being written.
@@ -71,8 +72,8 @@ pub(super) struct WaitingCall {
     pub(super) id: u64,
     /// What its request takes while it waits to be written, about.
     pub(super) bytes: usize,
-    /// How many bytes have left once its request has.
-    pub(super) leaves_by: u64,
+    /// The count of written bytes at which the request is complete.
+    pub(super) end_offset: u64,
     pub(super) reply: oneshot::Sender<Outcome>,
     pub(super) listener: Option<CallListener>,
 }
@@ -165,7 +166,7 @@ impl State {
         }
     }
 
-    /// Encodes what is to be sent. Gives how many bytes have left once all of it has.
+    /// Encodes what is to be sent. Returns the total of written bytes at which the buffer is empty.
     pub(super) fn encode(&mut self, framing: Framing) -> u64 {
         let longest = longest_message(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
@@ -189,15 +190,14 @@ impl State {
         self.written_before + self.backlog() as u64
     }
 
-    /// So many of the bytes that are being written have left.
-    pub(super) const fn has_written(&mut self, count: usize) {
+    /// Records how many bytes of the current buffer are written, if not all.
+    pub(super) const fn set_written(&mut self, count: usize) {
         self.written_of_these = count;
     }
 
-    /// Whether the request of a call has left, but for its last byte: a peer that reads lines may know it by what is before the
-    /// end of its line. Until then nobody can know what was asked.
+    /// Whether all but the last byte of the request is written. A peer that reads lines can answer before the line feed.
     pub(super) fn has_left(&self, call: &WaitingCall) -> bool {
-        self.backlog() == 0 || call.leaves_by <= self.written_before + self.written_of_these as u64 + 1
+        self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_these as u64 + 1
     }
 
     /// Our call with this id, if it waits.
@@ -206,14 +206,14 @@ impl State {
         self.calls.get(key.slot() as usize)?.as_ref().map(|call| (key, call))
     }
 
-    /// The same, if the peer can know of it.
-    pub(super) fn known_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
+    /// The pending call with this id, if its request is written.
+    pub(super) fn sent_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
         self.waiting_call(id).filter(|(_, call)| self.has_left(call))
     }
 
-    /// Takes a message, or an element of a batch that has begun. An answer to a request that has not left is forged: it is one to
-    /// no call.
-    pub(super) fn hear(&mut self, entry: Entry<Text>, batch: Option<u32>) {
+    /// Takes a message, or an element of a batch that has begun. A response to a request that is not written yet counts as
+    /// unmatched.
+    pub(super) fn receive(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
                 return self.events.push_back(Event::Ignored(Ignored::UnmatchedResponse(response.id)));
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// Whether an answer with this id is one to a call of ours whose request has not left.
+    /// Whether a response with this id belongs to a pending call whose request is not written yet.
     fn is_forged(&self, id: &Id) -> bool {
         let waits = |id: u64| self.waiting_call(id).is_some_and(|(_, call)| !self.has_left(call));
         self.backlog() > 0 && id.to_call().is_some_and(waits)
@@ -248,7 +248,7 @@ impl State {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
     }
 
-    /// A call has ended unanswered. If its request has not left yet, it leaves all the same.
+    /// Counts a call that has ended unanswered. Its request is written even so.
     pub(super) fn count_ended(&mut self, call: &WaitingCall) {
         if !self.has_left(call) {
             self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);

@@ -1,4 +1,4 @@
-//! Futures that wait for one thing, by their wakers: one that is dropped leaves nothing behind.
+//! The wakers of futures that wait for the same event. The waker of a dropped future is removed.
 
 use core::mem;
 use core::task::Waker;
@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 use slab::Slab;
 
-/// The wakers of those that wait.
+/// The wakers of waiting futures.
 ///
-/// What it gives back is to be woken or dropped when nothing is locked: with a waker the future behind it may be dropped.
+/// Wake or drop the returned wakers only after the lock is released, since dropping a waker may drop a future.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     wakers: Slab<Waker>,
@@ -16,7 +16,7 @@ pub(super) struct Waiters {
     round: u64,
 }
 
-/// The place of one future among them. It is left when the future is dropped.
+/// The key of one future's waker.
 #[derive(Debug, Default)]
 pub(super) struct Place(Option<(u64, usize)>);
 
@@ -28,7 +28,7 @@ impl Place {
 }
 
 impl Waiters {
-    /// Has a future wait. Gives the waker that it left before.
+    /// Registers a future's waker. Returns the one that it replaces.
     #[must_use = "a waker is dropped when nothing is locked"]
     pub(super) fn wait(&mut self, place: &mut Place, waker: &Waker) -> Option<Waker> {
         if let Some(known) = self.key(place).and_then(|key| self.wakers.get_mut(key)) {
@@ -38,14 +38,14 @@ impl Waiters {
         None
     }
 
-    /// A future waits no more. Gives the waker that it left.
+    /// Removes a future's waker and returns it.
     #[must_use = "a waker is dropped when nothing is locked"]
     pub(super) fn leave(&mut self, place: &Place) -> Option<Waker> {
         self.wakers.try_remove(self.key(place)?)
     }
 
-    /// The wakers of all that wait. Who waits on is to leave its waker again.
-    #[must_use = "who waits is to be woken"]
+    /// Removes all wakers and returns them. A future that goes on waiting registers again.
+    #[must_use = "the wakers must be woken"]
     pub(super) fn take(&mut self) -> Vec<Waker> {
         if self.wakers.is_empty() {
             return Vec::new();
@@ -54,7 +54,7 @@ impl Waiters {
         mem::take(&mut self.wakers).into_iter().map(|(_, waker)| waker).collect()
     }
 
-    /// Where the waker of a future is, if it was not woken.
+    /// The index of a future's waker, if it was not woken.
     fn key(&self, place: &Place) -> Option<usize> {
         place.0.filter(|(round, _)| *round == self.round).map(|(_, key)| key)
     }

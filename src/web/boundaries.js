@@ -21,7 +21,7 @@ export function boundaryOf(object) {
 
 /**
  * The boundary of a window whose messages arrive at the window `source`. All windows that are in a frame, one after another, are
- * one boundary as long as an end on the frame is heard, here.
+ * one boundary while a transport on the frame listens on the global window.
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());

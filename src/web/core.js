@@ -66,7 +66,7 @@ function free(instance, link, user) {
   instance.users.delete(user);
 }
 
-/** The number of no link: every command does nothing there, and returns 0. */
+/** An invalid link number. A command on it does nothing and returns 0. */
 const NO_LINK = -1;
 
 /** What a link has in wasm. */
@@ -100,7 +100,7 @@ export class Core {
   free() {
     dropped.unregister(this);
     free(this.#instance, this.#link, this.#user);
-    // The next link gets the number of this one. What still runs here must not reach it.
+    // A later link may reuse this number. Running code must not send commands to it.
     this.#link = NO_LINK;
   }
 }

@@ -33,8 +33,8 @@ export class Handshake {
   /** What was sent in answer to a hello, until something comes through its port. */
   #offer;
   #offeredAt = -Infinity;
-  /** For how long a hello with another id does not replace the answer: a peer that has used it and left is still heard. */
-  #offerTime = 0;
+  /** How long (ms) a hello with another id cannot replace the unused answer. */
+  #answerKeptFor = 0;
   #lastMet = -Infinity;
   #hasMet = false;
 
@@ -64,7 +64,7 @@ export class Handshake {
 
   /** Keeps an unused answer longer: a goodbye shows that the peer may have used it, and that its port is slower. */
   keepAnswer() {
-    this.#offerTime = COPIED_GOODBYE_TIMEOUT;
+    this.#answerKeptFor = COPIED_GOODBYE_TIMEOUT;
   }
 
   /** Takes an answer back, which the other side may have taken for a session already. */
@@ -112,7 +112,7 @@ export class Handshake {
     const now = performance.now();
     // A clock may be set back.
     if (Math.abs(now - this.#lastMet) < MIN_HELLO_INTERVAL) return;
-    if (this.#offer !== undefined && Math.abs(now - this.#offeredAt) < this.#offerTime) return;
+    if (this.#offer !== undefined && Math.abs(now - this.#offeredAt) < this.#answerKeptFor) return;
     this.#lastMet = now;
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
@@ -136,7 +136,7 @@ export class Handshake {
     }
     this.#offer = other;
     this.#offeredAt = now;
-    this.#offerTime = GOODBYE_TIMEOUT;
+    this.#answerKeptFor = GOODBYE_TIMEOUT;
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);
     });

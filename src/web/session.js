@@ -63,8 +63,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let isLocked;
   /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
   let stranger;
-  /** The key of the last goodbye over the window that is not known. It may have overtaken the one that comes through the port. */
-  let earlyKey;
+  /**
+   * The key of the last window goodbye whose session has not sent its key yet. The goodbye may have arrived before the `rpc.key`
+   * message.
+   */
+  let unknownByeKey;
 
   const guard = (run) => {
     try {
@@ -330,7 +333,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           const { key, reason } = Object(message.params);
           if (!isId(key)) return;
           if (key === session?.key) return bidden(reason);
-          earlyKey = key;
+          unknownByeKey = key;
           handshake.keepAnswer();
         } else if (session === undefined ? number === 0 : session.isPlain) {
           // What another origin says is of another document, and belongs to a session of its own.
@@ -378,7 +381,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
       else if (method === "rpc.key" && isId(params?.key)) {
         other.key = params.key;
-        if (earlyKey === other.key) bidden();
+        if (unknownByeKey === other.key) bidden();
       } else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.pong") other.isAsked = false;
       else if (method === "rpc.lock" && !other.isWatched) {

@@ -100,6 +100,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
   if (early !== undefined) takeEarly(early, isMine).forEach(listeners.message);
   return {
     send: isGone === undefined ? send : sendAndLook,
+    /** WIPC transports use `isServing`. It is unused here. */
     onMessage(handler, isServing, user) {
       inbox.attach(handler, user);
       start();

@@ -45,8 +45,8 @@ const CHUNK: usize = 64 * 1024;
 /// # }
 /// ```
 ///
-/// Once the receiver and all senders are dropped, what they have sent has two seconds to leave; then the output is closed.
-/// [`Sender::end`] waits for as long as the peer takes.
+/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is closed.
+/// [`Sender::end`] waits without a timeout.
 #[derive(Debug)]
 pub struct Channel {
     sender: Sender,
@@ -80,8 +80,8 @@ impl Channel {
         Self::guest(AsyncStdin::default(), WholeStdout::default())
     }
 
-    /// The host's end: after the guest's `CLOSE` it sends nothing more and ends the guest's input. The rest of a frame that is
-    /// being written then has two seconds to leave. What the guest still says is received.
+    /// The host's end. After the guest's `CLOSE`, the host starts no further frame. A frame that is half written has two
+    /// seconds. Then the guest's input is closed. Frames from the guest are still received.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -101,8 +101,8 @@ impl Channel {
         let (queue, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let output = Arc::new(Output::default());
         runtime.spawn(write(frames, writer, Arc::clone(&output)));
-        let ends = Arc::new(Ends(Arc::clone(&output)));
-        let sender = Sender { queue, output: Arc::clone(&output), _ends: Arc::clone(&ends) };
+        let handles = Arc::new(Handles(Arc::clone(&output)));
+        let sender = Sender { queue, output: Arc::clone(&output), _handles: Arc::clone(&handles) };
         let receiver = Receiver {
             reader: Box::new(reader),
             decoder: Decoder::new(),
@@ -112,7 +112,7 @@ impl Channel {
             is_over: false,
             is_guest,
             output,
-            _ends: ends,
+            _handles: handles,
             on_passthrough: None,
             patience: None,
             unfinished: None,
@@ -138,28 +138,28 @@ enum Job {
     End,
 }
 
-/// Whether frames still leave.
+/// The stage of a channel's output.
 #[derive(Debug, Default)]
 pub(super) struct Output(watch::Sender<Stage>);
 
-/// One comes after the other; some may be passed over.
+/// Ordered by precedence: a stage never goes back to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     #[default]
     Open,
-    /// `CLOSE` was sent: what was before it leaves.
-    Ended,
-    /// The receiver and all senders were dropped: what was sent has the grace to leave.
-    Left,
-    /// The guest has exited: nothing leaves any more.
-    Gone,
-    /// `CLOSE` has come, to a host: nothing leaves any more.
-    Dropped,
+    /// `CLOSE` was sent. Frames queued before it are still written.
+    CloseSent,
+    /// The receiver and all senders were dropped. Queued frames have `LINK_GRACE` to be written.
+    HandlesDropped,
+    /// The guest has exited, or its handle was dropped. No further frame is written.
+    GuestExited,
+    /// The host received `CLOSE`. No further frame is written.
+    CloseReceived,
 }
 
 impl Output {
-    /// Has this stage begin, unless a later one has.
-    pub(super) fn reach(&self, stage: Stage) {
+    /// Sets the stage, unless it is at this one or a later one.
+    pub(super) fn advance_to(&self, stage: Stage) {
         self.0.send_if_modified(|now| {
             let is_new = *now < stage;
             *now = stage.max(*now);
@@ -167,17 +167,17 @@ impl Output {
         });
     }
 
-    /// Ends once this stage, or a later one, has begun.
-    pub(super) async fn reached(&self, stage: Stage) {
+    /// Waits for this stage or a later one.
+    pub(super) async fn wait_for(&self, stage: Stage) {
         let _ = self.0.subscribe().wait_for(|now| *now >= stage).await;
     }
 
-    /// Why no frame leaves.
+    /// The error of a `send` at the current stage.
     fn refusal(&self) -> io::Error {
         refused(*self.0.borrow())
     }
 
-    /// Does `put` if frames still leave. Nobody else's frame comes in between, so that `CLOSE` is the last.
+    /// Runs `put` if the output is open. The stage is locked meanwhile, so that no frame follows `CLOSE`.
     fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
         let mut outcome = Ok(());
         self.0.send_if_modified(|stage| {
@@ -188,7 +188,7 @@ impl Output {
             put();
             let is_last = frame_type == FrameType::Close;
             if is_last {
-                *stage = Stage::Ended;
+                *stage = Stage::CloseSent;
             }
             is_last
         });
@@ -198,26 +198,26 @@ impl Output {
 
 fn refused(stage: Stage) -> io::Error {
     let problem = match stage {
-        Stage::Open | Stage::Left => "the channel has ended",
-        Stage::Ended => "CLOSE was sent: there are no frames behind it",
-        Stage::Gone => "the guest has exited",
-        Stage::Dropped => "the guest has sent CLOSE",
+        Stage::Open | Stage::HandlesDropped => "the channel has ended",
+        Stage::CloseSent => "CLOSE was sent: there are no frames behind it",
+        Stage::GuestExited => "the guest has exited",
+        Stage::CloseReceived => "the guest has sent CLOSE",
     };
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// What a receiver and its senders share: it is dropped with the last of them.
+/// Shared by a receiver and its senders. The last of them drops it, which sets the stage.
 #[derive(Debug)]
-struct Ends(Arc<Output>);
+struct Handles(Arc<Output>);
 
-impl Drop for Ends {
+impl Drop for Handles {
     fn drop(&mut self) {
-        self.0.reach(Stage::Left);
+        self.0.advance_to(Stage::HandlesDropped);
     }
 }
 
-/// What `work` gives, or `None` once `end` is over, if that is first.
-pub(super) async fn before<T>(work: impl Future<Output = T>, end: impl Future) -> Option<T> {
+/// Returns the output of `work`, or `None` if `end` completes first.
+pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future) -> Option<T> {
     let (mut work, mut end) = (pin!(work), pin!(end));
     poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
@@ -226,10 +226,11 @@ pub(super) async fn before<T>(work: impl Future<Output = T>, end: impl Future) -
     .await
 }
 
-/// Writes until the end. A peer that reads nothing more does not hold the output for longer than the grace.
+/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same holds once
+/// the receiver and all senders are dropped.
 async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
     let mut writing = pin!(write_frames(jobs, writer, &output));
-    match before(writing.as_mut(), output.reached(Stage::Left)).await {
+    match run_until(writing.as_mut(), output.wait_for(Stage::HandlesDropped)).await {
         Some(written) => written,
         None => timeout(LINK_GRACE, writing).await?,
     }
@@ -241,8 +242,10 @@ async fn write_frames(
     mut writer: impl AsyncWrite + Unpin,
     output: &Output,
 ) -> io::Result<()> {
-    while let Some(Some(Job::Frame { frame, is_last })) = before(jobs.recv(), output.reached(Stage::Gone)).await {
-        if *output.0.borrow() >= Stage::Gone {
+    while let Some(Some(Job::Frame { frame, is_last })) =
+        run_until(jobs.recv(), output.wait_for(Stage::GuestExited)).await
+    {
+        if *output.0.borrow() >= Stage::GuestExited {
             break;
         }
         writer.write_all(&frame).await?;
@@ -263,22 +266,22 @@ async fn write_frames(
 pub struct Sender {
     queue: mpsc::Sender<Job>,
     output: Arc<Output>,
-    _ends: Arc<Ends>,
+    _handles: Arc<Handles>,
 }
 
 impl Sender {
     /// Sends a frame; waits while many others wait to be written. It is sent whole or, if this is dropped before it ends, not
-    /// at all. Behind `CLOSE` the stream ends.
+    /// at all. After a `CLOSE` frame the output is shut down.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] after a `CLOSE`, and once
-    /// the other side has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`. One that waits then fails,
-    /// too.
+    /// the peer has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`. A `send` that waits for queue
+    /// space fails as well.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        let Some(Ok(place)) = before(self.queue.reserve(), self.output.reached(Stage::Ended)).await else {
+        let Some(Ok(place)) = run_until(self.queue.reserve(), self.output.wait_for(Stage::CloseSent)).await else {
             return Err(self.output.refusal());
         };
         self.output.put(frame_type, || place.send(Job::Frame { frame, is_last: frame_type == FrameType::Close }))
@@ -287,8 +290,8 @@ impl Sender {
     /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
     /// cannot be.
     pub async fn end(&self) {
-        // If nobody takes it, the channel has ended already, or does so by itself.
-        let _ = before(self.queue.send(Job::End), self.output.reached(Stage::Ended)).await;
+        // An error means that the channel has ended.
+        let _ = run_until(self.queue.send(Job::End), self.output.wait_for(Stage::CloseSent)).await;
         self.queue.closed().await;
     }
 }
@@ -306,7 +309,7 @@ pub struct Receiver {
     is_over: bool,
     is_guest: bool,
     output: Arc<Output>,
-    _ends: Arc<Ends>,
+    _handles: Arc<Handles>,
     on_passthrough: Option<Box<OnPassthrough>>,
     /// How long a payload is waited for.
     patience: Option<Duration>,
@@ -315,7 +318,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// What is sent the other way.
+    /// The output state of this channel.
     pub(super) const fn output(&self) -> &Arc<Output> {
         &self.output
     }
@@ -353,7 +356,7 @@ impl Receiver {
                 if frame.frame_type == FrameType::Close && self.is_guest {
                     self.is_over = true;
                 } else if frame.frame_type == FrameType::Close {
-                    self.output.reach(Stage::Dropped);
+                    self.output.advance_to(Stage::CloseReceived);
                 }
                 return Ok(Some(frame));
             }

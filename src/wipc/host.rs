@@ -9,14 +9,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::OwnedFrame;
-use super::channel::{Channel, Receiver, Sender, before};
-use super::tended::Tended;
+use super::channel::{Channel, Receiver, Sender, run_until};
+use super::guest_process::GuestProcess;
 use crate::codec::wipc::FrameType;
 use crate::native::about;
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in a process of its own, for frames of any content. It is killed if this is dropped, and if it does not exit within
-/// two seconds of `CLOSE`, whoever has sent that; see [`Host::with_grace`].
+/// A guest in a process of its own, for frames of any content. Dropping the host kills the guest. The guest is also killed two
+/// seconds after either side's `CLOSE` (see [`Host::with_grace`]).
 ///
 /// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
@@ -36,7 +36,7 @@ use crate::native::limits::OUTPUT_GRACE;
 pub struct Host {
     sender: Sender,
     receiver: Receiver,
-    guest: Tended,
+    guest: GuestProcess,
     /// Until when the guest, which has exited, is still heard.
     heard_until: Option<Instant>,
 }
@@ -55,7 +55,7 @@ impl Host {
             return Err(io::Error::other("the guest has no standard input or output"));
         };
         let (sender, receiver) = Channel::host(reader, writer)?.split();
-        let guest = Tended::new(child, receiver.output());
+        let guest = GuestProcess::new(child, receiver.output());
         Ok(Self { sender, receiver, guest, heard_until: None })
     }
 
@@ -92,7 +92,7 @@ impl Host {
     /// If nothing more can be received.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         if self.heard_until.is_none()
-            && let Some(received) = before(self.receiver.receive(), self.guest.exited()).await
+            && let Some(received) = run_until(self.receiver.receive(), self.guest.exited()).await
         {
             return received;
         }
@@ -100,9 +100,9 @@ impl Host {
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
-    /// Asks the guest to exit: sends `CLOSE` and ends its input, and waits until it has. Frames that it still sends are
-    /// dropped, what it prints is passed through. It is killed if that takes longer than the grace, which has begun already if
-    /// a `CLOSE` was sent or has come.
+    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are dropped,
+    /// what it prints is passed through. The guest is killed when the grace is over. The grace starts at the first `CLOSE` in
+    /// either direction. Output that is already there is read for up to 250 ms more.
     ///
     /// # Errors
     /// If it cannot be waited for.
@@ -110,7 +110,7 @@ impl Host {
         let Self { sender, mut receiver, guest, .. } = self;
         let deadline = guest.deadline();
         let payload = payload.to_vec();
-        // They end with this.
+        // Both tasks are aborted when this future is dropped.
         let (mut saying, mut listening) = (JoinSet::new(), JoinSet::new());
         saying.spawn(async move {
             // One that has said CLOSE itself, or is gone, does not need to hear it.

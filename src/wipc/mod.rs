@@ -17,10 +17,10 @@
 mod channel;
 mod guest;
 #[cfg(all(feature = "native", unix))]
+mod guest_process;
+#[cfg(all(feature = "native", unix))]
 mod host;
 mod serve;
-#[cfg(all(feature = "native", unix))]
-mod tended;
 
 use std::vec::Vec;
 

@@ -121,8 +121,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a handler for a notification. One whose params do not fit is passed over. A handler that panics ends nothing, where
-    /// the target unwinds: the panic hook is told, and the next frame is read.
+    /// Has a handler for a notification. A notification whose params do not fit is ignored. After a panic of the handler, the
+    /// server reads the next frame, where the target unwinds. The panic hook runs as usual.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -139,8 +139,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a function for each frame that is no call: `OPEN`, `CLOSE` and `DATA`. One that panics ends nothing, as a handler of
-    /// notifications.
+    /// Has a function for each frame other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the function, the server
+    /// reads the next frame, where the target unwinds.
     pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
         self.on_frame = Some(Box::new(handler));
         self
@@ -191,8 +191,8 @@ impl<'h> GuestServer<'h> {
         {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
-                    let taken = Frame { frame_type: frame.frame_type, payload: &frame.payload };
-                    guarded(|| handler(taken, &mut HostLink { output: guest, longest }));
+                    let borrowed = Frame { frame_type: frame.frame_type, payload: &frame.payload };
+                    guarded(|| handler(borrowed, &mut HostLink { output: guest, longest }));
                 }
                 continue;
             }
@@ -243,7 +243,7 @@ impl<'h> GuestServer<'h> {
     }
 }
 
-/// What a handler gives; `None` if it panics. What it was in the middle of is its own business; the guest's state is whole.
+/// Runs a handler. Returns `None` if it panics. The handler's own state may then be inconsistent, that of the server is not.
 fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }

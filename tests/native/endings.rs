@@ -116,7 +116,7 @@ async fn at_the_end_of_the_input_what_runs_is_finished_and_answered() -> Test {
 }
 
 #[tokio::test]
-async fn the_longest_grace_that_there_is_is_one() -> Test {
+async fn a_grace_of_duration_max_is_accepted() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport.with_grace(Duration::MAX));
     server.method("slow", |(): (), _: Context| async move {
@@ -247,8 +247,8 @@ async fn who_does_not_read_is_left_when_the_grace_is_over() -> Test {
     Ok(())
 }
 
-/// The text of so many notifications, and of the answer to the first call.
-fn last_words(framing: Framing, count: usize) -> Vec<u8> {
+/// `count` notifications and the response to the first call, encoded.
+fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in 0..count {
         framing.encode(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"note\",\"params\":[{number}]}}"), &mut bytes);
@@ -257,8 +257,9 @@ fn last_words(framing: Framing, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Makes a peer on a transport, whose handler of `note` takes a millisecond, and calls once it has `begun`.
-async fn hears_last_words(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
+/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `begun`, and expects the response and
+/// `count` notifications.
+async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&heard);
@@ -280,7 +281,7 @@ async fn hears_last_words(transport: Transport, begun: impl FnOnce() -> Test, co
 }
 
 #[tokio::test]
-async fn what_a_peer_has_said_before_its_end_is_heard_though_that_takes_a_while() -> Test {
+async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
     const COUNT: usize = 800;
     // A socket that is closed with the call unread.
     let (here, mut there) = UnixStream::pair()?;
@@ -288,20 +289,20 @@ async fn what_a_peer_has_said_before_its_end_is_heard_though_that_takes_a_while(
     let (reader, writer) = tokio::net::UnixStream::from_std(here)?.into_split();
     let transport = Transport::new(reader, writer, Framing::Newline)?;
     let say = move || {
-        there.write_all(&last_words(Framing::Newline, COUNT))?;
+        there.write_all(&final_messages(Framing::Newline, COUNT))?;
         let mut call = [0; 1_000];
         let _ = there.read(&mut call)?;
         Ok(())
     };
-    hears_last_words(transport, say, COUNT).await?;
+    expect_final_messages(transport, say, COUNT).await?;
 
     // A process that exits.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("words");
-    std::fs::write(&file, last_words(Framing::ContentLength, COUNT))?;
+    std::fs::write(&file, final_messages(Framing::ContentLength, COUNT))?;
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", "read line; cat \"$0\""]).arg(&file);
-    hears_last_words(Transport::child(&mut command, Framing::ContentLength)?, || Ok(()), COUNT).await
+    expect_final_messages(Transport::child(&mut command, Framing::ContentLength)?, || Ok(()), COUNT).await
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use crate::wire::{PATIENCE, limits, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Takes so many bytes, and then none.
+/// A writer that accepts this many bytes, and then blocks.
 struct Stopping(usize);
 
 impl AsyncWrite for Stopping {
@@ -38,7 +38,7 @@ impl AsyncWrite for Stopping {
     }
 }
 
-/// A transport whose peer reads so many bytes, and where it writes.
+/// A transport that accepts `bytes` bytes of output, and the stream that feeds its input.
 fn stopping(bytes: usize, framing: Framing) -> io::Result<(Transport, DuplexStream)> {
     let (near, far) = tokio::io::duplex(64 * 1024);
     Ok((Transport::new(near, Stopping(bytes), framing)?, far))
@@ -114,7 +114,7 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
             assert!(ended < 100, "it was never refused");
         }
         assert!((8..=14).contains(&ended), "{ended}");
-        assert!(unmatched.load(Ordering::SeqCst) > 0, "nobody was told of {}", form(1));
+        assert!(unmatched.load(Ordering::SeqCst) > 0, "no diagnostic for {}", form(1));
         forging.abort();
     }
     Ok(())
@@ -146,7 +146,7 @@ async fn forged_progress_and_items_are_not_heard() -> Test {
 }
 
 #[tokio::test]
-async fn who_answers_each_request_as_it_is_read_is_heard_while_later_ones_leave() -> Test {
+async fn responses_to_written_requests_are_accepted_while_later_requests_are_written() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = wire_of(1_000, framing)?;
         // A further call would be refused, if one of these counted as one that has ended before it left.

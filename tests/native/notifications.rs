@@ -134,7 +134,7 @@ impl Drop for Counted {
 }
 
 /// A server whose handlers of "hang" count themselves and never end.
-fn that_hangs(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
+fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
     let server = Server::new(transport);
     let count = Arc::clone(count);
     server.method("hang", move |_: Value, _: Context| {
@@ -153,7 +153,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
     for end in ["the peer goes", "the server is dropped", "the server stops"] {
         let (transport, mut there) = wire()?;
         let at_work = Arc::new(AtomicUsize::new(0));
-        let server = that_hangs(transport.with_grace(Duration::from_millis(100)), &at_work);
+        let server = hanging_server(transport.with_grace(Duration::from_millis(100)), &at_work);
         let stopper = server.stopper();
         let serving = tokio::spawn(server.run());
         for _ in 0..100 {
@@ -208,7 +208,7 @@ impl Wake for Nobody {
 
 /// The futures that wait for the end of a link, or of a request.
 #[tokio::test]
-async fn who_waits_no_more_leaves_no_waker_behind() -> Test {
+async fn a_dropped_future_removes_its_waker() -> Test {
     let (transport, mut there) = wire()?;
     let peer = Peer::new(transport.with_grace(Duration::from_millis(100)));
     let client = peer.client().clone();

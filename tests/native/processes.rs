@@ -353,8 +353,8 @@ async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
 }
 
 #[tokio::test]
-async fn standard_error_is_read_until_the_process_has_ended_whoever_else_holds_it() -> Test {
-    // The process of the process lives on, and writes as long as somebody reads.
+async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open() -> Test {
+    // The grandchild goes on, and writes until its standard error is closed.
     let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
     for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
         let (told, mut lines) = mpsc::unbounded_channel();

@@ -278,7 +278,7 @@ async fn to_remove_a_socket_destroys_no_other_file() -> Test {
 }
 
 #[tokio::test]
-async fn a_socket_file_goes_from_its_own_folder_wherever_that_is_by_then() -> Test {
+async fn a_socket_file_is_removed_from_its_folder_after_that_was_renamed() -> Test {
     let folder = tempfile::tempdir()?;
     let [mine, moved, theirs] = ["mine", "moved", "theirs"].map(|name| folder.path().join(name));
     fs::create_dir(&mine)?;
@@ -288,16 +288,16 @@ async fn a_socket_file_goes_from_its_own_folder_wherever_that_is_by_then() -> Te
     fs::rename(&mine, &moved)?;
     fs::rename(&theirs, &mine)?;
     drop(listener);
-    assert_eq!(fs::read_dir(&moved)?.count(), 0, "it has gone, and no folder is left behind");
+    assert_eq!(fs::read_dir(&moved)?.count(), 0, "the file and the temporary folder are removed");
     assert_eq!(fs::read_dir(&mine)?.count(), 1);
     UnixStream::connect(mine.join("a.sock")).await?;
     drop(socket);
     Ok(())
 }
 
-/// As somebody may who can rename one part of the path.
+/// The attacker can rename one part of the path.
 #[tokio::test]
-async fn to_remove_a_socket_takes_no_file_from_another_folder() -> Test {
+async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     let folder = tempfile::tempdir()?;
     let [mine, theirs, current, next] = ["mine", "theirs", "current", "next"].map(|name| folder.path().join(name));
     fs::create_dir(&mine)?;
@@ -320,7 +320,7 @@ async fn to_remove_a_socket_takes_no_file_from_another_folder() -> Test {
     let start = Instant::now();
     let mut listeners = 0;
     while start.elapsed() < Duration::from_secs(3) {
-        // It fails where the path leads to the file of others.
+        // This fails while the path leads to the other folder.
         if let Ok(listener) = Listener::unix(current.join("a.sock"), Framing::ContentLength).await {
             listeners += 1;
             drop(listener);
@@ -331,7 +331,7 @@ async fn to_remove_a_socket_takes_no_file_from_another_folder() -> Test {
     attacker.join().map_err(|_| "the attacker has failed")?;
     let swaps = swaps.load(Ordering::Relaxed);
     assert!(listeners > 10 && swaps > 10, "{listeners} listeners, {swaps} swaps");
-    assert_eq!(fs::read_dir(&mine)?.count() + fs::read_dir(&theirs)?.count(), 1, "no folder is left behind");
+    assert_eq!(fs::read_dir(&mine)?.count() + fs::read_dir(&theirs)?.count(), 1, "the temporary folder is removed");
     Ok(())
 }
 

@@ -219,7 +219,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("the one that answers hears a peer that used the answer and left, and whose next hello is faster than its port", async () => {
+  it("the one that answers delivers messages of a peer whose next hello arrives before its port messages", async () => {
     const next = `${"0".repeat(31)}1`;
     // An answer is kept for 100 ms, which a busy machine may take for these few steps.
     for (let inTime = 0, round = 0; inTime < 3; round++) {

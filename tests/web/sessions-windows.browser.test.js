@@ -148,7 +148,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(told.told, [1, "session-ended"]);
   });
 
-  it("that overtakes the key of its session, too, waits for what was sent through the port", async () => {
+  it("that arrives before `rpc.key` waits for the port messages", async () => {
     const heard = [];
     const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
     const { frame, port } = await played(told);

@@ -36,7 +36,7 @@ describe("clients and servers on one port", () => {
     return { ...rest, transport: () => portTransport(port1), close: () => far.destroy() };
   });
 
-  it("leave what comes once they are destroyed to the next, while there is a transport", async () => {
+  it("keep messages for the next server after destroy", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port2.close());
     const answers = [];

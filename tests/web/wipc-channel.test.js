@@ -298,7 +298,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed from outside says nothing of the half of a frame that it has", async () => {
+  it("is destroyed from outside reports no truncated frame", async () => {
     const { told, hooks } = noting();
     const raw = rawPipe(hooks);
     await raw.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));

@@ -200,8 +200,8 @@ fn a_handler_tells_its_host_things_before_it_answers() {
 }
 
 #[test]
-fn a_handler_that_panics_ends_nothing_whatever_it_handles() {
-    const ASKED: &str = "as it was asked to";
+fn the_server_goes_on_after_a_panic_in_any_handler() {
+    const PANIC: &str = "a panic of the test";
     let boom = r#"{"jsonrpc":"2.0","method":"boom"}"#;
     let bad_params = r#"{"jsonrpc":"2.0","method":"read"}"#;
     let add = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"add","params":[1,2]}}"#);
@@ -218,12 +218,12 @@ fn a_handler_that_panics_ends_nothing_whatever_it_handles() {
     ]);
     let mut panics = 0;
     let server = adder()
-        .method("fail", |(): (), _| -> Result<(), RpcError> { panic!("{ASKED}") })
-        .on_notify("boom", |(): (), _| panic!("{ASKED}"))
+        .method("fail", |(): (), _| -> Result<(), RpcError> { panic!("{PANIC}") })
+        .on_notify("boom", |(): (), _| panic!("{PANIC}"))
         .on_notify("read", |_: Unreadable, _| ())
         .on_frame(|frame, _| {
             panics += 1;
-            assert_ne!(frame.payload, b"boom", "{ASKED}");
+            assert_ne!(frame.payload, b"boom", "{PANIC}");
         });
     let answers = answers(server, &input);
     assert_eq!(panics, 3);
@@ -234,12 +234,12 @@ fn a_handler_that_panics_ends_nothing_whatever_it_handles() {
     assert_eq!((&answers[2]["id"], &answers[2]["result"]), (&json!(5), &json!(3)));
 }
 
-/// Params that cannot be read without a panic.
+/// Params whose deserialization panics.
 struct Unreadable;
 
 impl<'de> serde::Deserialize<'de> for Unreadable {
     fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        panic!("no params are read")
+        panic!("these params cannot be read")
     }
 }
 

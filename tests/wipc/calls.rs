@@ -221,7 +221,7 @@ async fn a_guest_that_says_close_and_stays_is_killed_after_one_grace() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_stays_is_killed_though_handlers_run_that_it_has_called() -> Test {
+async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
     let grace = Duration::from_secs(2);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#;
     let script = format!(

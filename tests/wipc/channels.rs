@@ -154,7 +154,7 @@ async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_noth
     let (mut far_reader, mut far_writer) = split(far);
     far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
     assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
-    // The frame that is being written may leave for a while; who waits behind it does not wait for that.
+    // The frame that is being written has two seconds; a queued `send` fails at once.
     timeout(Duration::from_millis(10), sending).await??;
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
@@ -164,8 +164,8 @@ async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_noth
     Ok(())
 }
 
-/// A channel with three frames of 1 000 bytes, of which its peer has room for 200; and what tells when its writer is dropped.
-async fn full() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
+/// A channel with three queued frames of 1 000 bytes, whose pipe holds 200. The last value signals the drop of its writer.
+async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
     let (dropped, is_dropped) = oneshot::channel();
@@ -178,9 +178,9 @@ async fn full() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_that_is_dropped_ends_its_output_though_the_peer_reads_nothing() -> Test {
-    let (sender, receiver, _far, mut is_dropped) = full().await?;
-    // One half waits for as long as it is there, and so does a clone.
+async fn a_dropped_channel_closes_its_output_though_the_peer_reads_nothing() -> Test {
+    let (sender, receiver, _far, mut is_dropped) = full_channel().await?;
+    // The output stays open while one half or a clone is left.
     drop(receiver);
     let clone = sender.clone();
     drop(sender);
@@ -188,7 +188,7 @@ async fn a_channel_that_is_dropped_ends_its_output_though_the_peer_reads_nothing
     drop(clone);
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
-    let (sender, receiver, _far, mut is_dropped) = full().await?;
+    let (sender, receiver, _far, mut is_dropped) = full_channel().await?;
     drop(sender);
     assert!(timeout(Duration::from_secs(60), &mut is_dropped).await.is_err());
     drop(receiver);
@@ -197,8 +197,8 @@ async fn a_channel_that_is_dropped_ends_its_output_though_the_peer_reads_nothing
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_channel_was_sent_before_it_was_dropped_leaves_to_a_peer_that_reads() -> Test {
-    let (sender, receiver, mut far, is_dropped) = full().await?;
+async fn a_dropped_channel_writes_queued_frames_to_a_peer_that_reads() -> Test {
+    let (sender, receiver, mut far, is_dropped) = full_channel().await?;
     drop((sender, receiver));
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let mut bytes = Vec::new();
@@ -208,7 +208,7 @@ async fn what_a_channel_was_sent_before_it_was_dropped_leaves_to_a_peer_that_rea
     Ok(())
 }
 
-/// A writer that tells when it is dropped.
+/// A writer that signals its drop.
 struct Held<W> {
     writer: W,
     _dropped: oneshot::Sender<()>,

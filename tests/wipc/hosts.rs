@@ -135,7 +135,7 @@ async fn a_guest_that_says_close_and_stays_is_killed_whether_or_not_its_host_rec
     let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
     let start = Instant::now();
     while rustix::process::test_kill_process(pid).is_ok() {
-        assert!(start.elapsed() < PATIENCE, "it lives");
+        assert!(start.elapsed() < PATIENCE, "the guest still runs");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), None, "it had to be killed");

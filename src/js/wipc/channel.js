@@ -44,7 +44,7 @@ export class WipcChannel {
   #isClosedByPeer = false;
   #hasEnded = false;
   #hasLostCalls = false;
-  /** @internal Whether no hook and no handler runs for what comes or waits. */
+  /** @internal Whether the channel is destroyed. Hooks and handlers no longer run. */
   isDestroyed = false;
   #onDestroy;
   #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));

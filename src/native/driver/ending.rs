@@ -31,11 +31,11 @@ impl Driver {
         self.end_output(&Closed::End);
     }
 
-    /// This side may have said `CLOSE`, by a frame: nothing comes behind that, and the peer has a grace to end.
+    /// Checks whether the application sent a `CLOSE` frame. If so, output ends and the grace begins.
     pub(super) fn notice_close(&mut self) {
-        let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.is_last_written;
+        let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.has_sent_close;
         if may_have && !self.link.owes_goodbye() {
-            self.is_last_written = true;
+            self.has_sent_close = true;
             self.begin_grace();
         }
     }
@@ -73,7 +73,7 @@ impl Driver {
         self.begin_grace();
     }
 
-    /// Reads on for as long as a process may take to end, which is then killed, whatever else is still to do.
+    /// Starts the grace. Reading goes on until it is over. Then the child process is killed.
     fn begin_grace(&mut self) {
         let deadline = *self.closing.get_or_insert_with(|| in_grace(self.link.grace));
         if let Some(child) = &mut self.child {
@@ -153,7 +153,7 @@ impl Driver {
     }
 }
 
-/// The end of a grace that begins now. A time beyond the last one that there is would be none.
+/// The end of a grace that begins now. The grace is capped, since `Instant` overflows otherwise.
 fn in_grace(grace: Duration) -> Instant {
     Instant::now() + grace.min(LONGEST_GRACE)
 }

@@ -64,18 +64,18 @@ pub(super) struct Driver {
     held_from: usize,
     /// Whether there is more to take, from there or from what the decoder searches again.
     is_behind: bool,
-    /// The batch that is being taken, and its elements that were not taken yet: there was no time.
+    /// The current batch, and its elements that wait for the next turn.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// Which message has begun and is not complete, and since when.
     unfinished: Option<(u64, Instant)>,
     /// Whether the other side has said that it ends: nothing more is read than what was.
     is_last_read: bool,
-    /// Whether this side has said `CLOSE`: the output ends once all is written.
-    is_last_written: bool,
+    /// Whether this side sent `CLOSE`. The output is shut down once the buffer is written.
+    has_sent_close: bool,
     /// How long the other side, which takes nothing more, may take to end.
     closing: Option<Instant>,
-    /// Whether there is more to read or to take, for which only this task had no time.
-    has_more: bool,
+    /// Whether reading stopped only because the task's turn was over.
+    is_read_deferred: bool,
     /// Why nothing can be written any more.
     broken: Option<Closed>,
     /// Why the link ends, and when it ends whatever is still to do.
@@ -105,9 +105,9 @@ impl Driver {
             batch: None,
             unfinished: None,
             is_last_read: false,
-            is_last_written: false,
+            has_sent_close: false,
             closing: None,
-            has_more: false,
+            is_read_deferred: false,
             broken: None,
             end: None,
             says_goodbye: false,
@@ -203,15 +203,15 @@ impl Driver {
             self.written += count;
             self.is_flushed = false;
             if self.written < self.writing.len() {
-                self.link.has_written(self.written);
+                self.link.set_written(self.written);
             }
         }
         if !self.is_flushed {
             ready!(Pin::new(&mut *writer).poll_flush(context))?;
             self.is_flushed = true;
         }
-        if self.is_last_written {
-            // That it has ended already is as good.
+        if self.has_sent_close {
+            // An error here means that the output is closed already.
             let _ = ready!(Pin::new(writer).poll_shutdown(context));
             self.writer = None;
         }
@@ -220,7 +220,7 @@ impl Driver {
 
     /// Reads once, and takes what has come.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.has_more = false;
+        self.is_read_deferred = false;
         // A batch that has begun goes on: its replies leave, and make room, once all of it is done.
         if self.batch.is_none() && !self.link.has_room() {
             // That a message does not go on is then no fault of its sender.
@@ -229,7 +229,7 @@ impl Driver {
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
         // Once the turn of this task is over, others have theirs first, even if there always is something to read.
-        self.has_more = true;
+        self.is_read_deferred = true;
         let turn = ready!(poll_proceed(context));
         if self.is_behind {
             turn.made_progress();
@@ -256,7 +256,7 @@ impl Driver {
         let end = match read {
             Poll::Pending => {
                 SCRATCH.set(scratch);
-                self.has_more = false;
+                self.is_read_deferred = false;
                 return Poll::Pending;
             }
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
@@ -373,7 +373,7 @@ impl Driver {
             Framing::Wipc => self.link.wipc.payload_timeout,
             _ => Some(Duration::from_millis(self.link.limits.partial_frame_ms)),
         };
-        // While there is more to take, the rest of the message may have come.
+        // While unread input is held, the message may be complete, so its timeout does not run.
         let frame = self
             .unfinished
             .filter(|_| !self.is_behind)
@@ -381,8 +381,8 @@ impl Driver {
             .and_then(|((_, since), limit)| since.checked_add(limit));
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let closing = self.closing.and_then(|closing| {
-            // What the peer has said before its end is taken, as long as that does not take too long.
-            if self.has_more { closing.checked_add(self.link.grace) } else { Some(closing) }
+            // Input that is already there is handled for one more grace at most.
+            if self.is_read_deferred { closing.checked_add(self.link.grace) } else { Some(closing) }
         });
         let Some(next) = [call, frame, end, closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));

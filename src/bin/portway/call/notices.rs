@@ -117,7 +117,7 @@ impl Notices {
         }
     }
 
-    /// Shows a line that the peer has caused, if it is not one too many: to write each takes time.
+    /// Shows a line about the peer, up to `MAX_PEER_LINES`.
     fn show(&self, text: impl fmt::Display) {
         match self.lines.fetch_add(1, Ordering::Relaxed) {
             line if line < MAX_PEER_LINES => say(text),

@@ -1,4 +1,4 @@
-//! The process of a guest, which does not outlive its time.
+//! The process of a guest. It is killed when its grace is over.
 
 use core::pin::pin;
 use core::task::{Context, Poll};
@@ -13,14 +13,14 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::channel::{Output, Stage, before};
+use super::channel::{Output, Stage, run_until};
 use crate::native::limits::LINK_GRACE;
 
-/// A guest with a task that notices its exit, and kills it when it stays after `CLOSE`, whether or not anybody waits for it.
+/// The process of a guest. It is killed when its grace is over.
 ///
-/// One that is dropped kills the guest at once.
+/// A task waits for the exit and kills the guest, whether or not anybody waits for it. A drop kills the guest at once.
 #[derive(Debug)]
-pub(super) struct Tended {
+pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
     has_exited: watch::Receiver<bool>,
     output: Arc<Output>,
@@ -31,16 +31,16 @@ pub(super) struct Tended {
 struct Guest {
     child: Child,
     grace: Duration,
-    /// When it is killed, if `CLOSE` was sent or has come.
+    /// When it is killed, if `CLOSE` was sent or received.
     deadline: Option<Instant>,
 }
 
-impl Tended {
+impl GuestProcess {
     /// For a child that was spawned with `kill_on_drop`, in a runtime.
     pub(super) fn new(child: Child, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { child, grace: LINK_GRACE, deadline: None }));
         let (exit, has_exited) = watch::channel(false);
-        let task = tokio::spawn(tend(Arc::downgrade(&guest), Arc::clone(output), exit)).abort_handle();
+        let task = tokio::spawn(watch_guest(Arc::downgrade(&guest), Arc::clone(output), exit)).abort_handle();
         Self { guest, has_exited, output: Arc::clone(output), task }
     }
 
@@ -50,11 +50,11 @@ impl Tended {
 
     /// Ends once the guest has exited.
     pub(super) async fn exited(&self) {
-        // Without the task there is no runtime any more.
+        // An error means that the runtime has shut down.
         let _ = self.has_exited.clone().wait_for(|has_exited| *has_exited).await;
     }
 
-    /// Until when the guest, which is to exit, may take.
+    /// The time at which the guest is killed. The first call starts the grace.
     pub(super) fn deadline(&self) -> Instant {
         lock(&self.guest).deadline()
     }
@@ -63,17 +63,17 @@ impl Tended {
         lock(&self.guest).kill();
     }
 
-    /// How it has exited, once it has.
+    /// Waits for the exit and returns the status.
     pub(super) async fn status(&self) -> io::Result<ExitStatus> {
         self.exited().await;
         poll_fn(|context| lock(&self.guest).poll_exit(context)).await
     }
 }
 
-impl Drop for Tended {
+impl Drop for GuestProcess {
     fn drop(&mut self) {
         self.task.abort();
-        self.output.reach(Stage::Gone);
+        self.output.advance_to(Stage::GuestExited);
     }
 }
 
@@ -84,25 +84,25 @@ impl Guest {
     }
 
     fn kill(&mut self) {
-        // One that has just ended cannot be killed, which is as good.
+        // An error means that it has exited already.
         let _ = self.child.start_kill();
     }
 
     fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
-        // What is waited for is in the child, and lost by no future.
+        // `Child` keeps the wait state, so the future can be created anew.
         pin!(self.child.wait()).poll(context)
     }
 }
 
-/// Longer than any process runs; a time beyond the last one that there is would be none.
+/// Longer than any process runs. The grace is capped, since `Instant` overflows otherwise.
 const LONGEST_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn tend(guest: Weak<Mutex<Guest>>, output: Arc<Output>, exit: watch::Sender<bool>) {
-    if before(exit_of(&guest), output.reached(Stage::Ended)).await.is_none() {
+async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, exit: watch::Sender<bool>) {
+    if run_until(exit_of(&guest), output.wait_for(Stage::CloseSent)).await.is_none() {
         let deadline = guest.upgrade().map(|guest| lock(&guest).deadline());
         let in_time = match deadline {
             Some(deadline) => timeout_at(deadline, exit_of(&guest)).await.is_ok(),
@@ -115,12 +115,12 @@ async fn tend(guest: Weak<Mutex<Guest>>, output: Arc<Output>, exit: watch::Sende
             exit_of(&guest).await;
         }
     }
-    // A process of its own may keep its input open.
-    output.reach(Stage::Gone);
+    // A child of the guest may keep the guest's input open.
+    output.advance_to(Stage::GuestExited);
     exit.send_replace(true);
 }
 
-/// Ends once it has exited, or is nobody's any more.
+/// Ends once the guest has exited or its handle is dropped.
 async fn exit_of(guest: &Weak<Mutex<Guest>>) {
     poll_fn(|context| match guest.upgrade() {
         Some(guest) => lock(&guest).poll_exit(context).map(drop),
