@@ -1,47 +1,69 @@
-// Node's `Worker`, which has `on` and `off`, and messages without an event around them.
+// Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
 
 import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
 
 export function workerTransport(worker) {
-  return overEvents(isNodeWorker(worker) ? asEventTarget(worker) : worker);
+  return overEvents(isEmitter(worker) ? asEventTarget(worker) : worker);
 }
 
 export function connect(target, options) {
-  return connectEvents(isNodeWorker(target) ? asEventTarget(target) : target, options);
+  return connectEvents(isEmitter(target) ? asEventTarget(target) : target, options);
 }
 
-function isNodeWorker(target) {
-  // Node's ports have both, `on` and `addEventListener`.
-  return typeof target?.on === "function" && typeof target.addEventListener !== "function";
+/** A `Worker`, a `ChildProcess`, or `process` in a child. Node's ports have both, `on` and `addEventListener`. */
+function isEmitter(target) {
+  return typeof target?.on === "function" && typeof target.addEventListener !== "function" && (isWorker(target) || isProcess(target));
+}
+
+function isWorker(target) {
+  return typeof target.postMessage === "function" && typeof target.threadId === "number";
+}
+
+/** A process without an IPC channel has no `send`. */
+function isProcess(target) {
+  return typeof target.send === "function" && "connected" in target;
 }
 
 /** Each worker has one wrapper, so that all transports on it are on one boundary. */
 const wrapped = new WeakMap();
 
 // What a thread dies of has to be listened to, since as long as nobody does, it ends the whole program.
-const EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
+const WORKER_EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
+const PROCESS_EVENTS = { message: "message", error: "error", close: "disconnect" };
 
-function asEventTarget(worker) {
-  if (!wrapped.has(worker)) wrapped.set(worker, wrapperOf(worker));
-  return wrapped.get(worker);
+function asEventTarget(emitter) {
+  if (!wrapped.has(emitter)) wrapped.set(emitter, isProcess(emitter) ? wrapperOf(emitter, PROCESS_EVENTS, send) : wrapperOf(emitter, WORKER_EVENTS, post));
+  return wrapped.get(emitter);
 }
 
-function wrapperOf(worker) {
+function post(worker, message, transfer) {
+  worker.postMessage(message, transfer);
+}
+
+/** Sends to a process. The event `disconnect` reports that its channel is closed. Without a callback, Node emits that as an error. */
+function send(process, message, transfer) {
+  if (transfer?.length > 0) throw new TypeError("nothing can be transferred to a process");
+  if (process.connected) process.send(message, () => {});
+}
+
+function wrapperOf(emitter, events, send) {
   const wrappers = new Map();
   // Told again with the exit, which is what ends a thread that has begun.
   let error;
   return {
-    postMessage: (message, transfer) => worker.postMessage(message, transfer),
+    postMessage: (message, transfer) => send(emitter, message, transfer),
     addEventListener(type, listener) {
-      if (!Object.hasOwn(EVENTS, type)) return;
+      if (!Object.hasOwn(events, type)) return;
       wrappers.set(listener, (data) => {
         if (type === "error") error = data;
         listener({ data, error });
       });
-      worker.on(EVENTS[type], wrappers.get(listener));
+      emitter.on(events[type], wrappers.get(listener));
+      // A process that is disconnected already reports that to nobody.
+      if (type === "close" && emitter.connected === false) queueMicrotask(wrappers.get(listener));
     },
     removeEventListener(type, listener) {
-      if (Object.hasOwn(EVENTS, type)) worker.off(EVENTS[type], wrappers.get(listener));
+      if (Object.hasOwn(events, type)) emitter.off(events[type], wrappers.get(listener));
       wrappers.delete(listener);
     },
   };

@@ -1,0 +1,91 @@
+// `connect` between a program of Node and the processes that it has forked.
+
+import { assert } from "chai";
+import { fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
+import { connected, diary } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+function forked(options, file = "connect-process.mjs") {
+  const child = fork(new URL(`fixtures/${file}`, import.meta.url), [""], options);
+  afterThisTest(() => child.kill("SIGKILL"));
+  return child;
+}
+
+describe("a process and its program", function () {
+  this.timeout(30_000);
+
+  for (const serialization of ["json", "advanced"]) {
+    it(`connect, and calls work both ways: serialization ${serialization}`, async () => {
+      const peer = await connected(forked({ serialization }), { methods: { name: ([n]) => `main ${n}` } });
+      assert.deepEqual(await peer.request("echo", [1, "a", null]), [1, "a", null]);
+      assert.deepEqual(await peer.request("callBack", [1]), ["back", "main 1"]);
+      assert.deepEqual(await Promise.all([1, 2, 3].map((n) => peer.request("echo", [n]))), [[1], [2], [3]]);
+    });
+  }
+
+  it("carry bytes where serialization is advanced", async () => {
+    const peer = await connected(forked({ serialization: "advanced" }));
+    assert.deepEqual(await peer.request("echo", [new Uint8Array([1, 2, 3])]), [new Uint8Array([1, 2, 3])]);
+  });
+
+  it("refuse to transfer, and what cannot be serialized, and go on", async () => {
+    const peer = await connected(forked());
+    const bytes = new Uint8Array(8);
+    assert.include((await rejection(peer.request("echo", [bytes], { transfer: [bytes.buffer] }))).message, "process");
+    assert.equal(bytes.byteLength, 8);
+    assert.instanceOf(await rejection(peer.request("echo", [1n])), TypeError);
+    assert.deepEqual(await peer.request("echo", [2]), [2]);
+  });
+
+  it("begin a new session when either connects anew", async () => {
+    const child = forked();
+    const told = diary();
+    const peer = await connected(child, told);
+    peer.notify("again");
+    await until(() => told.told.length === 3);
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    peer.destroy();
+    assert.deepEqual(await (await connected(child)).request("echo", [2]), [2]);
+  });
+
+  for (const [how, end] of [
+    ["is killed", (child) => child.kill("SIGKILL")],
+    ["exits", (_, peer) => peer.notify("exit")],
+    ["is disconnected", (child) => child.disconnect()],
+  ]) {
+    it(`whose process ${how} know it at once, for good`, async () => {
+      const child = forked();
+      const told = diary({ heartbeat: 0 });
+      const peer = await connected(child, told);
+      const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
+      await peer.request("echo");
+      end(child, peer);
+      assert.equal((await hanging).reason, "peer-gone");
+      assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
+      assert.deepEqual(told.told, [1, "peer-gone"]);
+    });
+  }
+
+  it("work by workerTransport, too", async () => {
+    const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+    client.destroy();
+  });
+
+  it("are refused at once where the process has no IPC channel, or has ended", async () => {
+    const child = spawn(process.execPath, ["--eval", ""], { stdio: "ignore" });
+    afterThisTest(() => child.kill("SIGKILL"));
+    assert.instanceOf(await rejection(connect(child)), TypeError);
+    assert.throws(() => workerTransport(child), TypeError, "postMessage");
+    const ended = forked();
+    ended.kill("SIGKILL");
+    await once(ended, "disconnect");
+    assert.equal((await rejection(connect(ended))).reason, "worker-failed");
+    const client = new JSONRPCClient(workerTransport(ended));
+    assert.equal((await rejection(client.request("echo"))).reason, "peer-gone");
+    client.destroy();
+  });
+});
