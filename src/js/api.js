@@ -1,6 +1,7 @@
 // The classes that an application sees: thin, over `../web/link.js`.
 
 import { DESTROYED } from "../web/calls.js";
+import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
 import { Stream, windowProblem } from "../web/streams.js";
@@ -156,12 +157,14 @@ export class JSONRPCPeer extends JSONRPCClient {
   }
 }
 
-/** The other side as an object: `remote.name(params, options)` is `request("name", params, options)`. */
+/** Names that the language, consoles and test runners look up in any object. They are no methods of the peer. */
+const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
+
+/** The peer as an object: `remote.name(params, options)` is `request("name", params, options)`. */
 function remote(client) {
   return new Proxy(Object.freeze({}), {
-    get(_, name) {
-      // Without this, `await remote` would be a call.
-      if (typeof name === "symbol" || name === "then") return undefined;
+    get(target, name) {
+      if (typeof name === "symbol" || WELL_KNOWN.test(name)) return target[name];
       return (params, options) => client.request(name, params, options);
     },
   });
@@ -173,3 +176,6 @@ if (Symbol.dispose !== undefined) {
     prototype[Symbol.dispose] = prototype.destroy;
   }
 }
+
+// Vue makes no proxy around an object with this, in a `ref` or `reactive`: behind one, private members are out of reach.
+for (const { prototype } of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) define(prototype, "__v_skip", true);

@@ -1,4 +1,4 @@
-import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./portway.js";
+import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, ProcessLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./portway.js";
 // `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without the line above.
 
 /** An iframe: what it shows, and what it shows after that. */
@@ -11,8 +11,11 @@ export interface WorkerScopeLike extends ListenTarget {
   postMessage(message: any, transfer: any): void;
 }
 
-/** What `connect` connects to: an iframe, a window, a worker, a port; in a worker `self`, in a thread of Node `parentPort`. */
-export type ConnectTarget = FrameLike | WindowLike | WorkerLike | PortLike | WorkerScopeLike;
+/**
+ * What `connect` connects to: an iframe, a window, a worker, a port; in a worker `self`. In Node: in a thread `parentPort`, a
+ * process that was forked, and in that `process`.
+ */
+export type ConnectTarget = FrameLike | WindowLike | WorkerLike | PortLike | WorkerScopeLike | ProcessLike;
 
 /** One session with the other side: it ends when that side reloads, navigates, closes or destroys it. */
 export interface SessionInfo {

@@ -11,9 +11,10 @@
  */
 export interface RPCTransport {
   /**
-   * Sends one `JSONRPCMessage`, or a batch as an array of them. What is thrown here fails the call that was being sent.
+   * Sends one `JSONRPCMessage`, or a batch as an array of them. What is thrown here, or what a returned promise rejects
+   * with, fails the call that was being sent.
    */
-  send(message: any, transfer?: TransferItem[]): void;
+  send(message: any, transfer?: TransferItem[]): void | PromiseLike<unknown>;
   /**
    * Sets the one receiver of incoming messages, which may be anything; a later call replaces the earlier receiver.
    * `isServing` says whether a server uses the transport, which answers what cannot be read.
@@ -63,6 +64,14 @@ export interface PortLike extends ListenTarget {
 export type WorkerLike = { postMessage(message: any, transfer: any): void; terminate(): unknown }
   & (ListenTarget | { on(type: any, listener: any): unknown; off(type: any, listener: any): unknown });
 
+/** A process with an IPC channel, in Node: one that was forked, or in it, `process`. Nothing can be transferred. */
+export interface ProcessLike {
+  readonly connected: boolean;
+  send?(message: any, callback: (error: Error | null) => void): boolean;
+  on(type: any, listener: any): unknown;
+  off(type: any, listener: any): unknown;
+}
+
 /** A `BroadcastChannel`. */
 export interface BroadcastChannelLike extends ListenTarget {
   readonly name: string;
@@ -101,7 +110,7 @@ export function windowTransport(target: WindowLike, source?: ListenTarget, origi
 export function portTransport(port: PortLike): BuiltInTransport;
 
 /** A dedicated worker, on its owner's side. `destroy()` does not terminate the worker. */
-export function workerTransport(worker: WorkerLike): BuiltInTransport;
+export function workerTransport(worker: WorkerLike | ProcessLike): BuiltInTransport;
 
 /** The owner of this dedicated worker, on the worker's side. A `TypeError` anywhere else. */
 export function selfTransport(): BuiltInTransport;
@@ -200,8 +209,20 @@ export interface Limits {
   // limits:end
 }
 
+/** Options that clients and servers share. */
+export interface LinkOptions {
+  /**
+   * Whether small messages of one turn of the event loop, all but the first, leave together, up to 256 at a time; that
+   * is several times as fast. What is large, or more than plain values, leaves by itself, and all keeps its order. By
+   * default it is done where both sides are known to take it: in the sessions of `connect`. On a transport alone, `true`
+   * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0; `"columns"`, which is faster yet, is
+   * for one whose other side is Portway: messages of one kind then leave as one notification, `rpc.columns` (PROTOCOL.md).
+   */
+  coalesce?: boolean | "columns" | undefined;
+}
+
 /** Options of `JSONRPCClient`. */
-export interface ClientOptions {
+export interface ClientOptions extends LinkOptions {
   /** How long a call waits for its answer, in ms. Default 10 000; `0` and `Infinity` wait for ever. */
   timeout?: number | undefined;
   /** Gets the failures that no caller can be told of. Default: they are logged with `console.error`. */
@@ -321,7 +342,7 @@ export interface JSONRPCClient<M extends MethodMap<M> = any> extends DisposeMemb
 // ------------------------------------------------------------------ server
 
 /** Options of `JSONRPCServer`. */
-export interface ServerOptions {
+export interface ServerOptions extends LinkOptions {
   /** Gets the failures that no caller can be told of, such as those of notification handlers. Default: logged. */
   onError?: ((error: Error) => void) | undefined;
   /**
@@ -333,14 +354,6 @@ export interface ServerOptions {
    */
   errorData?: ((error: unknown) => unknown) | undefined;
   limits?: Limits | undefined;
-  /**
-   * Whether small messages of one turn of the event loop, all but the first, leave together, up to 256 at a time; that
-   * is several times as fast. What is large, or more than plain values, leaves by itself, and all keeps its order. By
-   * default it is done where both sides are known to take it: in the sessions of `connect`. On a transport alone, `true`
-   * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0; `"columns"`, which is faster yet, is
-   * for one whose other side is Portway: messages of one kind then leave as one notification, `rpc.columns` (PROTOCOL.md).
-   */
-  coalesce?: boolean | "columns" | undefined;
   /** How `params: null` is taken: as if it were absent, or as an invalid request (-32600). Default `"absent"`. */
   paramsNull?: "absent" | "invalid" | undefined;
 }
@@ -419,12 +432,19 @@ export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends Meth
 /** Options of `JSONRPCPeer`. */
 export interface PeerOptions extends ClientOptions, ServerOptions {}
 
-/** Calls as methods: `remote.fetch({ url })` is `request("fetch", { url })`. `then` is left out: see `await`. */
+/** Names that the language, consoles and test runners look up in any object. */
+type WellKnownName = "then" | "toJSON" | "toString" | "valueOf" | "inspect" | "asymmetricMatch" | "$$typeof";
+
+/**
+ * Calls as methods: `remote.fetch({ url })` is `request("fetch", { url })`. A method with a name that the language, consoles
+ * or test runners look up in any object (`then`, `toJSON`, `toString`, `valueOf`, `inspect`, `asymmetricMatch`, `$$typeof`) is
+ * called by `request` alone.
+ */
 export type RemoteProxy<M> = IsAny<M> extends true
   ? { readonly [method: string]: <T = unknown>(params?: object, options?: RequestOptions) => Promise<T> }
     & { readonly then?: undefined }
   : {
-      readonly [K in Exclude<MethodName<M>, "then">]: (
+      readonly [K in Exclude<MethodName<M>, WellKnownName>]: (
         ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
       ) => Promise<ResultOf<M, K>>;
     };

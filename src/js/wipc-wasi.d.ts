@@ -1,5 +1,11 @@
 // `portway/wipc/wasi`: a WASI guest in a worker of a browser.
 
+/** The address of a script: a `URL`, or a `TrustedScriptURL` where the page requires Trusted Types. */
+export interface ScriptAddress {
+  toString(): string;
+  toJSON(): string;
+}
+
 /** Options of `startWasiGuest`. */
 export interface WasiGuestOptions {
   /** The guest's arguments, behind the name of the program, which is `guest`. */
@@ -10,7 +16,7 @@ export interface WasiGuestOptions {
    * Where the worker's script is: `wasi-worker.js` of this package. Default: beside this module, where Vite and webpack
    * put it; with another bundler it is copied by hand. It has to be of the page's origin, or a `blob:` of it.
    */
-  worker?: string | URL | undefined;
+  worker?: string | ScriptAddress | undefined;
   /** Gets what the guest writes to stderr, in pieces as they come. Default: its lines go to `console.error`. */
   onStderr?: ((text: string) => void) | undefined;
   /** How many bytes of stdin may wait for the guest to read them; beyond that, writing waits. Default 65 536. */

@@ -3,11 +3,13 @@
 import { boundaryOf, boundaryOfWindow, frames } from "./boundaries.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { gone } from "./errors.js";
+import { gone, portClosed } from "./errors.js";
 import { Lane } from "./lane.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
+import { isClosed, isPort } from "./outgoing.js";
+import { need } from "./transports.js";
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {
@@ -19,7 +21,7 @@ export function doorTo(target, origin) {
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
   // Who is on a broadcast channel is not one, and sessions are of two.
   if (isChannel && !(target instanceof BroadcastChannel)) return channelDoor(target);
-  throw new TypeError("connect() takes an iframe, a window, a worker or a port");
+  throw new TypeError("connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }");
 }
 
 /** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
@@ -67,6 +69,7 @@ function windowDoor(current, origin, frame) {
 
 /** A worker, a port, or the owner of this worker. */
 function channelDoor(target) {
+  need(target, "the target");
   return {
     boundary: boundaryOf(target),
     post: (message, transfer) => target.postMessage(message, transfer),
@@ -78,11 +81,12 @@ function channelDoor(target) {
         message,
         // Of ports, and of the workers of Node; not every engine has it.
         close: ({ error }) =>
-          target.start === undefined ? fail(error, gone("the worker has ended", error)) : lose(gone("the port is closed")),
+          target.start === undefined ? fail(error, gone("the worker has ended", error)) : lose(portClosed()),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });
       target.start?.();
+      if (isPort(target) && isClosed(target)) Promise.resolve().then(() => lose(portClosed()));
       if (target === globalThis) takeEarly(target).forEach(message);
       return stop;
     },

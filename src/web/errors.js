@@ -41,6 +41,11 @@ export function gone(text = "the other side is gone", cause) {
   return failure("peer-gone", text, cause);
 }
 
+/** The end of calls over a port that is closed. */
+export function portClosed() {
+  return gone("the port is closed");
+}
+
 /** The end of what waits for a worker that has not said a word. */
 export function unstarted(reason, cause) {
   return failure(reason, `the worker has not started: ${beginning(cause?.message ?? "is its script there?")}`, cause);
@@ -52,8 +57,29 @@ export function unreadable() {
 }
 
 // On the prototypes, so that each instance is spared a property.
-RPCError.prototype.name = "RPCError";
-CallError.prototype.name = "CallError";
+define(RPCError.prototype, "name", "RPCError");
+define(CallError.prototype, "name", "CallError");
+
+/** Has `instanceof` know the errors of other copies of this library in the realm. */
+function share(Class) {
+  const mark = Symbol.for(`portway.${Class.name}`);
+  define(Class.prototype, mark, true);
+  // A subclass of an application inherits this, and has instances of its own.
+  define(Class, Symbol.hasInstance, function (value) {
+    return this === Class ? value?.[mark] === true : Function.prototype[Symbol.hasInstance].call(this, value);
+  });
+}
+
+share(RPCError);
+share(CallError);
+
+/**
+ * Sets a member. By assignment that fails where a prototype is frozen that has such a member, and `__proto__` means something
+ * else.
+ */
+export function define(object, key, value, enumerable = false) {
+  Object.defineProperty(object, key, { __proto__: null, value, configurable: true, enumerable, writable: true });
+}
 
 /** The beginning of what a peer sent, for the text of an error: 100 characters. */
 export function beginning(text) {
@@ -84,7 +110,7 @@ export function fromWire(raw) {
 function revived(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
-  error.name = value.name;
+  define(error, "name", value.name);
   // No others: a peer could name one object with many members in many answers.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
     if (Object.hasOwn(value, key)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];

@@ -35,11 +35,13 @@ function checkOrigin(origin) {
   if (origin === "*" || origin === "null") return;
   let exact;
   try {
-    exact = new URL(origin).origin;
+    const { origin: known, protocol, host } = new URL(origin);
+    // The origin of an app shell (`capacitor://localhost`). Elsewhere it has none, and so matches no window.
+    exact = known === "null" ? `${protocol}//${host}` : known;
   } catch {
     exact = undefined;
   }
   if (exact === origin) return;
-  const hint = exact === undefined || exact === "null" ? "" : `; do you mean "${exact}"?`;
+  const hint = exact === undefined ? "" : `; do you mean "${exact}"?`;
   throw new TypeError(`"${String(origin)}" is no origin such as "https://example.com"${hint}`);
 }

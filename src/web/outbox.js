@@ -2,7 +2,7 @@
 
 import { COLUMNS, packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
-import { post, transferable } from "./outgoing.js";
+import { post, transferable, withPlain } from "./outgoing.js";
 import { MAX_TOGETHER } from "./limit-values.js";
 import { settle } from "./small.js";
 
@@ -65,7 +65,8 @@ export class Outbox {
     if (transfer === undefined && this.keep(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
     try {
-      post(this.#transport, message, transfer);
+      const sent = post(this.#transport, message, transfer);
+      if (sent !== undefined) this.#watch(sent, [{ message, slot, method }]);
     } catch (error) {
       this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
     }
@@ -73,13 +74,13 @@ export class Outbox {
 
   /** Sends an item of a stream, perhaps with others that come soon; throws if it cannot be sent. */
   sendItem(message, transfer, outflow) {
-    if (!this.coalesces) return this.sendNow(message, transfer);
+    if (!this.coalesces) return this.sendNow(message, transfer, outflow);
     const list = transfer && transferable(transfer);
     // Nothing can be moved twice.
     const isMoving = list?.some((item) => this.#moved.includes(item));
     const isKept = !isMoving && this.keep(message, undefined, { transfer: list, outflow });
     this.#steps = STEPS;
-    if (!isKept) this.sendNow(message, list);
+    if (!isKept) this.sendNow(message, list, outflow);
   }
 
   /** Sends entries, each by itself. */
@@ -112,9 +113,16 @@ export class Outbox {
   }
 
   /** Sends a message at once, or throws. */
-  sendNow(message, transfer) {
+  sendNow(message, transfer, outflow) {
     this.flush();
-    post(this.#transport, message, transfer);
+    this.#watch(post(this.#transport, message, transfer), [{ message, outflow }]);
+  }
+
+  /** Where a transport returns a promise, its rejection is the failure of these entries. */
+  #watch(sent, entries) {
+    if (typeof sent?.then === "function") {
+      sent.then(undefined, (problem) => entries.forEach((entry) => this.#sendInstead(entry, problem ?? UNKNOWN)));
+    }
   }
 
   /** Sends what waits for the end of the turn. */
@@ -124,10 +132,13 @@ export class Outbox {
     const origins = this.#origins;
     const moved = this.#moved;
     this.clear();
+    const entriesOf = () => messages.map((message, n) => entryOf(message, origins[n]));
     try {
-      post(this.#transport, messages.length === 1 ? messages[0] : this.#together(messages), moved.length > 0 ? moved : undefined);
+      const together = messages.length === 1 ? messages[0] : this.#together(messages);
+      const sent = post(this.#transport, together, moved.length > 0 ? moved : undefined);
+      if (sent !== undefined) this.#watch(sent, entriesOf());
     } catch {
-      const entries = messages.map((message, n) => entryOf(message, origins[n]));
+      const entries = entriesOf();
       if (entries.length === 1) this.#sendOne(entries[0]);
       else this.#sendAll(entries);
     }
@@ -165,13 +176,13 @@ export class Outbox {
 
   #sendOne(entry) {
     if (entry.outflow?.hasFailed) return;
-    const problem = thrownBy(() => post(this.#transport, entry.message, entry.transfer));
+    const problem = thrownBy(() => this.#watch(post(this.#transport, entry.message, entry.transfer), [entry]));
     if (problem !== undefined) this.#sendInstead(entry, problem);
   }
 
   #sendInstead(entry, problem) {
     for (const { message } of this.#replace(entry, problem)) {
-      const problem = thrownBy(() => this.#transport.send(message));
+      const problem = thrownBy(() => this.#transport.send(message)?.then?.(undefined, this.#report));
       if (problem !== undefined) this.#report(problem);
     }
   }
@@ -188,7 +199,7 @@ export class Outbox {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);
     const messages = entries.map((entry) => entry.message);
-    return thrownBy(() => post(this.#transport, messages, transfer.length > 0 ? transfer : undefined));
+    return thrownBy(() => this.#watch(post(this.#transport, messages, transfer.length > 0 ? transfer : undefined), entries));
   }
 }
 
@@ -218,8 +229,8 @@ function thrownBy(run) {
 function tryOut(entry) {
   const { message } = entry;
   const transfer = entry.transfer && transferable(entry.transfer);
-  if (transfer === undefined) structuredClone(message);
-  else Object.assign(entry, structuredClone({ message, transfer }, { transfer }));
+  if (transfer === undefined) withPlain(message, (message) => structuredClone((entry.message = message)));
+  else Object.assign(entry, withPlain({ message, transfer }, (both) => structuredClone(both, { transfer })));
 }
 
 /** The reply in place of one that cannot be sent. */

@@ -1,5 +1,7 @@
 // Messages of ours, and what can be transferred with them.
 
+import { define, nameOf, tagOf } from "./errors.js";
+
 /** A request or, without an id, a notification. */
 export function callMessage(method, params, id) {
   const bare = params === undefined || params === null;
@@ -22,9 +24,47 @@ export function signalProblem(signal) {
   }
 }
 
-/** Sends a message. What cannot be transferred fails here, before anything is gone. */
+/**
+ * Sends a message, and returns what the transport returns: nothing, or a promise. What cannot be transferred fails here, before
+ * anything is gone.
+ */
 export function post(transport, message, transfer) {
-  transport.send(message, transfer ? transferable(transfer) : undefined);
+  const list = transfer ? transferable(transfer) : undefined;
+  return withPlain(message, (message) => transport.send(message, list));
+}
+
+/** Runs `send` with a message. If the message cannot be cloned, it runs once more with a copy that holds no proxies. */
+export function withPlain(message, send) {
+  try {
+    return send(message);
+  } catch (error) {
+    if (nameOf(error) !== "DataCloneError") throw error;
+    try {
+      return send(plain(message, new Map()));
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/**
+ * A copy of the plain objects, arrays, maps and sets in a value; all else is the same. Libraries for user interfaces put proxies
+ * around those, which no browser clones.
+ */
+function plain(value, copies) {
+  if (typeof value !== "object" || value === null) return value;
+  if (copies.has(value)) return copies.get(value);
+  const tag = tagOf(value);
+  const copy = { "[object Array]": [], "[object Map]": new Map(), "[object Object]": {}, "[object Set]": new Set() }[tag];
+  if (copy === undefined) return value;
+  copies.set(value, copy);
+  if (copy instanceof Set) for (const item of value) copy.add(plain(item, copies));
+  else if (copy instanceof Map) for (const [key, item] of value) copy.set(plain(key, copies), plain(item, copies));
+  else {
+    for (const key of Object.keys(value)) define(copy, key, plain(value[key], copies), true);
+    if (tag === "[object Array]") copy.length = value.length;
+  }
+  return copy;
 }
 
 /** What was given as a transfer list, as an array: it may be an iterator, which can be read once. */
@@ -55,8 +95,17 @@ export function isPort(value) {
   return typeof value?.start === "function";
 }
 
-/** Nothing goes through itself: a port that is alive refuses, and some engines are silent if it is not. */
-function isClosed(port) {
+/** The ports that were closed here. */
+const closed = new WeakSet();
+
+export function close(port) {
+  closed.add(port);
+  port.close();
+}
+
+/** Whether a port is known to be closed. An open port refuses to carry itself. In Chromium and WebKit a closed one does not. */
+export function isClosed(port) {
+  if (closed.has(port)) return true;
   try {
     port.postMessage(undefined, [port]);
     return true;

@@ -5,11 +5,12 @@ import { boundaryOf, boundaryOfName, boundaryOfWindow, insides } from "./boundar
 import { complain } from "./complain.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { gone, unreadable, unstarted } from "./errors.js";
+import { gone, portClosed, tagOf, unreadable, unstarted } from "./errors.js";
 import { Inbox } from "./inbox.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
+import { close, isClosed } from "./outgoing.js";
 
 /** The hubs of each boundary. */
 const hubs = new WeakMap();
@@ -50,9 +51,9 @@ function transport(options) {
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
  * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
- * source tells that the other side is gone; `isGone` is asked where it has none. `lastOrigin` is noted with what is kept.
+ * source tells that the other side is gone; `isGone` is asked where it has none, and `isDead` once, as it begins. `lastOrigin` is noted with what is kept.
  */
-function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, destroy, lastOrigin }) {
+function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, isDead, destroy, lastOrigin }) {
   const inbox = new Inbox(lastOrigin);
   // The sender is checked first: reading the data of an event makes the engine copy it.
   const isMine = (event) => accepts(event) && isOurs(event.data);
@@ -110,6 +111,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     },
     onClose(handler, isAnyWaiting) {
       lose = handler;
+      if (isDead?.()) Promise.resolve().then(() => lose(portClosed()));
       isWaiting = isAnyWaiting ?? isWaiting;
     },
     onError(handler) {
@@ -125,7 +127,10 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
   };
 }
 
-function need(object, name, ...methods) {
+export function need(object, name, ...methods) {
+  if (tagOf(object) === "[object ServiceWorker]") {
+    throw new TypeError("a service worker sends nothing to this object: post a port of a MessageChannel to it, and use the other port");
+  }
   for (const method of methods) {
     if (typeof object?.[method] !== "function") throw new TypeError(`${name} is missing, or has no ${method}()`);
   }
@@ -140,12 +145,13 @@ export function portTransport(port) {
     keeps: true,
     // Not every engine has it.
     signs: ["close"],
+    isDead: () => isClosed(port),
     send(message, transfer) {
       // Engines find that out when the rest of the list is gone.
       if (transfer?.includes(port)) throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
       port.postMessage(message, transfer);
     },
-    destroy: () => port.close(),
+    destroy: () => close(port),
   });
 }
 

@@ -213,6 +213,8 @@ export function optionsOfAClient(): void {
   new JSONRPCClient(transport, {});
   new JSONRPCClient(transport, { timeout: undefined, onError: undefined, limits: undefined });
   new JSONRPCClient(transport, { onError: (error) => error.message.trim(), limits: { pendingCalls: 10 } });
+  new JSONRPCClient(transport, { coalesce: true });
+  new JSONRPCClient(transport, { coalesce: "columns" });
   // @ts-expect-error no such option
   new JSONRPCClient(transport, { retries: 3 });
   // @ts-expect-error a transport is needed

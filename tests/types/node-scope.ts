@@ -1,8 +1,10 @@
 // Node without DOM types.
 
+import { fork } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { readFile } from "node:fs/promises";
 import { MessageChannel as NodeChannel, Worker as NodeWorker } from "node:worker_threads";
-import init, { initSync, JSONRPCPeer, portTransport, workerTransport, type RPCTransport } from "portway";
+import init, { connect, initSync, JSONRPCPeer, portTransport, workerTransport, type RPCTransport } from "portway";
 import { same, type Equal } from "./equal.js";
 
 export async function start(): Promise<void> {
@@ -13,6 +15,15 @@ export async function start(): Promise<void> {
   portTransport(new NodeChannel().port1);
   // @ts-expect-error a port is not a worker
   workerTransport(new NodeChannel().port1);
+}
+
+export async function processes(): Promise<void> {
+  workerTransport(fork("child.mjs"));
+  workerTransport(process);
+  await connect(fork("child.mjs"));
+  await connect(process);
+  // @ts-expect-error an emitter alone is no process
+  await connect(new EventEmitter());
 }
 
 export function threads(worker: NodeWorker): RPCTransport {

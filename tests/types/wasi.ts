@@ -8,6 +8,13 @@ export async function run(module: WebAssembly.Module, response: Promise<Response
   same<Equal<typeof guest, WasiGuest>>(true);
   await startWasiGuest(response, { worker: new URL("https://localhost/wasi-worker.js"), stdinCapacity: 1024, startTimeout: 0 });
   await startWasiGuest("guest.wasm");
+  // A `TrustedScriptURL`, as @types/trusted-types has it.
+  class TrustedScriptURL {
+    #brand = true;
+    toString = (): string => String(this.#brand);
+    toJSON = (): string => "";
+  }
+  await startWasiGuest("guest.wasm", { worker: new TrustedScriptURL() });
   await startWasiGuest(new Uint8Array(8));
   // @ts-expect-error no guest
   await startWasiGuest(7);

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, inNode, portTransport } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -350,13 +350,35 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("leaves a new client on the same port object free to be made, which then hears nothing", async () => {
+  it("leaves a new client on the same port object free to be made, whose calls are refused at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
-    const client = new JSONRPCClient(portTransport(port1), { timeout: 20 });
-    const { reason } = await rejection(client.request("a"));
-    assert.equal(reason, inNode ? "peer-gone" : "timeout");
+    const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });
+    const first = rejection(client.request("a"));
+    assert.equal((await first).reason, "peer-gone");
+    assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     client.destroy();
+    port2.close();
+  });
+
+  it("has connect() fail at once on its port, and on closed and transferred ports where the engine shows them", async () => {
+    const [destroyed, closed, moved] = [0, 1, 2].map(() => new MessageChannel().port1);
+    portTransport(destroyed).destroy();
+    closed.close();
+    const { port2 } = new MessageChannel();
+    port2.postMessage(undefined, [moved]);
+    const shows = (port) => {
+      try {
+        port.postMessage(undefined, [port]);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    for (const port of [destroyed, ...[closed, moved].filter(shows)]) {
+      const { reason, message } = await rejection(connect(port, { connectTimeout: 5_000 }));
+      assert.deepEqual([reason, message], ["peer-gone", "the port is closed"]);
+    }
     port2.close();
   });
 

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError, kaiak, wiggum } from "./rig/portway.js";
+import { CallError, ErrorCode, JSONRPCClient, JSONRPCServer, RPCError, freshCopy, kaiak, wiggum } from "./rig/portway.js";
 import { channel, rawChannel } from "./rig/ends.js";
 import { rejection } from "./rig/outcomes.js";
 
@@ -175,5 +175,25 @@ describe("the codes", () => {
 
   it("cannot be changed", () => {
     for (const table of [ErrorCode, wiggum, kaiak]) assert.isTrue(Object.isFrozen(table));
+  });
+});
+
+describe("instanceof", () => {
+  it("knows the errors of another copy of the library, and no other values", async () => {
+    const other = await freshCopy();
+    for (const [Class, Foreign] of [[RPCError, other.RPCError], [CallError, other.CallError]]) {
+      assert.notEqual(Class, Foreign);
+      assert.instanceOf(new Foreign(1, "text"), Class);
+      assert.instanceOf(new Class(1, "text"), Foreign);
+      for (const value of [new Error("text"), {}, null, undefined, "text", Class, Object.create(null)]) assert.notInstanceOf(value, Class);
+    }
+    assert.notInstanceOf(new other.CallError("timeout", "text"), RPCError);
+  });
+
+  it("keeps subclasses of an application apart", () => {
+    class NotFound extends RPCError {}
+    assert.instanceOf(new NotFound(1, "text"), RPCError);
+    assert.instanceOf(new NotFound(1, "text"), NotFound);
+    assert.notInstanceOf(new RPCError(1, "text"), NotFound);
   });
 });

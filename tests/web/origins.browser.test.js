@@ -171,6 +171,14 @@ describe("with an origin, a window transport", () => {
     });
   }
 
+  for (const origin of ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "app://obsidian.md", "chrome-extension://abcdef", "file://"]) {
+    it(`may be that of an app shell, which no window has elsewhere: ${origin}`, async () => {
+      const child = await puppet({ origin: origins.other });
+      assert.isFalse(await hears(child, { origin }));
+      assert.isTrue(await hears(child, { origin: [origin, origins.other] }));
+    });
+  }
+
   it("does not take an origin with a wildcard for a pattern", async () => {
     const child = await puppet({ origin: origins.other });
     for (const origin of ["http://*", "http://127.0.0.1:*", "http://*.0.0.1"]) {

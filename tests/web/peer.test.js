@@ -72,6 +72,11 @@ describe("the remote of a peer", () => {
     for (const symbol of [Symbol.toPrimitive, Symbol.iterator, Symbol.asyncIterator, Symbol.toStringTag]) {
       assert.isUndefined(remote[symbol]);
     }
+    assert.equal(JSON.stringify({ remote }), '{"remote":{}}');
+    assert.equal(`${remote}`, "[object Object]");
+    assert.isNaN(+remote);
+    // Printers and matchers of test runners call these, where they are functions.
+    for (const name of ["inspect", "asymmetricMatch", "$$typeof"]) assert.isUndefined(remote[name]);
     assert.equal(transport.sent.length, 0);
   });
 
@@ -83,10 +88,13 @@ describe("the remote of a peer", () => {
     }, TypeError);
   });
 
-  it("calls methods whose names every object has", async () => {
+  it("has no methods of the peer under names that the language looks up, but for request()", async () => {
     const { near, far } = channel();
-    new JSONRPCServer(far).method("toString", () => "served");
-    assert.equal(await new JSONRPCPeer(near).remote.toString(), "served");
+    new JSONRPCServer(far).method("toString", () => "served").method("hasOwnProperty", () => "served, too");
+    const peer = new JSONRPCPeer(near);
+    assert.equal(peer.remote.toString(), "[object Object]");
+    assert.equal(await peer.request("toString"), "served");
+    assert.equal(await peer.remote.hasOwnProperty(), "served, too");
   });
 });
 

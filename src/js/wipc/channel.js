@@ -1,6 +1,7 @@
 // One end of WIPC on a pair of streams: frames go out, frames that come are handed to whoever waits for them.
 
 import { complain } from "../../web/complain.js";
+import { define } from "../../web/errors.js";
 import { CLOSE_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, READ_AHEAD, WRITE_GRACE } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
 import { HEADER, WipcType, encodeWipc } from "./frame.js";
@@ -25,7 +26,7 @@ export class WipcClosedError extends Error {
   }
 }
 
-WipcClosedError.prototype.name = "WipcClosedError";
+define(WipcClosedError.prototype, "name", "WipcClosedError");
 
 export class WipcChannel {
   ended;

@@ -1,0 +1,99 @@
+// Params, results and peers within the proxies of libraries for user interfaces.
+
+import { assert } from "chai";
+import { reactive, readonly, ref, shallowReactive } from "../../node_modules/@vue/reactivity/dist/reactivity.esm-browser.prod.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
+import { channel, rawChannel } from "./rig/ends.js";
+import { pair } from "./rig/connections.js";
+import { rejection } from "./rig/outcomes.js";
+import { afterThisTest } from "./rig/cleanup.js";
+
+const form = () => ({ name: "Ada", tags: ["a", { b: [1] }], since: new Date(0), bytes: new Uint8Array([1, 2]), many: new Map([["k", { v: 1 }]]), set: new Set([1]) });
+
+describe("params that hold a reactive proxy", () => {
+  for (const [name, make] of Object.entries({
+    "reactive": () => reactive(form()),
+    "readonly": () => readonly(form()),
+    "shallow, with a reactive member": () => shallowReactive({ ...form(), name: "Ada", tags: reactive(form().tags) }),
+    "reactive, within a plain object": () => ({ ...form(), tags: reactive(form().tags), many: reactive(form().many) }),
+  })) {
+    it(`cross as plain data, alone and behind another call of their turn: ${name}`, async () => {
+      const [near] = await pair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
+      const alone = await near.request("echo", make());
+      const [, behind, large] = await Promise.all([
+        near.request("ping"),
+        near.request("echo", make()),
+        near.request("echo", Object.assign(make(), { note: "x".repeat(2_000) })).catch((error) => error),
+      ]);
+      assert.deepEqual(alone, form());
+      assert.deepEqual(behind, form());
+      // What is read-only has no note.
+      if (name !== "readonly") assert.deepEqual(large, { ...form(), note: "x".repeat(2_000) });
+    });
+  }
+
+  it("cross in notifications, results, batches and items", async () => {
+    const { near, far } = channel();
+    const heard = [];
+    const server = new JSONRPCServer(far).method("echo", (params) => reactive(params)).onNotify("note", (params) => void heard.push(params));
+    server.method("items", async function* () {
+      yield reactive({ n: 1 });
+      yield reactive([2]);
+    });
+    const client = new JSONRPCClient(near);
+    client.notify("note", reactive({ n: 1 }));
+    assert.deepEqual(await client.request("echo", reactive({ a: [1] })), { a: [1] });
+    const results = await client.batch([{ method: "echo", params: reactive([1]) }, { method: "echo", params: [() => {}] }, { method: "echo", params: [2] }]);
+    assert.deepEqual(results.map(({ value, reason }) => value ?? reason.name), [[1], "DataCloneError", [2]]);
+    const items = [];
+    for await (const item of client.stream("items")) items.push(item);
+    assert.deepEqual([items, heard], [[{ n: 1 }, [2]], [{ n: 1 }]]);
+    client.destroy();
+    server.destroy();
+  });
+
+  it("transfer what is within", async () => {
+    const { near, far } = channel();
+    const server = new JSONRPCServer(far).method("take", ({ bytes }) => bytes.byteLength);
+    const client = new JSONRPCClient(near);
+    const bytes = new Uint8Array(100);
+    assert.equal(await client.request("take", { bytes, form: reactive({ a: 1 }) }, { transfer: [bytes.buffer] }), 100);
+    assert.equal(bytes.byteLength, 0);
+    client.destroy();
+    server.destroy();
+  });
+
+  it("keep cycles, holes, and members of any name", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport);
+    const cycle = reactive({ list: [1, , 3], ...JSON.parse('{"__proto__": {"x": 1}}') }); // eslint-disable-line no-sparse-arrays
+    cycle.self = cycle;
+    client.request("a", cycle).catch(() => {});
+    const { params } = await raw.next();
+    assert.equal(params.self, params);
+    assert.deepEqual(Object.keys(params.list), ["0", "2"]);
+    assert.deepEqual([Object.hasOwn(params, "__proto__"), params.x], [true, undefined]);
+    client.destroy();
+  });
+
+  it("still fail by the first error where a member cannot be cloned", async () => {
+    const { port1, port2 } = new MessageChannel();
+    afterThisTest(() => port2.close());
+    const client = new JSONRPCClient(portTransport(port1));
+    assert.equal((await rejection(client.request("a", reactive({ f() {} })))).name, "DataCloneError");
+    client.destroy();
+  });
+});
+
+describe("a client, server or peer in a reactive object", () => {
+  it("is itself there, and works", async () => {
+    const { near, far } = channel();
+    const state = reactive({ peer: new JSONRPCPeer(near) });
+    const held = ref(new JSONRPCServer(far));
+    held.value.method("echo", (params) => params);
+    assert.deepEqual(await state.peer.request("echo", [1]), [1]);
+    assert.deepEqual(await state.peer.remote.echo([2]), [2]);
+    state.peer.destroy();
+    held.value.destroy();
+  });
+});
