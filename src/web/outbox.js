@@ -2,7 +2,7 @@
 
 import { COLUMNS, packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
-import { post, transferable, withPlain } from "./outgoing.js";
+import { post, sendPlain, transferable } from "./outgoing.js";
 import { MAX_TOGETHER } from "./limit-values.js";
 import { settle } from "./small.js";
 
@@ -115,7 +115,8 @@ export class Outbox {
   /** Sends a message at once, or throws. */
   sendNow(message, transfer, outflow) {
     this.flush();
-    this.#watch(post(this.#transport, message, transfer), [{ message, outflow }]);
+    const sent = post(this.#transport, message, transfer);
+    if (sent !== undefined) this.#watch(sent, [{ message, outflow }]);
   }
 
   /** Where a transport returns a promise, its rejection is the failure of these entries. */
@@ -229,8 +230,13 @@ function thrownBy(run) {
 function tryOut(entry) {
   const { message } = entry;
   const transfer = entry.transfer && transferable(entry.transfer);
-  if (transfer === undefined) withPlain(message, (message) => structuredClone((entry.message = message)));
-  else Object.assign(entry, withPlain({ message, transfer }, (both) => structuredClone(both, { transfer })));
+  const clone = (both) => Object.assign(entry, structuredClone(both, { transfer: transfer ?? [] }));
+  const both = transfer === undefined ? { message } : { message, transfer };
+  try {
+    clone(both);
+  } catch (error) {
+    sendPlain(error, both, clone);
+  }
 }
 
 /** The reply in place of one that cannot be sent. */

@@ -30,20 +30,20 @@ export function signalProblem(signal) {
  */
 export function post(transport, message, transfer) {
   const list = transfer ? transferable(transfer) : undefined;
-  return withPlain(message, (message) => transport.send(message, list));
+  try {
+    return transport.send(message, list);
+  } catch (error) {
+    return sendPlain(error, message, (copy) => transport.send(copy, list));
+  }
 }
 
-/** Runs `send` with a message. If the message cannot be cloned, it runs once more with a copy that holds no proxies. */
-export function withPlain(message, send) {
+/** Runs `send` with a copy of a message that could not be cloned. The copy holds no proxies. Throws the first error if that fails. */
+export function sendPlain(error, message, send) {
+  if (nameOf(error) !== "DataCloneError") throw error;
   try {
-    return send(message);
-  } catch (error) {
-    if (nameOf(error) !== "DataCloneError") throw error;
-    try {
-      return send(plain(message, new Map()));
-    } catch {
-      throw error;
-    }
+    return send(plain(message, new Map()));
+  } catch {
+    throw error;
   }
 }
 
