@@ -6,7 +6,10 @@ export function workerTransport(worker) {
   return overEvents(isEmitter(worker) ? asEventTarget(worker) : worker);
 }
 
-export function connect(target, options) {
+export async function connect(target, options) {
+  if (target === globalThis.process && target.send === undefined) {
+    throw new TypeError("this process has no channel to a parent: start it with fork()");
+  }
   return connectEvents(isEmitter(target) ? asEventTarget(target) : target, options);
 }
 

@@ -81,7 +81,7 @@ function channelDoor(target) {
         message,
         // Of ports, and of the workers of Node; not every engine has it.
         close: ({ error }) =>
-          target.start === undefined ? fail(error, gone("the worker has ended", error)) : lose(portClosed()),
+          target.start === undefined ? fail(error, gone("the worker or process has ended", error)) : lose(portClosed()),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });

@@ -79,6 +79,8 @@ describe("a process and its program", function () {
     const child = spawn(process.execPath, ["--eval", ""], { stdio: "ignore" });
     afterThisTest(() => child.kill("SIGKILL"));
     assert.instanceOf(await rejection(connect(child)), TypeError);
+    // This process was not forked.
+    assert.include((await rejection(connect(process))).message, "fork()");
     assert.throws(() => workerTransport(child), TypeError, "postMessage");
     const ended = forked();
     ended.kill("SIGKILL");
