@@ -105,6 +105,8 @@ export function close(port) {
 
 /** Whether a port is known to be closed. An open port refuses to carry itself. In Chromium and WebKit a closed one does not. */
 export function isClosed(port) {
+  // An object that acts as a port may take anything.
+  if (tagOf(port) !== "[object MessagePort]") return false;
   if (closed.has(port)) return true;
   try {
     port.postMessage(undefined, [port]);

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport, selfTransport, windowTransport, workerTransport } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, portTransport, selfTransport, windowTransport, workerTransport } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
 import { pause, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -181,6 +181,47 @@ describe("the handler of a transport", () => {
 
   it("has to be a function", () => {
     assert.throws(() => rawChannel().transport.onMessage(), TypeError);
+  });
+});
+
+describe("an object that acts as a port", () => {
+  /** Two ends that hand over at once what is posted, and can be closed again and again. */
+  function pair() {
+    const end = () => ({
+      listeners: new Set(),
+      received: [],
+      addEventListener(type, listener) {
+        if (type === "message") this.listeners.add(listener);
+      },
+      removeEventListener(type, listener) {
+        this.listeners.delete(listener);
+      },
+      postMessage(data) {
+        this.other.received.push(data);
+        for (const listener of [...this.other.listeners]) listener({ data });
+      },
+      start() {},
+      close() {},
+    });
+    const [near, far] = [end(), end()];
+    near.other = far;
+    far.other = near;
+    return [near, far];
+  }
+
+  it("is open, gets messages alone, and may be used again after a transport on it is destroyed", async () => {
+    const [near, far] = pair();
+    const server = new JSONRPCServer(portTransport(far)).method("echo", (params) => params);
+    for (let n = 0; n < 2; n++) {
+      const client = new JSONRPCClient(portTransport(near));
+      assert.deepEqual(await client.request("echo", [n]), [n]);
+      client.destroy();
+    }
+    assert.isTrue([...near.received, ...far.received].every((message) => message?.jsonrpc === "2.0"));
+    const peer = await connect(near, { connectTimeout: 5_000 });
+    assert.deepEqual(await peer.request("echo", [2]), [2]);
+    peer.destroy();
+    server.destroy();
   });
 });
 
