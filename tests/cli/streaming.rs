@@ -1,13 +1,15 @@
 //! `portway decode` as a filter: pieces, pauses, pipes that close, and how much memory it takes.
 
 use std::error::Error;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::command::{PATIENCE, Test, portway};
 use crate::decode::{frame, message, whole};
@@ -137,19 +139,42 @@ async fn what_was_read_is_written_when_the_input_pauses() -> Test {
 
 #[tokio::test]
 async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
-    let frames = r"printf 'Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n{'";
+    const FRAMES: &[u8] = b"Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n{";
     let portway = env!("CARGO_BIN_EXE_portway");
-    let input = format!("({frames}; sleep 4; {frames}; sleep 1) | '{portway}' decode");
-    // Long after the first second, also where the command starts late.
-    for (output, is_shown) in [(">/dev/null", true), ("2>&1", false), (">/dev/null 2>&1", false)] {
+    let folder = tempfile::tempdir()?;
+    for (number, (output, is_shown)) in
+        [(">/dev/null", true), ("2>&1", false), (">/dev/null 2>&1", false)].into_iter().enumerate()
+    {
+        let fifo = folder.path().join(number.to_string());
+        assert!(Command::new("mkfifo").arg(&fifo).status().await?.success());
         // Of the package bsdutils, which gives a program a terminal.
-        let script = Command::new("script")
-            .args(["-qec", &format!("{input} {output}"), "/dev/null"])
+        let mut script = Command::new("script")
+            .args(["-qec", &format!("'{portway}' decode < '{}' {output}", fifo.display()), "/dev/null"])
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
             .kill_on_drop(true)
-            .output();
-        let shown = String::from_utf8(timeout(PATIENCE, script).await??.stdout)?;
-        assert_eq!(shown.contains("\r0 MB, 2 messages, 2 errors\u{1b}[K"), is_shown, "{output}: {shown:?}");
+            .spawn()?;
+        let mut terminal = script.stdout.take().ok_or("no output")?;
+        // This waits for the reader.
+        let open = tokio::task::spawn_blocking(move || OpenOptions::new().write(true).open(fifo));
+        let mut input = timeout(PATIENCE, open).await???;
+        let mut shown = Vec::new();
+        let has_figures = |shown: &[u8]| {
+            let shown = String::from_utf8_lossy(shown);
+            (1..100).any(|count| shown.contains(&format!("\r0 MB, {count} messages, {count} errors\u{1b}[K")))
+        };
+        // Figures are written as input comes, from a second after the start on.
+        let start = Instant::now();
+        while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
+            assert!(start.elapsed() < PATIENCE, "{output}: {}", String::from_utf8_lossy(&shown));
+            input.write_all(FRAMES)?;
+            let _ = timeout(Duration::from_millis(500), terminal.read_buf(&mut shown)).await;
+            sleep(Duration::from_millis(500)).await;
+        }
+        drop(input);
+        timeout(PATIENCE, terminal.read_to_end(&mut shown)).await??;
+        let shown = String::from_utf8(shown)?;
+        assert_eq!(shown.contains(" MB, "), is_shown, "{output}: {shown:?}");
         assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "it is taken away: {shown:?}");
     }
     Ok(())
