@@ -342,11 +342,14 @@ describe("a frame", () => {
     // Until `rpc.load` has come, too.
     await pause(20);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
-    frame.element.dispatchEvent(new Event("load"));
-    for (let n = 0; n < 5; n++, await pause(10)) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
-    const [reason, ms] = await hanging;
-    assert.equal(reason, "session-ended");
-    assert.isBelow(ms, 3_000);
+    let ended;
+    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep the session.
+    for (let attempt = 0; ended === undefined && attempt < 3; attempt++) {
+      frame.element.dispatchEvent(new Event("load"));
+      for (let n = 0; n < 2; n++) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
+      ended = await Promise.race([hanging, pause(2_500)]);
+    }
+    assert.equal(ended?.[0], "session-ended");
   });
 
   it("that is told to have loaded again, and answers, keeps its session", async () => {
