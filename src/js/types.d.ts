@@ -11,8 +11,8 @@
  */
 export interface RPCTransport {
   /**
-   * Sends one `JSONRPCMessage`, or a batch as an array of them. What is thrown here, or what a returned promise rejects
-   * with, fails the call that was being sent.
+   * Sends one `JSONRPCMessage`, or a batch as an array of them. An error that is thrown here, or a rejection of
+   * the returned promise, fails the call that was being sent.
    */
   send(message: any, transfer?: TransferItem[]): void | PromiseLike<unknown>;
   /**
@@ -213,7 +213,7 @@ export interface Limits {
 export interface LinkOptions {
   /**
    * Whether small messages of one turn of the event loop, all but the first, leave together, up to 256 at a time; that
-   * is several times as fast. What is large, or more than plain values, leaves by itself, and all keeps its order. By
+   * is several times as fast. A large message, or one that holds more than plain values, leaves by itself, in order. By
    * default it is done where both sides are known to take it: in the sessions of `connect`. On a transport alone, `true`
    * is for both sides of it, or for one whose other side takes batches of JSON-RPC 2.0; `"columns"`, which is faster yet, is
    * for one whose other side is Portway: messages of one kind then leave as one notification, `rpc.columns` (PROTOCOL.md).

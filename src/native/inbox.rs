@@ -117,7 +117,7 @@ impl Inbox {
         }
     }
 
-    /// A line that is no message. Further lines without JSON are part of the same error. A server answers only the first.
+    /// Handles a line that is not a message. Further lines without JSON are part of the same error. A server answers only the first.
     fn take_line(&mut self, line: &[u8], was_invalid_json: bool) -> Next {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));

@@ -484,7 +484,7 @@ impl Link {
     }
 }
 
-/// Somebody who waits for something of a link.
+/// A future that waits for a change of a link.
 struct Observer<'a> {
     link: &'a Link,
     place: Place,

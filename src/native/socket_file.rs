@@ -285,7 +285,7 @@ pub(super) struct SocketFile {
 
 impl SocketFile {
     /// # Errors
-    /// If there is no socket.
+    /// If the location has no file, or one that is not a socket.
     fn new(location: Location) -> io::Result<Self> {
         match location.file()? {
             Some(file) if is_socket(&file) => Ok(Self { location, identity: Identity::of(&file) }),

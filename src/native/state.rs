@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Encodes what is to be sent. Returns the total of written bytes at which the buffer is empty.
+    /// Encodes the messages to send. Returns the total of written bytes at which the buffer is empty.
     pub(super) fn encode(&mut self, framing: Framing) -> u64 {
         let longest = longest_message(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {

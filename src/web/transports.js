@@ -51,7 +51,8 @@ function transport(options) {
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
  * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
- * source tells that the other side is gone; `isGone` is asked where it has none, and `isDead` once, as it begins. `lastOrigin` is noted with what is kept.
+ * source tells that the other side is gone; `isGone` is asked where it has none, and `isDead` once, as it begins.
+ * `lastOrigin` is noted with each message that is kept.
  */
 function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, isDead, destroy, lastOrigin }) {
   const inbox = new Inbox(lastOrigin);
