@@ -3,6 +3,7 @@
 import { doorTo } from "../web/door.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { noAnswer, sessionTransport } from "../web/session.js";
+import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./api.js";
 
 
@@ -25,7 +26,7 @@ export async function connect(target, options) {
       onAbort = () => reject(signal.reason);
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        timer = setTimeout(() => reject(noAnswer(connectTimeout, door)), connectTimeout);
+        timer = setTimer(() => reject(noAnswer(connectTimeout, door)), connectTimeout);
       }
       transport.start();
     });

@@ -6,6 +6,9 @@ const registry = (globalThis[Symbol.for("portway.boundaries")] ??= { objects: ne
 /** The ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
 export const frames = registry.frames;
 
+/** The connections of this realm, oldest first. Each has a `target()`, a `channel`, and `giveWay()`. */
+export const connections = (registry.connections ??= new Set());
+
 function registered(map, key) {
   if (!map.has(key)) map.set(key, { ends: new Set(), lastId: 0 });
   return map.get(key);

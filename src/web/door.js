@@ -27,12 +27,13 @@ export function doorTo(target, origin) {
 /** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
 function windowDoor(current, origin, frame) {
   const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
-  let hadWindow = false;
+  let hadWindow = current() !== null;
   let foreignReads = 0;
   const door = {
     allowed,
     frame,
     current,
+    target: () => current() ?? frame,
     boundary: boundaryOfWindow(globalThis, current() ?? frame),
     /** Posts to one origin, or as long as that is not known, to each that is allowed. */
     post(message, transfer, to) {
@@ -61,7 +62,7 @@ function windowDoor(current, origin, frame) {
       const window = current();
       if (window !== null && !window.closed) return void (hadWindow = true);
       if (window !== null) return gone("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
-      return hadWindow ? gone("the frame was removed") : undefined;
+      return gone(hadWindow ? "the frame was removed" : "the iframe is not in the document: append it before connect()");
     },
   };
   return door;
@@ -72,6 +73,7 @@ function channelDoor(target) {
   need(target, "the target");
   return {
     boundary: boundaryOf(target),
+    target: () => target,
     post: (message, transfer) => target.postMessage(message, transfer),
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
     lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,

@@ -4,11 +4,14 @@
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
 import { callMessage, isPort } from "./outgoing.js";
+import { setTimer } from "./timers.js";
 
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /** And that a session needs no port, where its boundary is nobody's who must not hear it. */
 const LANE = "lane";
+/** And that it holds the lock of its side already. */
+export const LOCK = "lock";
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
 
@@ -37,6 +40,12 @@ export class Handshake {
   #answerKeptFor = 0;
   #lastMet = -Infinity;
   #hasMet = false;
+  /** Whether it has started. */
+  isReady = false;
+  /** The last hello that came before this side was ready. */
+  #early;
+  /** Whether this side holds the lock that is named after its id. */
+  isLocked = false;
 
   /**
    * `on` is told of each port that may become a session (`adopt`) and of each that does (`begin`), of a hello of somebody
@@ -50,10 +59,13 @@ export class Handshake {
     this.#on = on;
   }
 
-  /** Says hello until there is a session. */
+  /** Says hello until there is a session. Before this, no hello is answered. */
   start(pause = FIRST_PAUSE) {
+    this.isReady = true;
+    if (this.#early !== undefined) this.#meet(this.#early);
+    this.#early = undefined;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.start(Math.min(2 * pause, LONGEST_PAUSE)), pause);
+    this.#timer = setTimer(() => this.start(Math.min(2 * pause, LONGEST_PAUSE)), pause);
     this.#greet();
   }
 
@@ -79,6 +91,7 @@ export class Handshake {
     this.#session = undefined;
     this.#spent = this.id;
     this.id = newId();
+    this.isLocked = false;
   }
 
   /** Takes a message of the target, if it is about the handshake. */
@@ -103,10 +116,15 @@ export class Handshake {
   }
 
   #greet() {
-    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: this.#features }, this.id));
+    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: this.#named() }, this.id));
+  }
+
+  #named() {
+    return this.isLocked ? [...this.#features, LOCK] : this.#features;
   }
 
   #meet(other) {
+    if (!this.isReady) return void (this.#early = other);
     if (other.id === this.#session?.id || other.id === this.#offer?.id) return;
     // Whoever floods this side with names is answered now and then; who means it says hello again.
     const now = performance.now();
@@ -140,7 +158,7 @@ export class Handshake {
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);
     });
-    const result = { session: this.id, version: 1, features: this.#features, ...offered };
+    const result = { session: this.id, version: 1, features: this.#named(), ...offered };
     this.#door.post({ jsonrpc: "2.0", id: other.id, result }, moved, other.origin);
   }
 

@@ -44,6 +44,8 @@ export const MAX_SESSION_QUEUE = 10_000;
 export const MIN_HEARTBEAT = 100;
 /** Wait for an answer of a peer whose lock is free, in milliseconds. */
 export const ANSWER_TIME = 300;
+/** Wait for the lock of this side before its handshake begins, in milliseconds. */
+export const LOCK_TIMEOUT = 100;
 /** Wait for the goodbye that explains a sign of death, and time that an unused answer to a hello is kept, in milliseconds. */
 export const GOODBYE_TIMEOUT = 100;
 /** Wait for a goodbye whose copy has come over the window, and time that an unused answer is kept then, in milliseconds. */

@@ -1,6 +1,7 @@
 // Whether the other side is still there, where nobody tells: a lock that goes with it, and a heartbeat.
 
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
+import { setTimer } from "./timers.js";
 
 const lockOf = (id) => `portway:${id}`;
 
@@ -13,20 +14,24 @@ async function request(...args) {
   }
 }
 
-/** Holds the lock of this side until the signal is aborted. */
-export function holdLock(id, signal, onHeld) {
-  request(lockOf(id), { signal }, () => {
-    onHeld();
-    return new Promise((release) => signal.addEventListener("abort", release));
+/** Holds the lock of this side until the signal is aborted. Resolves to whether it is held; where there are no locks, to false. */
+export function holdLock(id, signal) {
+  return new Promise((resolve) => {
+    const hold = () => new Promise((release) => (resolve(true), signal.addEventListener("abort", release)));
+    request(lockOf(id), { signal }, hold).then(() => resolve(false));
   });
 }
 
-/** Waits for the lock that the other side says it holds: one that it does not seem to hold is of another origin. */
-export async function watchLock(id, signal, onSeen, onReleased) {
-  const seen = await request(lockOf(id), { ifAvailable: true }, (lock) => lock === null);
-  if (!seen || signal.aborted) return;
-  onSeen();
-  if (await request(lockOf(id), { signal }, () => true)) onReleased();
+/**
+ * Waits for the lock that the peer says it holds. Resolves once it is known whether this side sees that lock. A lock that is free
+ * at once is of another origin, unless this side `isSure` to share locks with the peer: then the peer has released it.
+ */
+export async function watchLock(id, signal, isSure, onSeen, onReleased) {
+  const isSeen = await request(lockOf(id), { ifAvailable: true }, (lock) => lock === null);
+  if (signal.aborted || isSeen === undefined) return;
+  if (isSeen) onSeen();
+  else if (!isSure) return;
+  request(lockOf(id), { signal }, () => true).then((isFree) => isFree && onReleased());
 }
 
 /** One timer for what has to be looked at again and again. */
@@ -71,6 +76,6 @@ export class Pulse {
     const pause = soon ? Math.min(WINDOW_CHECK_INTERVAL, this.#rest) : this.#rest;
     const due = performance.now() + pause;
     // Late, this thread was blocked, or the page hidden or halted.
-    this.#timer = setTimeout(() => this.#run(performance.now() - due < pause / 4 ? pause : 0), pause);
+    this.#timer = setTimer(() => this.#run(performance.now() - due < pause / 4 ? pause : 0), pause);
   }
 }

@@ -1,14 +1,15 @@
 // A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two
 // sessions waits for the next.
 
-import { insides } from "./boundaries.js";
+import { connections, insides } from "./boundaries.js";
 import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
-import { Handshake, isId, newId } from "./hello.js";
+import { Handshake, LOCK, isId, newId } from "./hello.js";
 import {
   ANSWER_TIME,
   COPIED_GOODBYE_TIMEOUT,
   GOODBYE_TIMEOUT,
   HEARTBEAT,
+  LOCK_TIMEOUT,
   MAX_SESSION_QUEUE,
   MIN_HEARTBEAT,
   RELOAD_SILENCE,
@@ -17,6 +18,7 @@ import { listen } from "./listen.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
 import { callMessage as note } from "./outgoing.js";
+import { setTimer } from "./timers.js";
 
 const LONGEST_TIMER = 2 ** 31;
 
@@ -27,6 +29,7 @@ export function noAnswer(ms, { allowed }) {
 }
 
 const ended = (text) => failure("session-ended", text);
+const replaced = (cause) => gone("another connection has taken its place", cause);
 
 /** Runs once this document has loaded, unless the signal is aborted before. */
 function whenLoaded(run, signal) {
@@ -57,8 +60,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let cleanups = [];
   /** Aborted with the session, for its locks. */
   let life;
-  /** Resolves once this side holds its lock. */
+  /** Resolves to whether this side holds its lock, once that is known. */
   let isHeld;
+  /** Whether the application knows that a session has begun. */
+  let isOpen = false;
   /** Whether the other side's life is told by its lock. */
   let isLocked;
   /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
@@ -107,7 +112,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     },
     stranger(origin) {
       const error = failure("wrong-origin", strangerText(origin, door.allowed));
-      if (number === 0) stranger ??= setTimeout(() => number === 0 && onFail(error), RELOAD_SILENCE);
+      if (number === 0) stranger ??= setTimer(() => number === 0 && onFail(error), RELOAD_SILENCE);
       else if (session === undefined) lose(gone("another document is in its place", error), false);
       else if (!session.isPlain) doubt(session);
     },
@@ -139,20 +144,18 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     transport.coalesces = other.features.includes("batch");
     transport.columns = other.features.includes("columns");
     number++;
-    onOpen();
-    if (number === 1) {
-      held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
-      // Whoever has waited for this is told first, and can set up what receives.
-      setTimeout(release);
-    }
+    if (!isOpen) held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
+    if (life === undefined) hold();
+    // Not before its lock is watched: from then on, the death of the peer is noticed.
+    if (other.features.includes(LOCK)) watch(other).then(() => session === other && open());
+    else open();
     key = newId();
     const tell = (method, params) => session === other && other.port.postMessage(note(method, params));
-    if (life === undefined) hold();
     if (!other.isPlain && door.current !== undefined) {
       tell("rpc.key", { key });
       whenLoaded(() => tell("rpc.load"), life.signal);
     }
-    if (!other.isPlain) isHeld.then(() => tell("rpc.lock"));
+    if (!other.isPlain) isHeld.then((isHeld) => isHeld && tell("rpc.lock"));
     pulse.quiet = 0;
     pulse.start();
     if (session !== other) return;
@@ -161,6 +164,25 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
     prune();
     for (const [message, transfer] of queue?.splice(0) ?? []) session?.port.postMessage(message, transfer);
+  }
+
+  /** The application learns that there is a session. */
+  function open() {
+    if (isOpen) return;
+    isOpen = true;
+    onOpen();
+    // Whoever has waited for this is told first, and can set up what receives.
+    setTimer(release);
+  }
+
+  /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
+  function watch(other) {
+    other.isWatched = true;
+    // A lock is sure to be shared with a worker or an own origin. Any other peer may have named a lock of ours, and is only
+    // asked once that is free.
+    const isWorker = door.lane !== undefined;
+    const isShared = isWorker || (other.origin === globalThis.origin && other.origin !== "null");
+    return watchLock(other.id, life.signal, isWorker, () => (isLocked = isShared), () => soon(other, () => ask(other)));
   }
 
   /** Lets go of calls that have ended before they could be sent. */
@@ -175,7 +197,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */
   function hold() {
     life = new AbortController();
-    isHeld = new Promise((resolve) => holdLock(handshake.id, life.signal, resolve));
+    const { id } = handshake;
+    isHeld = holdLock(id, life.signal).then((isHeld) => {
+      if (id === handshake.id) handshake.isLocked = isHeld;
+      return isHeld;
+    });
   }
 
   function release() {
@@ -187,7 +213,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function receive(message, origin) {
     pulse.quiet = 0;
-    if (held?.length === MAX_SESSION_QUEUE && number > 0) release();
+    if (held?.length === MAX_SESSION_QUEUE && isOpen) release();
     if (held === undefined) handler(message);
     else if (held.length < MAX_SESSION_QUEUE) held.push({ message, origin });
   }
@@ -195,12 +221,16 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
   function lose(error, reopens, reason) {
     if (number === 0) return onFail(error);
+    // The newest connection wins: the next session is that of another one.
+    if (reopens && [...connections].findLast(isRival) !== connection) return lose(replaced(error), false, reason), stop();
     const was = session;
     end(reason);
+    if (reopens) hold();
     queue = reopens ? [] : undefined;
     if (!reopens) pulse.stop();
     close?.(error, reopens);
     if (was !== undefined) guard(() => onLost?.(error));
+    if (!isOpen && !reopens) onFail(error);
   }
 
   function post(message, transfer) {
@@ -226,13 +256,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     letLockGo();
     session = undefined;
     transport.coalesces = transport.columns = false;
-    held = undefined;
+    held = isOpen ? undefined : [];
     handshake.end();
   }
 
   function letLockGo() {
     life?.abort();
     life = undefined;
+    handshake.isLocked = false;
   }
 
   /** There are signs that the other side has gone, and it may have said why. */
@@ -258,7 +289,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       pulse.start();
     };
     // In two steps: if this thread was blocked, the answer comes in between.
-    setTimeout(() => soon(other, decide), ANSWER_TIME);
+    setTimer(() => soon(other, decide), ANSWER_TIME);
   }
 
   /**
@@ -285,11 +316,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
-    setTimeout(() => session === other && !other.isBidden && end(), GOODBYE_TIMEOUT);
+    setTimer(() => session === other && !other.isBidden && end(), GOODBYE_TIMEOUT);
   }
 
   function leave({ reason }) {
-    const error = reason === "replaced" ? gone("another connection has taken its place") : door.loss();
+    const error = reason === "replaced" ? replaced() : door.loss();
     lose(error ?? ended("the other side has reloaded, navigated or closed"), error === undefined);
     if (reason === "replaced") stop();
   }
@@ -299,16 +330,29 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (reason === "left") return leave({ reason });
     const other = session;
     other.isBidden = true;
-    setTimeout(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
+    setTimer(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
   }
 
   function stop() {
+    connections.delete(connection);
     clearTimeout(stranger);
     handshake.stop();
     pulse.stop();
     letLockGo();
     for (const cleanup of cleanups.splice(0)) cleanup();
   }
+
+  const connection = {
+    channel,
+    target: door.target,
+    /** A newer connection has begun. One that has a session keeps it until the peer begins that of the newer one. */
+    giveWay() {
+      if (session !== undefined) return;
+      lose(replaced(), false);
+      stop();
+    },
+  };
+  const isRival = (other) => other.channel === channel && other.target() === door.target();
 
   const transport = {
     /** Whether the other side takes lists of messages. */
@@ -317,6 +361,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     columns: false,
     boundary: door.boundary,
     isSession: true,
+    /** Whether the peer learns that this side is destroyed. */
+    saysGoodbye: () => session !== undefined && !session.isPlain,
     /** Whether it hears a call that others on the boundary hear, too: only with a peer that knows no sessions. */
     hears: (origin) => session?.isPlain === true && session.origin === origin,
     lastOrigin: () => session?.origin,
@@ -349,13 +395,27 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       cleanups = [
         door.listen(hear, (error) => lose(error, false), fail, onLoad),
         listen(globalThis, {
-          pagehide: () => session !== undefined && lose(ended("this page was left"), true, "left"),
-          pageshow: ({ persisted }) => persisted && handshake.start(),
+          pagehide() {
+            if (session !== undefined) lose(ended("this page was left"), true, "left");
+            // A page that holds a lock is not kept for the way back.
+            letLockGo();
+          },
+          pageshow({ persisted }) {
+            if (!persisted) return;
+            if (life === undefined) hold();
+            handshake.start();
+          },
         }),
       ];
+      for (const other of connections) if (isRival(other)) other.giveWay();
+      connections.add(connection);
       hold();
-      handshake.start();
-      pulse.start();
+      // A side that has its lock before the handshake is watched from the first moment of the session.
+      const waiting = setTimer(() => handshake.start(), LOCK_TIMEOUT);
+      isHeld.then(() => cleanups.length > 0 && !handshake.isReady && handshake.start());
+      // An iframe may be put into the document in this turn.
+      const looking = setTimer(() => pulse.start());
+      cleanups.push(() => [waiting, looking].forEach(clearTimeout));
     },
     send(message, transfer) {
       post(message, transfer);
@@ -384,13 +444,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         if (unknownByeKey === other.key) bidden();
       } else if (method === "rpc.load") other.isLoaded = true;
       else if (method === "rpc.pong") other.isAsked = false;
-      else if (method === "rpc.lock" && !other.isWatched) {
-        other.isWatched = true;
-        // A lock is sure to be shared with a worker or an own origin. Any other peer may have named a lock of ours, and is only
-        // asked once that is free.
-        const isShared = door.lane !== undefined || (other.origin === globalThis.origin && other.origin !== "null");
-        watchLock(other.id, life.signal, () => (isLocked = isShared), () => soon(other, () => ask(other)));
-      }
+      else if (method === "rpc.lock" && !other.isWatched) watch(other);
     },
     destroy() {
       end("closed");

@@ -49,10 +49,10 @@ describe("a frame and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other when the frame is put into the document later", async () => {
+  it("find each other when the frame is put into the document later in the same turn", async () => {
     const element = connectingFrame({}, { attach: false });
     const connecting = connected(element);
-    await pause(50);
+    await Promise.resolve();
     document.body.append(element);
     assert.deepEqual(await (await connecting).request("echo", [1]), [1]);
   });
@@ -108,6 +108,25 @@ describe("a port of another window", () => {
   });
 });
 
+describe("a component that is mounted, unmounted and mounted again while its frame loads", () => {
+  it("has one connection, which lasts, if its clean-up destroys the peer", async () => {
+    const trial = async () => {
+      const element = connectingFrame({ late: Math.round(500 * Math.random()) });
+      let gone = false;
+      const first = connect(element).then((peer) => void (gone ? peer.destroy() : afterThisTest(() => peer.destroy())), ({ message }) => message);
+      await pause(150 + 250 * Math.random());
+      gone = true;
+      await pause(50 * Math.random());
+      const lost = [];
+      const second = await connected(element, { onLost: ({ message }) => lost.push(message) });
+      await Promise.all([first, pause(500)]);
+      assert.deepEqual(await second.request("echo", [1]), [1]);
+      assert.deepEqual(lost, []);
+    };
+    await Promise.all(Array.from({ length: 20 }, trial));
+  });
+});
+
 describe("connect fails at once", () => {
   it("if the window is closed, and says what may have closed it", async () => {
     const element = await frame("puppet.html");
@@ -116,6 +135,16 @@ describe("connect fails at once", () => {
     const { reason, message } = await rejection(connect(contentWindow, { connectTimeout: 0 }));
     assert.equal(reason, "peer-gone");
     assert.match(message, /closed.*noopener.*Cross-Origin-Opener-Policy/);
+  });
+
+  it("if the iframe is not in the document, and says what to do", async () => {
+    const start = performance.now();
+    for (const element of [document.createElement("iframe"), await frame("puppet.html").then((element) => (element.remove(), element))]) {
+      const { reason, message } = await rejection(connect(element));
+      assert.equal(reason, "peer-gone");
+      assert.match(message, /the iframe is not in the document: append it before connect/);
+    }
+    assert.isBelow(performance.now() - start, 5_000);
   });
 
   it("if the frame is removed meanwhile", async () => {

@@ -57,6 +57,34 @@ describe("where both sides see each other's locks", () => {
     });
   }
 
+  for (const [when, act] of Object.entries({
+    "as soon as it is connected": () => {},
+    "right after the first answer": (peer) => peer.request("echo"),
+  })) {
+    for (const [kind, connectTo] of Object.entries({
+      "a worker": (started) => connected(started, { heartbeat: 0 }),
+      "the worker at the other side of a port": async (started) => {
+        const { port1, port2 } = new MessageChannel();
+        started.postMessage({ port: port2 }, [port2]);
+        return connected(port1, { heartbeat: 0 });
+      },
+    })) {
+      it(`${kind} that is terminated ${when} ends its calls within a second, each of 12 times`, async () => {
+        for (let n = 0; n < 12; n++) {
+          const started = worker(file, kind === "a worker" ? {} : { port: "" });
+          const peer = await connectTo(started);
+          await act(peer);
+          const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
+          started.terminate();
+          const [reason, ms] = await hanging;
+          assert.equal(reason, "peer-gone");
+          assert.isBelow(ms, 1_000);
+          peer.destroy();
+        }
+      }).timeout(30_000);
+    }
+  }
+
   it("a worker that is blocked is not taken for dead, however short the heartbeat", async () => {
     const told = diary({ heartbeat: 150 });
     const peer = await connected(worker(file), told);

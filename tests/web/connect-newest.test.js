@@ -1,0 +1,102 @@
+// Several connections on one target: the newest takes the place of all older ones, for good.
+
+import { assert } from "chai";
+import { connect } from "./rig/portway.js";
+import { again, connected, diary, hexId, ports, stage } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { pause, rejection, until } from "./rig/outcomes.js";
+
+const echo = { echo: (params) => params };
+const taken = /another connection has taken its place/;
+
+describe("of two connections on one target", () => {
+  for (const peerAfter of [0, 15, 60, 300]) {
+    it(`the newest wins for good if the peer begins ${peerAfter} ms later, whether the older one was given up or not`, async () => {
+      // The order of the handshake depends on random names.
+      const trials = Array.from({ length: 16 }, async (_, n) => {
+        const [near, far] = ports();
+        const told = diary();
+        const older = connect(near, told).then(
+          (peer) => (afterThisTest(() => peer.destroy()), n % 2 && peer.destroy(), peer),
+          (error) => error,
+        );
+        await pause(n);
+        const connecting = connected(near, { methods: { name: () => "newer" } });
+        await pause(peerAfter);
+        const peer = await connected(far, { methods: echo });
+        const newer = await connecting;
+        const end = await older;
+        if (end instanceof Error) assert.match(end.message, taken);
+        await pause(200);
+        assert.deepEqual(await newer.request("echo", [n]), [n]);
+        assert.equal(await peer.request("name"), "newer");
+        const error = await rejection(Promise.resolve(end instanceof Error ? Promise.reject(end) : end.request("echo")));
+        assert.include(["peer-gone", "destroyed"], error.reason);
+      });
+      await Promise.all(trials);
+    });
+  }
+
+  it("the older one that has no session yet fails at once, and leaves nothing behind", async () => {
+    const { port, actor } = stage();
+    const older = rejection(connect(port, { connectTimeout: 0 }));
+    const first = await actor.heardHello();
+    const newer = connected(port);
+    const error = await older;
+    assert.equal(error.reason, "peer-gone");
+    assert.match(error.message, taken);
+    // An answer to the older one is nobody's.
+    actor.accept(first);
+    const end = await actor.open();
+    const peer = await newer;
+    const call = peer.request("echo");
+    end.post({ jsonrpc: "2.0", id: (await end.nextCall()).id, result: "newer" });
+    assert.equal(await call, "newer");
+  });
+
+  it("the older one keeps its session until the peer begins that of the newer one", async () => {
+    const { port, actor } = stage();
+    const told = diary();
+    const connecting = connected(port, told);
+    const end = await actor.open();
+    const older = await connecting;
+    const newer = rejection(connect(port, { connectTimeout: 100 }));
+    const call = older.request("echo");
+    end.post({ jsonrpc: "2.0", id: (await end.nextCall()).id, result: "still here" });
+    assert.equal(await call, "still here");
+    assert.equal((await newer).reason, "no-answer");
+    // The newer one is gone, so the older one is found again.
+    end.bye();
+    await until(() => told.told.length === 2);
+    const next = await again(actor);
+    const second = older.request("echo");
+    next.post({ jsonrpc: "2.0", id: (await next.nextCall()).id, result: "again" });
+    assert.equal(await second, "again");
+    assert.deepEqual(told.told, [1, "session-ended", 2]);
+  });
+
+  it("the older one does not come back when its session ends while the newer one waits", async () => {
+    const { port, actor } = stage();
+    const told = diary();
+    const connecting = connected(port, told);
+    const end = await actor.open();
+    const older = await connecting;
+    const newer = connected(port);
+    end.bye();
+    await until(() => told.told.length === 2);
+    assert.deepEqual(told.told, [1, "peer-gone"]);
+    assert.match((await rejection(older.request("echo"))).message, taken);
+    const next = await actor.open({ session: hexId(2) });
+    const call = (await newer).request("echo");
+    next.post({ jsonrpc: "2.0", id: (await next.nextCall()).id, result: "newer" });
+    assert.equal(await call, "newer");
+  });
+
+  it("both live if their channels differ", async () => {
+    const [near, far] = ports();
+    const peers = await Promise.all(
+      ["a", "b"].flatMap((channel) => [connected(near, { channel, methods: echo }), connected(far, { channel, methods: echo })]),
+    );
+    for (const [n, peer] of peers.entries()) assert.deepEqual(await peer.request("echo", [n]), [n]);
+  });
+});
