@@ -91,7 +91,8 @@ export interface WindowTransportOptions {
    * The origin, or origins, that `target` may have, for sending and for receiving. Default: this page's own origin.
    * `"null"` is a frame without an origin (`sandbox` without `allow-same-origin`, `srcdoc` in one): then only that
    * very window is heard. `"*"` is anybody that `target` may navigate to: never send a secret that way.
-   * Of several origins, the first is sent to until the window has spoken.
+   * With several origins, each message is posted to all of them until the window has sent one. The browser delivers it once, and
+   * logs the other attempts. Nothing can be transferred before that: a `TypeError`.
    */
   origin?: string | readonly string[] | undefined;
   /** The window to listen on. Default: the global `window`. */
@@ -366,6 +367,11 @@ export interface HandlerContext<Remote = any, Progress = any> {
   readonly signal: Signal;
   /** Reports to the caller's `onProgress`. Does nothing for a notification, or once the handler has ended. */
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
+  /**
+   * Lets other messages be handled. A handler that computes without waiting learns of a cancellation only here. Resolves in a task of
+   * its own; rejects with the reason of `signal` once that is aborted.
+   */
+  yield(): Promise<void>;
   /** Names what of the result, or in a stream of the next item, is to be transferred instead of copied. */
   transfer(list: readonly TransferItem[]): void;
   /** Sends a notification to the sender of the message, before the result. */
@@ -418,8 +424,8 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   /** Listens to a notification; a later handler replaces the earlier one. They run in the order of arrival. */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
   /**
-   * Forgets all handlers, aborts those that run, and ends the transport, unless a client still uses it. Harmless when
-   * repeated.
+   * Forgets all handlers, aborts those that run, and ends the transport, unless a client still uses it. The requests that the
+   * handlers work on are answered with -32603 and `data.reason` `destroyed`. Harmless when repeated.
    */
   destroy(): void;
 }

@@ -62,6 +62,11 @@ impl Context {
         Cancelled { lifetime: Arc::clone(&self.lifetime), place: Place::default() }
     }
 
+    /// Lets other tasks run. A handler that computes without waiting is cancelled only here: its future is dropped then.
+    pub async fn yield_now(&self) {
+        tokio::task::yield_now().await;
+    }
+
     /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing; nor does it if
     /// the caller does not read.
     ///

@@ -1,6 +1,7 @@
 // A message that has come, and what a handler gets of it beside its params.
 
 import { VERSION, hasInvalidId, shapeOf } from "./envelope.js";
+import { runLater } from "./later.js";
 import { listOf } from "./outgoing.js";
 
 /**
@@ -60,6 +61,14 @@ export class Incoming {
       const { link } = this.#session;
       if (!this.isDropped() && link.isRunning(this)) link.notifyNow("$/progress", { token: this.id, value }, transfer);
     };
+  }
+
+  /**
+   * Lets other messages be handled, such as a cancellation, which a handler that never waits would not learn of. Resolves in a
+   * task of its own; rejects with the reason of `signal` if the request was cancelled.
+   */
+  get yield() {
+    return () => new Promise(runLater).then(() => this.signal.throwIfAborted());
   }
 
   /** Names what of the result, or of the next item, is to be transferred instead of copied. */

@@ -1,6 +1,5 @@
-// One end of a link: reads envelopes, posts messages, and runs what wasm says. What is to be done is decided in wasm
-// (`core.rs`), which sees integers only. This is the hot path: no call into wasm takes or gives an object here, and
-// nothing is allocated for a call but its promise and its message.
+// One end of a link: reads envelopes, posts messages, and runs what wasm says. `core.rs` decides, and sees integers only. This
+// is the hot path: no call into wasm takes or returns an object, and a call allocates only its promise and its message.
 
 import { answering, boundaryOf, enter, insides, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
@@ -19,6 +18,7 @@ import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
+import { setTimer } from "./timers.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -275,7 +275,7 @@ export class Link extends Reporting {
 
   /** One user of the link is done with it: its own calls end. The last one closes the link. */
   leave(owner) {
-    this.#service.leave(owner);
+    this.#service.leave(owner, this.#transport.saysGoodbye?.());
     this.#calls.dropStreams(DESTROYED, owner);
     if (--this.#users === 0) this.#close();
     else this.#calls.dropAll(DESTROYED, owner);
@@ -495,6 +495,6 @@ export class Link extends Reporting {
     this.#outputs.perform(this.#core.run(TICK, now));
     const wake = this.closed ? -1 : this.#core.run(WAKE);
     clearTimeout(this.#timer);
-    this.#timer = wake > 0 ? setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;
+    this.#timer = wake > 0 ? setTimer(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;
   }
 }

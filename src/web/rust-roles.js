@@ -6,6 +6,7 @@
 import "../js/early.js";
 import { complain } from "./complain.js";
 import { CallError, RPCError, nameOf } from "./errors.js";
+import { runLater } from "./later.js";
 import { Link } from "./link.js";
 import { whileAlive } from "./rust-death.js";
 import { Stream } from "./streams.js";
@@ -200,6 +201,10 @@ class RustRequest {
 
   progress(value) {
     this.#context.progress(value);
+  }
+
+  yieldNow() {
+    return new Promise(runLater);
   }
 
   transfer(list) {

@@ -4,6 +4,7 @@
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
 import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
+import { setTimer } from "./timers.js";
 
 export class Service {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
@@ -124,15 +125,13 @@ export class Service {
     return reply;
   }
 
-  /** A server has gone: what it still works on is not answered, though others use the link on. */
-  leave(server) {
-    server.left = true;
+  /** A server has gone. Requests that its handlers work on are answered by an error, unless the peer gets a goodbye. */
+  leave(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
     const left = this.#running.filter((context) => context?.server === server);
-    for (const context of left) {
-      this.atWork?.delete(context);
-      context.abort(STOPPED);
-    }
+    if (!saysGoodbye) for (const context of left) this.#answer(context, SERVER_DESTROYED);
+    server.left = true;
+    for (const context of left) context.abort(STOPPED);
   }
 
   /** Tells wasm that no request that is being worked on gets an answer any more. */
@@ -154,7 +153,7 @@ export class Service {
     }
     // A handler that never ends is the application's. It is not to block all sessions that follow.
     if (end === undefined) this.#forget();
-    else if (this.#lingering.size > 0) this.#forgetting ??= setTimeout(() => this.#forget(), CALL_TIMEOUT);
+    else if (this.#lingering.size > 0) this.#forgetting ??= setTimer(() => this.#forget(), CALL_TIMEOUT);
     this.#forgetting?.unref?.();
   }
 
@@ -165,7 +164,7 @@ export class Service {
 
   /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
   surrender(error) {
-    const open = this.#running.filter((context) => context !== undefined && !context.hasLeft);
+    const open = this.#running.filter((context) => context !== undefined);
     const replies = open.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
     replies.unshift(...[...this.#held.values()].filter((reply) => reply !== undefined));
     this.stop();
@@ -190,7 +189,7 @@ export class Service {
 
   #fail(context, thrown) {
     // Where no peer gets the answer, the server is not asked.
-    const errorData = this.isRunning(context) && !context.hasLeft ? context.server?.errorData : undefined;
+    const errorData = this.isRunning(context) ? context.server?.errorData : undefined;
     this.#answer(context, toWire(thrown, context.startedSignal, errorData, this.#link));
   }
 
@@ -207,7 +206,7 @@ export class Service {
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
     this.#running[context.slot] = undefined;
-    this.#respond(context, context.hasLeft ? undefined : message);
+    this.#respond(context, message);
   }
 
   #respond(context, message) {
@@ -223,6 +222,8 @@ export class Service {
 }
 
 const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "too-many-requests" } };
+
+const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
 
 /** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
 const OWN_RESULT = new TypeError("a promise is its own result");

@@ -171,6 +171,38 @@ async fn a_call_that_is_dropped_is_cancelled() -> Test {
 }
 
 #[tokio::test]
+async fn a_handler_that_only_computes_is_cancelled_where_it_yields() -> Test {
+    let (here, there) = Transport::pair()?;
+    let steps = Arc::new(AtomicU32::new(0));
+    let server = Server::new(there);
+    let count = Arc::clone(&steps);
+    server.method("compute", move |(): (), context: Context| {
+        let count = Arc::clone(&count);
+        async move {
+            while count.fetch_add(1, Ordering::Relaxed) < u32::MAX {
+                context.yield_now().await;
+            }
+            Ok::<_, RpcError>(())
+        }
+    });
+    server.forget();
+    let client = Client::new(here);
+    let call = client.call::<()>("compute", &()).start();
+    while steps.load(Ordering::Relaxed) < 10 {
+        tokio::task::yield_now().await;
+    }
+    drop(call);
+    // The method has one count, and its handler's future has another.
+    tokio::time::timeout(PATIENCE, async {
+        while Arc::strong_count(&steps) > 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn progress_reaches_the_call_that_asked() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);

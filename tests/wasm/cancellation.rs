@@ -42,6 +42,31 @@ async fn an_answered_call_is_not_cancelled() {
 }
 
 #[wasm_bindgen_test]
+async fn a_handler_that_only_computes_is_dropped_where_it_yields() {
+    let (client, server) = client_and_server();
+    let steps = Rc::new(Cell::new(0_u32));
+    let count = steps.clone();
+    server.method("compute", move |(), context: Context| {
+        let count = count.clone();
+        async move {
+            loop {
+                count.set(count.get() + 1);
+                context.yield_now().await;
+            }
+            #[allow(unreachable_code, reason = "it says what the handler returns")]
+            Ok::<(), RpcError>(())
+        }
+    });
+    let call = client.call::<()>("compute", &()).start();
+    until(|| steps.get() > 5).await;
+    drop(call);
+    until(|| Rc::strong_count(&steps) == 2).await;
+    let last = steps.get();
+    sleep(20.0).await;
+    assert_eq!(steps.get(), last);
+}
+
+#[wasm_bindgen_test]
 async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
     let (client, server) = client_and_server();
     let dropped = Rc::new(Cell::new(false));

@@ -331,6 +331,55 @@ describe("a request that is cancelled", () => {
     assert.deepEqual([caller.pending, worker.pending], [0, 0]);
   });
 
+  it("ends a handler that never waits but for context.yield(), in its next step", async () => {
+    const { near, far } = channel();
+    let steps = 0;
+    const ends = [];
+    new JSONRPCServer(far).method("loop", async (_, context) => {
+      try {
+        for (;;) {
+          steps++;
+          await context.yield();
+        }
+      } catch (error) {
+        ends.push(error.name, context.signal.aborted);
+        throw error;
+      }
+    });
+    const client = new JSONRPCClient(near, { timeout: 0 });
+    const controller = new AbortController();
+    const call = rejection(client.request("loop", undefined, { signal: controller.signal }));
+    await until(() => steps > 20);
+    controller.abort();
+    assert.equal((await call).name, "AbortError");
+    await until(() => ends.length > 0);
+    assert.deepEqual(ends, ["AbortError", true]);
+    const last = steps;
+    await pause(20);
+    assert.equal(steps, last);
+    client.destroy();
+  });
+
+  it("is what context.yield() rejects with, as it does when the server is destroyed or the session has ended", async () => {
+    const { near, far } = channel();
+    const server = new JSONRPCServer(far);
+    const end = deferred();
+    let step;
+    server.method("loop", async (_, context) => {
+      await context.yield();
+      step = context.yield;
+      await end.promise;
+    });
+    const client = new JSONRPCClient(near);
+    client.request("loop").catch(() => {});
+    await until(() => step !== undefined);
+    server.destroy();
+    const error = await rejection(step());
+    assert.deepEqual([error.name, error.reason], ["CallError", "destroyed"]);
+    end.resolve();
+    client.destroy();
+  });
+
   it("does not end others", async () => {
     const { transport, raw } = rawChannel();
     const client = new JSONRPCClient(transport);

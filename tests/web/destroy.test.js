@@ -1,6 +1,6 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, inNode, portTransport } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
+import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, pause, rejection, until } from "./rig/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
@@ -122,8 +122,39 @@ describe("destroying a client", () => {
   });
 });
 
+const destroyedAnswer = (id) => ({
+  jsonrpc: "2.0",
+  error: { code: -32603, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } },
+  id,
+});
+
 describe("destroying a server", () => {
-  it("sends no answer for handlers that end later", async () => {
+  for (const [kind, pair] of Object.entries({ "a port": channel, "a transport that delivers at once": loopback })) {
+    it(`ends the calls of the peer at once, over ${kind}, single, in a batch, as streams and with handlers that ignore it`, async () => {
+      const { near, far } = pair();
+      const hang = () => new Promise(() => {});
+      let started = 0;
+      const server = new JSONRPCServer(far).method("hang", () => (started++, hang()));
+      server.method("items", async function* () {
+        yield started++;
+        await hang();
+      });
+      const client = new JSONRPCClient(near, { timeout: 0 });
+      const single = rejection(client.request("hang"));
+      const batch = client.batch([{ method: "hang" }, { method: "hang" }]);
+      const stream = client.stream("items");
+      const iterator = stream[Symbol.asyncIterator]();
+      assert.isFalse((await iterator.next()).done);
+      const rest = rejection(iterator.next());
+      await until(() => started === 4);
+      server.destroy();
+      const ends = [await single, ...(await batch).map(({ reason }) => reason), await rest];
+      for (const error of ends) assert.deepEqual([error.code, error.data], [-32603, { reason: "destroyed" }]);
+      client.destroy();
+    });
+  }
+
+  it("answers what its handlers work on at once, and nothing when they end later", async () => {
     const { transport, raw } = rawChannel();
     const ends = [deferred(), deferred()];
     let started = 0;
@@ -137,8 +168,9 @@ describe("destroying a server", () => {
     server.destroy();
     ends[0].resolve("too late");
     ends[1].reject(new Error("too late"));
+    await until(() => raw.received.length >= 2);
     await pause(30);
-    assert.deepEqual(raw.received, []);
+    assert.deepEqual(raw.received, [destroyedAnswer(1), destroyedAnswer(2)]);
   });
 
   it("runs no handler any more", async () => {
@@ -159,7 +191,7 @@ describe("destroying a server", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("sends no answer for handlers that end later, though a client still uses the transport", async () => {
+  it("answers what its handlers work on, though a client still uses the transport", async () => {
     const { transport, raw } = rawChannel();
     new JSONRPCClient(transport);
     const end = deferred();
@@ -172,8 +204,9 @@ describe("destroying a server", () => {
     await until(() => started);
     server.destroy();
     end.resolve("too late");
+    await until(() => raw.received.length >= 1);
     await pause(30);
-    assert.deepEqual(raw.received, []);
+    assert.deepEqual(raw.received, [destroyedAnswer(1)]);
   });
 
   it("aborts what its handlers do, though a client still uses the transport", async () => {
@@ -204,7 +237,8 @@ describe("destroying a server", () => {
     going.destroy();
     end.resolve("done");
     const replies = await raw.before();
-    assert.deepEqual(replies, [{ jsonrpc: "2.0", result: "done", id: 2 }, [{ jsonrpc: "2.0", result: "done", id: 4 }]]);
+    const done = (id) => ({ jsonrpc: "2.0", result: "done", id });
+    assert.deepEqual(replies, [destroyedAnswer(1), [destroyedAnswer(5)], done(2), [destroyedAnswer(3), done(4)]]);
   });
 
   it("makes room for other requests again", async () => {
@@ -218,6 +252,7 @@ describe("destroying a server", () => {
     going.destroy();
     end.resolve();
     await pause(10);
+    assert.deepEqual(await raw.next(), destroyedAnswer(1));
     raw.post({ jsonrpc: "2.0", method: "other", id: 2 });
     assert.equal((await raw.next()).result, "served");
   });

@@ -150,7 +150,7 @@ describe("a server that is destroyed while others use its transport", () => {
       context.progress(1);
       context.notify("x");
     }
-    assert.deepEqual([contexts.length, transport.sent], [2, []]);
+    assert.deepEqual([contexts.length, transport.sent.map(({ id, error }) => [id, error.data.reason])], [2, [[1, "destroyed"]]]);
   });
 });
 

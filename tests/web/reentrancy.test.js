@@ -51,7 +51,7 @@ describe("a peer that is destroyed", () => {
     }
   });
 
-  it("by the abort of a request's signal stays silent", async () => {
+  it("by the abort of a request's signal answers that request, and no other", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     peer.method("work", (_, { signal }) => {
@@ -60,7 +60,7 @@ describe("a peer that is destroyed", () => {
     });
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     transport.deliver([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }, { jsonrpc: "2.0", method: "work", id: 2 }]);
-    assert.deepEqual([transport.sent, errors], [[], []]);
+    assert.deepEqual([transport.sent.map(({ id, error }) => [id, error.data.reason]), errors], [[[1, "destroyed"]], []]);
   });
 
   for (const [name, start] of [
@@ -135,7 +135,7 @@ describe("a peer that is destroyed", () => {
     context.notify("note");
     end.resolve();
     await pause(5);
-    assert.deepEqual([transport.sent, context.signal.aborted], [[], true]);
+    assert.deepEqual([transport.sent.map(({ id }) => id), context.signal.aborted], [[1], true]);
     assert.isTrue(errors.every(({ message }) => message === gone));
   });
 });

@@ -97,6 +97,9 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(super) fn progress(this: &JsRequest, value: &JsValue) -> Result<(), JsValue>;
 
+    #[wasm_bindgen(method, js_name = yieldNow)]
+    pub(super) fn yield_now(this: &JsRequest) -> js_sys::Promise;
+
     #[wasm_bindgen(method)]
     pub(super) fn transfer(this: &JsRequest, list: &JsValue);
 

@@ -10,6 +10,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::vec::Vec;
 
 use serde::Serialize;
+use wasm_bindgen_futures::JsFuture;
 
 use super::bridge::JsRequest;
 use super::convert::{params_to_js, to_js};
@@ -44,6 +45,12 @@ impl Context {
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
+    }
+
+    /// Lets other messages be handled. A handler that computes without waiting is cancelled only here: its future is dropped then.
+    pub async fn yield_now(&self) {
+        // The promise does not reject.
+        let _ = JsFuture::from(self.request.yield_now()).await;
     }
 
     /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing.
