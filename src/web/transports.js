@@ -11,6 +11,7 @@ import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { listen } from "./listen.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
 import { close, isClosed } from "./outgoing.js";
+import { setTimer } from "./timers.js";
 
 /** The hubs of each boundary. */
 const hubs = new WeakMap();
@@ -72,7 +73,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     // While there is a timer, that looks: engines take their time to say whether a window is closed. But what is transferred
     // to one that is gone is gone, too.
     if ((looking === undefined || transfer !== undefined) && isGone()) throw gone();
-    looking ??= setInterval(look, WINDOW_CHECK_INTERVAL);
+    looking ??= setTimer(look, WINDOW_CHECK_INTERVAL, "setInterval");
     send(message, transfer);
   };
   const listeners = {
@@ -203,12 +204,14 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   const source = options.source ?? globalThis.window;
   need(source, "the window to listen on", "addEventListener");
   const allowed = targetOrigins(options.origin, () => ownOrigin(source));
-  // Of several origins, the one that the window turned out to have.
-  let known = allowed[0];
+  // Where to post. Of several origins the window may have any, until it was heard. A window without an origin cannot be named, and
+  // is reached as any window is: to allow that was the caller's choice.
+  const isAny = allowed.includes("*") || allowed.includes("null");
+  let known = isAny ? ["*"] : allowed;
   let last;
   /** The origin of the message that was heard last, or is handed over. */
   const lastOrigin = (origin = last) => {
-    if (allowed.length > 1 && origin) known = origin;
+    if (allowed.length > 1 && origin) known = [origin === "null" ? "*" : origin];
     return (last = origin);
   };
   return transport({
@@ -225,7 +228,11 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
       lastOrigin(event.origin);
       return true;
     },
-    // A window without an origin cannot be named; the choice of it was the caller's.
-    send: (message, transfer) => target.postMessage(message, known === "null" ? "*" : known, transfer),
+    send(message, transfer) {
+      if (known.length > 1 && transfer?.length > 0) {
+        throw new TypeError("with several origins, nothing can be transferred to a window before it has sent a message");
+      }
+      for (const origin of known) target.postMessage(message, origin, transfer);
+    },
   });
 }

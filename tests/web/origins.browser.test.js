@@ -127,18 +127,50 @@ describe("with an origin, a window transport", () => {
     assert.isFalse(await hears(await puppet({ origin: origins.other }), { origin }));
   });
 
-  it("of a list sends to the first, until the window has spoken", async () => {
+  for (const options of [{}, { origin: origins.other }, { origin: origins.neighbour }]) {
+    it(`of a list sends to the window once, whether it has spoken or not, if its origin is ${JSON.stringify(options)}`, async () => {
+      const child = await puppet(options);
+      const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.neighbour] });
+      heardBy(transport);
+      transport.send(note("before"));
+      await child.settled();
+      child.post(note("hello"));
+      await child.settled();
+      transport.send(note("after"));
+      await child.settled();
+      assert.deepEqual(child.received, [note("before"), note("after")]);
+    });
+  }
+
+  it("of a list with null reaches a frame without an origin once, before it has spoken", async () => {
+    const child = await puppet({ sandbox: "allow-scripts" });
+    const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
+    transport.send(note("before"));
+    await child.settled();
+    assert.deepEqual(child.received, [note("before")]);
+  });
+
+  it("of a list sends nothing to a window of another origin", async () => {
     const child = await puppet({ origin: origins.other });
-    const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
-    heardBy(transport);
+    const transport = windowTransport(child.window, { origin: [origins.own, origins.neighbour] });
     transport.send(note("before"));
     await child.settled();
     assert.deepEqual(child.received, []);
-    child.post(note("hello"));
-    await child.settled();
-    transport.send(note("after"));
-    await child.settled();
-    assert.deepEqual(child.received, [note("after")]);
+  });
+
+  it("of a list makes the first call, whichever of them the window has, and transfers once it has spoken", async () => {
+    const child = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    const transport = windowTransport(child.contentWindow, { origin: [origins.own, origins.other] });
+    const client = new JSONRPCClient(transport);
+    const bytes = new Uint8Array(8);
+    const error = await rejection(client.request("echo", [bytes], { transfer: [bytes.buffer] }));
+    assert.instanceOf(error, TypeError);
+    assert.match(error.message, /several origins.*before it has sent a message/);
+    assert.equal(bytes.byteLength, 8);
+    assert.deepEqual(await client.request("echo", [1]), [1]);
+    assert.equal((await client.request("echo", [bytes], { transfer: [bytes.buffer] }))[0].byteLength, 8);
+    assert.equal(bytes.byteLength, 0);
+    client.destroy();
   });
 
   for (const [origin, hint] of [
