@@ -411,8 +411,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       connections.add(connection);
       hold();
       // A side that has its lock before the handshake is watched from the first moment of the session.
-      const waiting = setTimer(() => handshake.start(), LOCK_TIMEOUT);
-      isHeld.then(() => cleanups.length > 0 && !handshake.isReady && handshake.start());
+      const begin = () => cleanups.length > 0 && !handshake.isReady && handshake.start();
+      const waiting = setTimer(begin, LOCK_TIMEOUT);
+      isHeld.then(begin);
       // An iframe may be put into the document in this turn.
       const looking = setTimer(() => pulse.start());
       cleanups.push(() => [waiting, looking].forEach(clearTimeout));

@@ -206,6 +206,20 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
+  it("none says hello again once there is a session", async () => {
+    const { port, actor } = stage();
+    const connecting = connected(port);
+    await actor.open();
+    await connecting;
+    await pause(300);
+    const hellos = actor.received.filter(({ method }) => method === "rpc.hello");
+    assert.deepEqual(new Set(hellos.map(({ id }) => id)).size, 1);
+    assert.isAtMost(hellos.length, 3);
+    const count = hellos.length;
+    await pause(300);
+    assert.equal(actor.received.filter(({ method }) => method === "rpc.hello").length, count);
+  });
+
   it("the one that answers waits for a sign that its port is used", async () => {
     const { port, actor } = stage();
     const connecting = connected(port, { methods: echo });
