@@ -3,7 +3,7 @@
 import { boundaryOf, boundaryOfWindow, frames } from "./boundaries.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
-import { gone, portClosed } from "./errors.js";
+import { gone, portClosed, tagOf } from "./errors.js";
 import { Lane } from "./lane.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { listen } from "./listen.js";
@@ -75,6 +75,8 @@ function channelDoor(target) {
     boundary: boundaryOf(target),
     target: () => target,
     post: (message, transfer) => target.postMessage(message, transfer),
+    /** Whether it is sure that both sides see the same locks. A process of Node has locks of its own. */
+    sharesLocks: target === globalThis || tagOf(target) === "[object Worker]",
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
     lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,
     listen(hear, lose, fail) {

@@ -4,6 +4,7 @@ import { doorTo } from "./door.js";
 import { whileAlive } from "./rust-death.js";
 import { whatEnded } from "./rust-roles.js";
 import { noAnswer, sessionTransport } from "./session.js";
+import { setTimer } from "./timers.js";
 
 /** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */
 export function sessionTo(target, origin, channel, heartbeat, timeout, tellSession, tellLoss) {
@@ -23,7 +24,7 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, tellSessi
     transport,
     open() {
       const late = () => rejecter(noAnswer(timeout, door));
-      const timer = timeout < 0 ? undefined : setTimeout(late, Math.min(timeout, 2 ** 31 - 1));
+      const timer = timeout < 0 ? undefined : setTimer(late, Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {
         opened.finally(() => clearTimeout(timer)).then(whileAlive(resolve), whileAlive(reject));

@@ -180,9 +180,9 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     other.isWatched = true;
     // A lock is sure to be shared with a worker or an own origin. Any other peer may have named a lock of ours, and is only
     // asked once that is free.
-    const isWorker = door.lane !== undefined;
-    const isShared = isWorker || (other.origin === globalThis.origin && other.origin !== "null");
-    return watchLock(other.id, life.signal, isWorker, () => (isLocked = isShared), () => soon(other, () => ask(other)));
+    const isSure = door.sharesLocks === true;
+    const isShared = isSure || (other.origin === globalThis.origin && other.origin !== "null");
+    return watchLock(other.id, life.signal, isSure, () => (isLocked = isShared), () => soon(other, () => ask(other)));
   }
 
   /** Lets go of calls that have ended before they could be sent. */
