@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::string::{String, ToString};
 
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, UnixListener, UnixStream};
 
@@ -170,15 +171,20 @@ impl Listener {
     /// If connections cannot be taken any more. Too many open files, or a connection that fails at once, are no reason.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
-            match self.accept().await {
-                Ok(transport) => {
-                    let peer = Peer::made(transport, true);
-                    set_up(&peer);
-                    peer.forget();
+            match self.next().await {
+                Ok(stream) => {
+                    // One that has failed already is dropped.
+                    if let Ok(transport) = self.transport(stream) {
+                        let peer = Peer::made(transport, true);
+                        set_up(&peer);
+                        peer.forget();
+                    }
                 }
-                Err(error) if is_of_one_connection(&error) => {}
-                Err(error) if is_for_now(&error) => tokio::time::sleep(PAUSE).await,
-                Err(error) => return Err(about(&error, &self.name)),
+                Err(error) => match Concern::of(&error) {
+                    Concern::Connection => {}
+                    Concern::Unknown => tokio::time::sleep(PAUSE).await,
+                    Concern::Listener => return Err(about(&error, &self.name)),
+                },
             }
         }
     }
@@ -195,28 +201,64 @@ fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
-fn is_of_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{
-        ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, InvalidInput, NotConnected,
-        PermissionDenied,
-    };
-    matches!(
-        error.kind(),
-        ConnectionAborted
-            | ConnectionRefused
-            | ConnectionReset
-            | Interrupted
-            | InvalidInput
-            | NotConnected
-            | PermissionDenied
-    )
+/// The concern of an error of accept(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Concern {
+    /// A connection that is gone with the error. The next one is another matter.
+    Connection,
+    /// The error may come again at once: there are too many open files, or a firewall or a security module forbids it.
+    Unknown,
+    Listener,
 }
 
-/// Too many open files, of this process or of the system; no memory.
-fn is_for_now(error: &io::Error) -> bool {
-    const ENFILE: i32 = 23;
-    const EMFILE: i32 = 24;
-    const ENOBUFS: i32 = 105;
-    const ENOMEM: i32 = 12;
-    matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM))
+impl Concern {
+    fn of(error: &io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            // Linux also reports an error that is pending on the new socket (accept(2), "Error handling").
+            Some(
+                Errno::CONNABORTED
+                | Errno::CONNREFUSED
+                | Errno::CONNRESET
+                | Errno::HOSTDOWN
+                | Errno::HOSTUNREACH
+                | Errno::INTR
+                | Errno::NETDOWN
+                | Errno::NETUNREACH
+                | Errno::NOPROTOOPT
+                | Errno::NOTCONN
+                | Errno::OPNOTSUPP
+                | Errno::PIPE
+                | Errno::PROTO
+                | Errno::TIMEDOUT,
+            ) => Self::Connection,
+            // tokio has errors without a number: its runtime ends.
+            Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
+            Some(_) => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_that_concerns_the_listener_ends_it() {
+        for (concern, errors) in [
+            (
+                Concern::Connection,
+                &[Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::OPNOTSUPP][..],
+            ),
+            (
+                Concern::Unknown,
+                &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM, Errno::ACCESS, Errno::IO],
+            ),
+            (Concern::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
+        ] {
+            for error in errors {
+                assert_eq!(Concern::of(&io::Error::from(*error)), concern, "{error:?}");
+            }
+        }
+        assert_eq!(Concern::of(&io::Error::other("the runtime ends")), Concern::Listener);
+    }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use portway::{Client, Context, Framing, Listener, Peer, RpcError, Transport};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
@@ -193,5 +194,85 @@ fn stranger_in_the_abstract_namespace() -> Test {
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
     assert_eq!(answer, "");
+    Ok(())
+}
+
+/// By a library that is loaded first and replaces `accept4`.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[tokio::test]
+async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
+    use rustix::io::Errno;
+
+    let folder = tempfile::tempdir()?;
+    let library = folder.path().join("accept.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/accept.c");
+    // Rust links with it, too.
+    let mut compiler = Command::new("cc");
+    let compiled = compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
+    assert!(compiled.await?.success());
+    for kind in ["tcp", "unix"] {
+        for (error, goes_on) in [
+            (Errno::PROTO, true),
+            (Errno::HOSTUNREACH, true),
+            (Errno::NETDOWN, true),
+            (Errno::OPNOTSUPP, true),
+            (Errno::PERM, true),
+            (Errno::MFILE, true),
+            (Errno::INVAL, false),
+        ] {
+            let path = folder.path().join(format!("{kind}-{}.sock", error.raw_os_error()));
+            let target = if kind == "tcp" { "127.0.0.1:0".into() } else { path.display().to_string() };
+            let mut program = this_program("listener_of_a_program")?;
+            program.env("LD_PRELOAD", &library).env("ERROR_OF_ACCEPT", error.raw_os_error().to_string());
+            let mut child = program.env("KIND_OF_LISTENER", kind).env("ADDRESS_OF_LISTENER", &target).spawn()?;
+            let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+            let address = after("listens on ", &mut lines).await?;
+            let mut answered = 0;
+            for _ in 0..4 {
+                let transport = if kind == "tcp" {
+                    Transport::tcp(&address, Framing::Newline).await
+                } else {
+                    Transport::unix(&address, Framing::Newline).await
+                };
+                // Of a listener that has ended, the next connection is refused.
+                let Ok(transport) = transport else { break };
+                let client = Client::new(transport);
+                answered += i32::from(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
+            }
+            assert_eq!(answered, if goes_on { 2 } else { 1 }, "{kind}, {error:?}");
+            if !goes_on {
+                let problem = after("ended: ", &mut lines).await?;
+                assert!(problem.starts_with(&format!("{target}: Invalid argument")), "{problem}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+async fn after(
+    start: &str,
+    lines: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>,
+) -> Result<String, Box<dyn Error>> {
+    loop {
+        let line = timeout(PATIENCE, lines.next_line()).await??.ok_or("the output has ended")?;
+        if let Some((_, rest)) = line.split_once(start) {
+            return Ok(rest.to_owned());
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[tokio::test]
+#[ignore = "it serves for ever; the test above runs it"]
+async fn listener_of_a_program() -> Test {
+    let address = env::var("ADDRESS_OF_LISTENER")?;
+    let listener = match env::var("KIND_OF_LISTENER")?.as_str() {
+        "tcp" => Listener::tcp(address.as_str(), Framing::Newline).await?,
+        _ => Listener::unix(&address, Framing::Newline).await?,
+    };
+    println!("listens on {}", listener.address().map_or(address, |address| address.to_string()));
+    let ended = listener.serve(adding).await;
+    println!("ended: {}", ended.err().ok_or("it has no error")?);
     Ok(())
 }
