@@ -6,15 +6,19 @@ use std::boxed::Box;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::string::{String, ToString};
 
-use tokio::net::{TcpListener, ToSocketAddrs, UnixListener};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, UnixListener, UnixStream};
 
+use super::connect::in_abstract_namespace;
 use super::peer::Peer;
 use super::socket_file::{self, SocketFile};
-use super::transport::Transport;
+use super::transport::{Transport, about, address_name};
 use crate::codec::framing::Framing;
 
-/// How long to wait where the process has too many open files, before the next connection is taken.
+/// How long to wait after an error that may come again at once, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A socket that others connect to: a Unix domain socket, or a TCP port.
@@ -35,6 +39,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[must_use = "a listener listens until it is dropped"]
 pub struct Listener {
     socket: Socket,
+    /// The path or the address, for error messages.
+    name: String,
     framing: Framing,
     prepare: Prepare,
 }
@@ -46,7 +52,14 @@ enum Socket {
         _file: SocketFile,
         listener: UnixListener,
     },
+    /// In the abstract namespace of Linux, where no mode of a file keeps others from connecting.
+    Abstract(UnixListener),
     Tcp(TcpListener),
+}
+
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
 }
 
 struct Prepare(Box<dyn Fn(Transport) -> Transport + Send + Sync>);
@@ -65,31 +78,41 @@ impl Listener {
     ///
     /// A file that a listener has left behind, which is a socket and refuses connections, is replaced.
     ///
+    /// On Linux, `@name` is a name in the abstract namespace, which has no file. There, too, only connections of the user of
+    /// this process, and of root, are taken. `./@name` is a file.
+    ///
     /// # Errors
-    /// If there is any other file, somebody listens there, or the file cannot be made.
+    /// If there is any other file, somebody listens there, or the file cannot be made. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
-        let (file, listener) = match socket_file::listen(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                let left_behind = socket_file::left_behind(path).await?;
-                socket_file::replace(path, left_behind)
-            }
-            other => other,
-        }?;
-        Ok(Self::on(Socket::Unix { _file: file, listener }, framing))
+        let socket = if let Some(name) = in_abstract_namespace(path) {
+            Socket::Abstract(socket_file::listen_without(&name).map_err(|error| about(&error, path.display()))?)
+        } else {
+            let (file, listener) = match socket_file::listen(path) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    let left_behind = socket_file::left_behind(path).await?;
+                    socket_file::replace(path, left_behind)
+                }
+                other => other,
+            }?;
+            Socket::Unix { _file: file, listener }
+        };
+        Ok(Self::on(socket, path.display().to_string(), framing))
     }
 
     /// A TCP port. Whoever can reach it can call: `127.0.0.1:0` is for this machine alone, on any free port. A connection that
     /// begins with an HTTP request or with TLS is closed: it would let web pages call.
     ///
     /// # Errors
-    /// If the address is not to be had.
-    pub async fn tcp(address: impl ToSocketAddrs, framing: Framing) -> io::Result<Self> {
-        Ok(Self::on(Socket::Tcp(TcpListener::bind(address).await?), framing))
+    /// If the address is not to be had. The error names it.
+    pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
+        let name = address_name(&address);
+        let listener = TcpListener::bind(address).await.map_err(|error| about(&error, &name))?;
+        Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
-    fn on(socket: Socket, framing: Framing) -> Self {
-        Self { socket, framing, prepare: Prepare(Box::new(|transport| transport)) }
+    fn on(socket: Socket, name: String, framing: Framing) -> Self {
+        Self { socket, name, framing, prepare: Prepare(Box::new(|transport| transport)) }
     }
 
     /// The same, with something done to each transport: another profile, other limits, a function for diagnostics.
@@ -102,7 +125,7 @@ impl Listener {
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
-            Socket::Unix { .. } => None,
+            Socket::Unix { .. } | Socket::Abstract(_) => None,
         }
     }
 
@@ -111,9 +134,28 @@ impl Listener {
     /// # Errors
     /// As `accept` of the platform. Most say nothing about the next connection; see [`Listener::serve`].
     pub async fn accept(&self) -> io::Result<Transport> {
-        let transport = match &self.socket {
-            Socket::Unix { listener, .. } => Transport::from_unix(listener.accept().await?.0, self.framing)?,
-            Socket::Tcp(listener) => Transport::accepted_tcp(listener.accept().await?.0, self.framing)?,
+        let stream = self.next().await?;
+        self.transport(stream)
+    }
+
+    async fn next(&self) -> io::Result<Stream> {
+        match &self.socket {
+            Socket::Unix { listener, .. } | Socket::Abstract(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
+            Socket::Tcp(listener) => Ok(Stream::Tcp(listener.accept().await?.0)),
+        }
+    }
+
+    /// # Errors
+    /// Those of this connection alone.
+    fn transport(&self, stream: Stream) -> io::Result<Transport> {
+        let transport = match stream {
+            Stream::Unix(stream) => {
+                if matches!(self.socket, Socket::Abstract(_)) {
+                    expect_same_user(&stream)?;
+                }
+                Transport::from_unix(stream, self.framing)?
+            }
+            Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing)?,
         };
         Ok((self.prepare.0)(transport))
     }
@@ -126,38 +168,97 @@ impl Listener {
     /// [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If connections cannot be taken any more. Too many open files, or one connection that fails at once, are no reason.
+    /// If connections cannot be taken any more. Too many open files, or a connection that fails at once, are no reason.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
-            match self.accept().await {
-                Ok(transport) => {
-                    let peer = Peer::made(transport, true);
-                    set_up(&peer);
-                    peer.forget();
+            match self.next().await {
+                Ok(stream) => {
+                    // One that has failed already is dropped.
+                    if let Ok(transport) = self.transport(stream) {
+                        let peer = Peer::made(transport, true);
+                        set_up(&peer);
+                        peer.forget();
+                    }
                 }
-                Err(error) if is_of_one_connection(&error) => {}
-                Err(error) if is_for_now(&error) => tokio::time::sleep(PAUSE).await,
-                Err(error) => return Err(error),
+                Err(error) => match Concern::of(&error) {
+                    Concern::Connection => {}
+                    Concern::Unknown => tokio::time::sleep(PAUSE).await,
+                    Concern::Listener => return Err(about(&error, &self.name)),
+                },
             }
         }
     }
 }
 
-fn is_of_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{
-        ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, InvalidInput, NotConnected,
-    };
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted | InvalidInput | NotConnected
-    )
+/// # Errors
+/// If another user than that of this process, or root, has connected.
+fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
+    let user = stream.peer_cred()?.uid();
+    if user == geteuid().as_raw() || user == 0 {
+        return Ok(());
+    }
+    let problem = std::format!("the user {user} has connected, and only that of this process may");
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
-/// Too many open files, of this process or of the system; no memory.
-fn is_for_now(error: &io::Error) -> bool {
-    const ENFILE: i32 = 23;
-    const EMFILE: i32 = 24;
-    const ENOBUFS: i32 = 105;
-    const ENOMEM: i32 = 12;
-    matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM))
+/// The concern of an error of accept(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Concern {
+    /// A connection that is gone with the error. The next one is another matter.
+    Connection,
+    /// The error may come again at once: there are too many open files, or a firewall or a security module forbids it.
+    Unknown,
+    Listener,
+}
+
+impl Concern {
+    fn of(error: &io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            // Linux also reports an error that is pending on the new socket (accept(2), "Error handling").
+            Some(
+                Errno::CONNABORTED
+                | Errno::CONNREFUSED
+                | Errno::CONNRESET
+                | Errno::HOSTDOWN
+                | Errno::HOSTUNREACH
+                | Errno::INTR
+                | Errno::NETDOWN
+                | Errno::NETUNREACH
+                | Errno::NOPROTOOPT
+                | Errno::NOTCONN
+                | Errno::OPNOTSUPP
+                | Errno::PIPE
+                | Errno::PROTO
+                | Errno::TIMEDOUT,
+            ) => Self::Connection,
+            // tokio has errors without a number: its runtime ends.
+            Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
+            Some(_) => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_that_concerns_the_listener_ends_it() {
+        for (concern, errors) in [
+            (
+                Concern::Connection,
+                &[Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::OPNOTSUPP][..],
+            ),
+            (
+                Concern::Unknown,
+                &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM, Errno::ACCESS, Errno::IO],
+            ),
+            (Concern::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
+        ] {
+            for error in errors {
+                assert_eq!(Concern::of(&io::Error::from(*error)), concern, "{error:?}");
+            }
+        }
+        assert_eq!(Concern::of(&io::Error::other("the runtime ends")), Concern::Listener);
+    }
 }

@@ -8,6 +8,7 @@ mod call;
 mod cancel;
 mod child;
 mod client;
+mod connect;
 mod context;
 mod convert;
 mod diagnostic;

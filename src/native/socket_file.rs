@@ -49,12 +49,14 @@ struct Location {
 
 impl Location {
     /// # Errors
-    /// If the path has no file name, or its folder cannot be opened.
+    /// If the path has no file name, or its folder cannot be opened, which the error then names.
     fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or_else(|| Path::new("."));
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | PATH_ONLY;
-        let folder = open(parent.unwrap_or_else(|| Path::new(".")), flags, Mode::empty())?;
+        let folder = open(parent, flags, Mode::empty())
+            .map_err(|error| about(&error.into(), format_args!("the folder {}", parent.display())))?;
         Ok(Self { folder, name: name.to_os_string(), path: path.to_path_buf() })
     }
 
@@ -65,6 +67,13 @@ impl Location {
             other => Ok(Some(other?)),
         }
     }
+}
+
+/// Listens on a new socket of this name in the abstract namespace.
+pub(super) fn listen_without(name: &Path) -> io::Result<UnixListener> {
+    let socket = UnixSocket::new_stream()?;
+    socket.bind(name)?;
+    socket.listen(BACKLOG)
 }
 
 /// Listens on a new socket with a file of this name.
@@ -78,9 +87,10 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     if location.file().map_err(named)?.is_some() {
         return in_use(format!("{} is there already", path.display()));
     }
-    let socket = UnixSocket::new_stream()?;
+    let socket = UnixSocket::new_stream().map_err(named)?;
     // On Linux, bind gives the file the mode that the socket has. Other systems refuse to set it, or take no notice.
-    let _ = File::from(socket.as_fd().try_clone_to_owned()?).set_permissions(Permissions::from_mode(MODE));
+    let _ =
+        File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
     let file = SocketFile::new(location).map_err(named)?;
     // Another file may have the name by now. A symbolic link is not followed.
@@ -169,8 +179,9 @@ async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<(
     let Some(target) = ConnectTarget::of(location, identity).map_err(named)? else { return Ok(()) };
     match UnixStream::connect(&target.path).await {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
-        Err(error) => Err(named(error)),
-        Ok(_) => in_use(format!("somebody listens on {} already", location.path.display())),
+        // It has a full queue, so somebody listens.
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(named(error)),
+        _ => in_use(format!("somebody listens on {} already", location.path.display())),
     }
 }
 

@@ -7,16 +7,16 @@ use std::format;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, ToSocketAddrs, UnixStream};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
 
 use super::browsers::NoBrowser;
+use super::connect;
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
 use super::frames::WipcSettings;
@@ -27,9 +27,6 @@ use super::stdout::WholeStdout;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::profile::Profile;
-
-/// How often a busy Unix socket is asked again.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// A byte stream in both directions, and how messages are framed on it: standard input and output, a socket, a process.
 ///
@@ -112,32 +109,26 @@ impl Transport {
         Ok((Self::made(streams, framing)?, stderr))
     }
 
-    /// Connects to a Unix domain socket. Where many connect at once it waits for its turn, up to five seconds.
+    /// Connects to a Unix domain socket. If its queue is full, this waits for a place, up to five seconds.
+    ///
+    /// On Linux, `@name` is a name in the abstract namespace, in which any user can listen; `./@name` is a file.
     ///
     /// # Errors
-    /// If nobody listens there.
+    /// If nobody listens there, or the queue stays full. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
-        let start = Instant::now();
-        loop {
-            match UnixStream::connect(&path).await {
-                // More have come at once than wait at the door: such a socket does not wait by itself.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < BUSY_SOCKET_TIMEOUT => {
-                    sleep(PAUSE).await;
-                }
-                connected => {
-                    let connected = connected.map_err(|error| about(&error, path.as_ref().display()))?;
-                    return Self::from_unix(connected, framing);
-                }
-            }
-        }
+        let path = path.as_ref();
+        let connected = connect::unix(path, BUSY_SOCKET_TIMEOUT).await;
+        connected.and_then(|stream| Self::from_unix(stream, framing)).map_err(|error| about(&error, path.display()))
     }
 
     /// Connects over TCP.
     ///
     /// # Errors
-    /// If nobody listens there.
-    pub async fn tcp(address: impl ToSocketAddrs, framing: Framing) -> io::Result<Self> {
-        Self::from_tcp(TcpStream::connect(address).await?, framing)
+    /// If nobody listens there. The error names the address.
+    pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
+        let name = address_name(&address);
+        let connected = TcpStream::connect(address).await;
+        connected.and_then(|stream| Self::from_tcp(stream, framing)).map_err(|error| about(&error, name))
     }
 
     /// Two ends in this process, connected with each other: for tests, and for parts of one program that may be taken apart
@@ -227,6 +218,11 @@ impl Transport {
 /// The same error, which says what it is about.
 pub(crate) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// A TCP address in an error: text without its quotes.
+pub(super) fn address_name(address: &impl fmt::Debug) -> String {
+    format!("{address:?}").trim_matches('"').into()
 }
 
 fn no_runtime(error: tokio::runtime::TryCurrentError) -> io::Error {

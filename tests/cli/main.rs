@@ -18,6 +18,7 @@ mod help;
 )]
 mod non_blocking;
 mod peers;
+mod sockets;
 mod standard_streams;
 mod streaming;
 mod terminal;

@@ -8,6 +8,7 @@ mod endings;
 mod forged;
 mod framing;
 mod limits;
+mod listeners;
 #[path = "../shared/standard_streams.rs"]
 #[allow(
     dead_code,

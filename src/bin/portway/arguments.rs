@@ -86,7 +86,7 @@ pub(crate) struct CallArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Target {
-    /// Connect to a Unix domain socket
+    /// Connect to a Unix domain socket; `@NAME` is one in the abstract namespace of Linux
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) unix: Option<PathBuf>,
 

@@ -4,6 +4,8 @@
 mod arguments;
 mod call;
 mod completions;
+#[path = "../../native/connect.rs"]
+mod connect;
 mod decode;
 mod detect;
 #[path = "../shared/harmless.rs"]

@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::{UNREACHABLE, within};
 use crate::arguments::{Target, Timeout};
+use crate::connect;
 use crate::limits::LINK_GRACE;
 use crate::output::Problem;
 
@@ -29,7 +31,7 @@ impl Streams {
     pub(super) async fn open(target: &Target, limit: Timeout) -> Result<Self, Problem> {
         if let Some(path) = &target.unix {
             let name = path.display().to_string();
-            let stream = connected(&name, limit, UnixStream::connect(path)).await?;
+            let stream = connected(&name, limit, connect::unix(path, Duration::MAX)).await?;
             return Ok(Self::connected(stream.into_split()));
         }
         if let Some(address) = &target.tcp {

@@ -1,0 +1,49 @@
+//! Connecting to a Unix domain socket. The command `portway` includes this file, too.
+
+use core::time::Duration;
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep};
+
+/// How often a busy socket is asked again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Connects to a Unix domain socket. If its queue is full, this waits for a place, up to `limit`.
+///
+/// # Errors
+/// As `connect` of the system; [`io::ErrorKind::TimedOut`] if the queue stays full.
+pub(crate) async fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
+    let start = Instant::now();
+    loop {
+        match UnixStream::connect(&path).await {
+            // connect(2) of Linux: EAGAIN. A TCP socket waits by itself.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if start.elapsed() >= limit {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
+                }
+                sleep(PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
+}
+
+/// The path of a socket in the abstract namespace of Linux (unix(7)), which has no file. It is written `@name`, as `ss` and
+/// systemd do; `./@name` is a file.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn in_abstract_namespace(path: &Path) -> Option<PathBuf> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+    let name = path.as_os_str().as_bytes().strip_prefix(b"@")?;
+    Some(PathBuf::from(OsString::from_vec([b"\0", name].concat())))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) const fn in_abstract_namespace(_: &Path) -> Option<PathBuf> {
+    None
+}

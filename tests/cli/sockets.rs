@@ -1,0 +1,83 @@
+//! `portway call`: the way to a socket.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener as BlockingListener;
+use std::path::Path;
+use std::time::Duration;
+
+use portway::{Context, Framing, Listener, RpcError};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
+use tokio::net::UnixListener;
+use tokio::time::{sleep, timeout};
+
+use crate::command::{PATIENCE, Test, portway, run};
+
+/// A listener whose queue is full, and the connections in the queue.
+fn full(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<OwnedFd>)> {
+    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK, None);
+    let (listener, address) = (socket()?, SocketAddrUnix::new(path)?);
+    bind(&listener, &address)?;
+    listen(&listener, 0)?;
+    let mut waiting = Vec::new();
+    loop {
+        let client = socket()?;
+        if connect(&client, &address).is_err() {
+            return Ok((listener, waiting));
+        }
+        waiting.push(client);
+    }
+}
+
+#[tokio::test]
+async fn a_busy_unix_socket_is_waited_for() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("busy.sock");
+    let (listener, waiting) = full(&path)?;
+    let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
+    let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
+    // It has time to fail. If it needs longer than this to start, the test shows less.
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(child.try_wait()?, None, "it waits");
+    let listener = UnixListener::from_std(BlockingListener::from(listener))?;
+    for _ in &waiting {
+        listener.accept().await?;
+    }
+    let (stream, _) = timeout(PATIENCE, listener.accept()).await??;
+    let (reader, writer) = stream.into_split();
+    let peer = portway::Peer::new(portway::Transport::new(reader, writer, Framing::Newline)?);
+    peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+    peer.forget();
+    let output = timeout(PATIENCE, child.wait_with_output()).await??;
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"3\n"[..]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_that_stays_busy_is_3_after_the_timeout() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("busy.sock");
+    let _busy = full(&path)?;
+    let path = path.to_str().ok_or("no path")?;
+    let done = run(["call", "add", "--timeout", "0.3", "--unix", path]).await?;
+    assert_eq!(done.code, Some(3));
+    assert!(done.stderr.contains(&format!("cannot connect to {path} in time")), "{}", done.stderr);
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_socket_in_the_abstract_namespace_is_named_with_an_at_sign() -> Test {
+    let name = format!("@portway-cli-{}", std::process::id());
+    let listener = Listener::unix(&name, Framing::ContentLength).await?;
+    let serving = tokio::spawn(listener.serve(|peer| {
+        peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+    }));
+    assert!(!std::fs::exists(&name)?);
+    let done = run(["call", "add", "[1, 2]", "--unix", &name]).await?;
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""));
+    serving.abort();
+    let done = run(["call", "add", "--unix", "@portway-nobody-listens-here"]).await?;
+    assert_eq!(done.code, Some(3));
+    assert!(done.stderr.contains("cannot connect to @portway-nobody-listens-here: "), "{}", done.stderr);
+    Ok(())
+}
