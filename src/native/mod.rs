@@ -6,7 +6,7 @@
 mod browsers;
 mod call;
 mod cancel;
-mod child;
+pub(crate) mod child;
 mod client;
 mod context;
 mod convert;
@@ -24,6 +24,7 @@ mod members;
 mod outflow;
 mod peer;
 mod process;
+mod process_tree;
 mod progress;
 mod running;
 mod server;
@@ -46,7 +47,6 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::server::{Server, Stopper};
 pub use self::transport::Transport;
-pub(crate) use self::transport::about;
 pub use crate::text::RpcError;
 
 use crate::text::Text;
