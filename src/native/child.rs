@@ -1,99 +1,179 @@
-//! A child process at the other end.
+//! A child process that ends with its link, and what it has started with it.
 
 use core::fmt;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use std::boxed::Box;
-use std::future::{Future, poll_fn};
-use std::process::ExitStatus;
+use std::future::Future;
+use std::io;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::Child;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Sees to it that a process does not outlive its link.
-///
-/// A guard that is dropped kills the process at once.
-pub(super) struct ChildGuard {
-    /// Ends with the status of the process, unless it had to be killed.
-    end: Pin<Box<dyn Future<Output = Option<ExitStatus>> + Send>>,
-    kill: Option<oneshot::Sender<()>>,
-    /// How the process has ended, once it has.
-    ended: Option<Option<ExitStatus>>,
-    grace: Duration,
-    patience: Option<Pin<Box<Sleep>>>,
+use super::limits::TERM_GRACE;
+use super::process_tree::ProcessTree;
+use super::transport::about;
+
+/// How often to look for what a process has left behind. It ends without a word to us.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A child process with what it has started itself. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
+/// kills them at once.
+pub(crate) struct ChildProcess {
+    child: Child,
+    tree: Option<ProcessTree>,
+    stage: Stage,
+    /// When they get `SIGTERM`.
+    deadline: Option<Instant>,
+    /// How the process has exited, once it has; `None` inside if it was signalled before, or cannot be waited for.
+    exit: Option<Option<ExitStatus>>,
+    sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl ChildGuard {
-    /// For a child that was spawned with `kill_on_drop`.
-    pub(super) fn new(child: Child, grace: Duration) -> Self {
-        let (kill, order) = oneshot::channel();
-        Self { end: Box::pin(end_of(child, order)), kill: Some(kill), ended: None, grace, patience: None }
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// `SIGTERM` was sent.
+    Asked(Instant),
+    Killed,
+    /// Nothing is left.
+    Gone,
+}
 
-    /// Waits for the process to exit. Returns its status, or `None` if it was killed. Before the grace begins, it waits without
-    /// a timeout.
-    pub(super) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
-        let ended = self.poll_status(context);
-        let Some(patience) = self.patience.as_mut().filter(|_| ended.is_pending() && self.kill.is_some()) else {
-            return ended;
+/// The pipes of a child process.
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+impl ChildProcess {
+    /// Starts a process in a group of its own, with pipes for its standard input and output. Needs a runtime.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Pipes)> {
+        let prepared = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
+        let spawned = prepared.spawn();
+        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the process has no standard input or output"));
         };
-        if patience.as_mut().poll(context).is_pending() {
-            return Poll::Pending;
-        }
-        if let Some(kill) = self.kill.take() {
-            // Whom it is for is polled next.
-            let _ = kill.send(());
-        }
-        self.poll_status(context)
+        let stderr = child.stderr.take();
+        Ok((Self::new(child), Pipes { stdin, stdout, stderr }))
     }
 
-    fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
-        if let Some(ended) = self.ended {
-            return Poll::Ready(ended);
-        }
-        let ended = self.end.as_mut().poll(context);
-        if let Poll::Ready(status) = ended {
-            self.ended = Some(status);
-        }
-        ended
+    /// For a process that was started elsewhere.
+    pub(crate) fn new(child: Child) -> Self {
+        let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let tree = leader.map(ProcessTree::new);
+        Self { child, tree, stage: Stage::Running, deadline: None, exit: None, sleep: None }
     }
 
-    /// Kills the process at `deadline` if it still runs. A deadline that is set stays.
-    pub(super) fn end_by(&mut self, deadline: Instant) {
-        self.patience.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+    /// Notes what the process has started so far. It is to be called before the process loses its input: it may end then, and
+    /// what it leaves behind cannot be found any more.
+    pub(crate) fn look(&mut self) {
+        if let Some(tree) = &mut self.tree {
+            tree.look();
+        }
     }
 
-    /// The same for a process that has lost its input: its grace begins now, unless it has before.
-    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
-        let grace = self.grace;
-        self.patience.get_or_insert_with(|| Box::pin(sleep(grace)));
-        self.poll_exit(context)
+    /// Has them end at `deadline`. A deadline that is set stays.
+    pub(crate) fn end_by(&mut self, deadline: Instant) {
+        if self.deadline.is_none() {
+            self.deadline = Some(deadline);
+            self.look();
+        }
+    }
+
+    /// Kills them now.
+    pub(crate) fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.stage = Stage::Killed;
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if let Some(tree) = &mut self.tree {
+            tree.signal(signal);
+        }
+    }
+
+    /// Waits for the process itself. What it has started may still run.
+    pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // A deadline counts meanwhile.
+        let _ = self.poll_gone(context);
+        if self.exit.is_some() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// The same, with its status. Only one task may wait at a time, and no deadline counts.
+    pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        // `Child` keeps the wait state, so the future can be created anew.
+        let exit = pin!(self.child.wait()).poll(context);
+        if let Poll::Ready(status) = &exit
+            && self.exit.is_none()
+        {
+            let status = status.as_ref().ok().copied();
+            self.exit = Some(status.filter(|_| self.stage == Stage::Running));
+            if let Some(tree) = &mut self.tree {
+                tree.lose_leader();
+            }
+        }
+        exit
+    }
+
+    /// Waits until nothing is left of them. Returns the status of the process, or `None` if it was signalled. Without a deadline,
+    /// what the process leaves behind may stay for as long as it likes.
+    pub(crate) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
+        loop {
+            if self.exit.is_none() && self.poll_status(context).is_pending() {
+                // It is waited for.
+            } else if self.stage == Stage::Killed || !self.tree.as_mut().is_some_and(ProcessTree::remains) {
+                self.stage = Stage::Gone;
+                return Poll::Ready(self.exit.flatten());
+            }
+            let now = Instant::now();
+            let due = match self.stage {
+                Stage::Running => self.deadline,
+                Stage::Asked(time) => Some(time + TERM_GRACE),
+                Stage::Killed | Stage::Gone => None,
+            };
+            if due.is_some_and(|due| due <= now) {
+                self.advance(now);
+                continue;
+            }
+            let look = self.exit.is_some().then(|| now + PAUSE);
+            let Some(next) = due.into_iter().chain(look).min() else { return Poll::Pending };
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(next)));
+            sleep.as_mut().reset(next);
+            if sleep.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Sends the next signal.
+    fn advance(&mut self, now: Instant) {
+        if self.stage == Stage::Running {
+            self.signal(Signal::TERM);
+            // One that is stopped could not act on it.
+            self.signal(Signal::CONT);
+            self.stage = Stage::Asked(now);
+        } else {
+            self.kill();
+        }
     }
 }
 
-async fn end_of(mut child: Child, mut order: oneshot::Receiver<()>) -> Option<ExitStatus> {
-    let ended = {
-        let mut wait = pin!(child.wait());
-        poll_fn(|context| match wait.as_mut().poll(context) {
-            Poll::Ready(status) => Poll::Ready(Some(status)),
-            Poll::Pending => Pin::new(&mut order).poll(context).map(|_| None),
-        })
-        .await
-    };
-    match ended {
-        Some(status) => status.ok(),
-        None => {
-            // One that has ended just now cannot be killed, which is as good.
-            let _ = child.kill().await;
-            None
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        if self.stage != Stage::Gone {
+            self.kill();
         }
     }
 }
 
-impl fmt::Debug for ChildGuard {
+impl fmt::Debug for ChildProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ChildGuard")
+        f.debug_struct("ChildProcess").field("id", &self.child.id()).field("stage", &self.stage).finish_non_exhaustive()
     }
 }

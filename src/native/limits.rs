@@ -20,6 +20,8 @@ pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
 /// Wait for the rest of the output of a process that has exited.
 pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
+/// Wait between SIGTERM and SIGKILL for a process and what it has started.
+pub(crate) const TERM_GRACE: Duration = Duration::from_millis(500);
 /// Wait for what can still be written after the last byte was read, once writing has failed.
 pub(crate) const REST_GRACE: Duration = Duration::from_millis(100);
 /// Time for which a busy Unix socket is asked again.

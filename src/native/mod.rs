@@ -6,7 +6,7 @@
 mod browsers;
 mod call;
 mod cancel;
-mod child;
+pub(crate) mod child;
 mod client;
 mod connect;
 mod context;
@@ -25,6 +25,7 @@ mod members;
 mod outflow;
 mod peer;
 mod process;
+mod process_tree;
 mod progress;
 mod running;
 mod server;
@@ -47,7 +48,6 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::server::{Server, Stopper};
 pub use self::transport::Transport;
-pub(crate) use self::transport::about;
 pub use crate::text::RpcError;
 
 use crate::text::Text;

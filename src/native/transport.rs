@@ -6,7 +6,6 @@ use std::boxed::Box;
 use std::format;
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::string::{String, ToString};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
 
 use super::browsers::NoBrowser;
+use super::child::{ChildProcess, Pipes};
 use super::connect;
 use super::diagnostic::{Diagnostic, Listener};
 use super::driver::Driver;
@@ -53,7 +53,15 @@ pub struct Transport {
 pub(super) struct Streams {
     pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) writer: Box<dyn AsyncWrite + Send + Unpin>,
-    pub(super) child: Option<Child>,
+    pub(super) child: Option<ChildProcess>,
+    /// How long the process has once it has lost its input, if not the grace of the link.
+    pub(super) child_grace: Option<Duration>,
+}
+
+impl Streams {
+    fn new(reader: impl AsyncRead + Send + Unpin + 'static, writer: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        Self { reader: Box::new(reader), writer: Box::new(writer), child: None, child_grace: None }
+    }
 }
 
 impl Transport {
@@ -66,7 +74,7 @@ impl Transport {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         framing: Framing,
     ) -> io::Result<Self> {
-        Self::made(Streams { reader: Box::new(reader), writer: Box::new(writer), child: None }, framing)
+        Self::made(Streams::new(reader, writer), framing)
     }
 
     /// Standard input and output of this process, whose output then belongs to the protocol alone: logs go to standard
@@ -87,8 +95,14 @@ impl Transport {
     /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says
     /// otherwise. A pipe for it is closed; see [`Process`](crate::Process) to read it, and to start the process again.
     ///
-    /// When the link ends, the process loses its input, and is killed if it still runs two seconds later; see
-    /// [`Transport::with_grace`].
+    /// The process ends with the link, and what it has started ends with it. When the link ends, the process loses its input.
+    /// Two seconds later (see [`Transport::with_grace`]) all that still runs gets `SIGTERM`, and half a second after that
+    /// `SIGKILL`. When the process exits by itself, what it has left behind gets `SIGTERM` 250 ms later. If the runtime ends
+    /// before, all of it is killed at once.
+    ///
+    /// The process leads a process group of its own: Ctrl-C in a terminal does not reach it. A program that does not handle
+    /// `SIGINT` dies of it, and the process only loses its input. The signals go to the group and, on Linux, to the descendants
+    /// of the process in other groups. A daemon that has left its group and its parent stays.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -99,14 +113,18 @@ impl Transport {
     /// The same, with the standard error, if that is a pipe.
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
-        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
-        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("the process has no standard input or output"));
-        };
-        let stderr = child.stderr.take();
-        let streams = Streams { reader: Box::new(reader), writer: Box::new(writer), child: Some(child) };
+        let (child, Pipes { stdin, stdout, stderr }) = ChildProcess::spawn(command)?;
+        let streams = Streams { child: Some(child), ..Streams::new(stdout, stdin) };
         Ok((Self::made(streams, framing)?, stderr))
+    }
+
+    /// The same, whose link ends with this process, and the process with the link, as in [`Transport::child`]: for a process at
+    /// the other end of a socket, or behind something else. It has `grace` to exit once the output has ended. Its process group
+    /// ends with it if it leads one; see [`Command::process_group`].
+    pub fn with_child(mut self, child: Child, grace: Duration) -> Self {
+        self.streams.child = Some(ChildProcess::new(child));
+        self.streams.child_grace = Some(grace);
+        self
     }
 
     /// Connects to a Unix domain socket. If its queue is full, this waits for a place, up to five seconds.

@@ -84,6 +84,8 @@ export const MAX_UNWRITTEN_BYTES = 16_777_216;
 export const CLOSE_TIMEOUT = 2_000;
 /** Wait for the rest of the output of a process that has exited, in milliseconds. */
 export const OUTPUT_GRACE = 250;
+/** Wait between SIGTERM and SIGKILL for a process and what it has started, in milliseconds. */
+export const TERM_GRACE = 500;
 /** A line of standard error that is handed over whole. */
 export const MAX_STDERR_LINE = 65_536;
 /** The payload of a frame of WIPC. */

@@ -1,47 +1,55 @@
-//! The process of a guest. It is killed when its grace is over.
+//! The process of a guest. It ends when its grace is over.
 
-use core::pin::pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::process::Child;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::channel::{Output, Stage, run_until};
-use crate::native::limits::LINK_GRACE;
+use crate::native::child::ChildProcess;
+use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
-/// The process of a guest. It is killed when its grace is over.
+/// The process of a guest, and what it has started. They end when the grace is over.
 ///
-/// A task waits for the exit and kills the guest, whether or not anybody waits for it. A drop kills the guest at once.
+/// A task waits for the exit and sends the signals, whether or not anybody waits for it. A drop kills the guest at once.
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
-    has_exited: watch::Receiver<bool>,
+    life: watch::Receiver<Life>,
+    /// Wakes the task when the grace begins.
+    ending: Arc<Notify>,
     output: Arc<Output>,
     task: AbortHandle,
 }
 
 #[derive(Debug)]
 struct Guest {
-    child: Child,
+    process: ChildProcess,
     grace: Duration,
-    /// When it is killed, if `CLOSE` was sent or received.
-    deadline: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Life {
+    Running,
+    Exited,
+    /// Nothing is left of what it has started.
+    Gone,
 }
 
 impl GuestProcess {
-    /// For a child that was spawned with `kill_on_drop`, in a runtime.
-    pub(super) fn new(child: Child, output: &Arc<Output>) -> Self {
-        let guest = Arc::new(Mutex::new(Guest { child, grace: LINK_GRACE, deadline: None }));
-        let (exit, has_exited) = watch::channel(false);
-        let task = tokio::spawn(watch_guest(Arc::downgrade(&guest), Arc::clone(output), exit)).abort_handle();
-        Self { guest, has_exited, output: Arc::clone(output), task }
+    /// Needs a runtime.
+    pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
+        let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
+        let ending = Arc::new(Notify::new());
+        let (tell, life) = watch::channel(Life::Running);
+        let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), tell);
+        Self { guest, life, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
     }
 
     pub(super) fn set_grace(&self, grace: Duration) {
@@ -50,23 +58,34 @@ impl GuestProcess {
 
     /// Ends once the guest has exited.
     pub(super) async fn exited(&self) {
-        // An error means that the runtime has shut down.
-        let _ = self.has_exited.clone().wait_for(|has_exited| *has_exited).await;
+        self.reach(Life::Exited).await;
     }
 
-    /// The time at which the guest is killed. The first call starts the grace.
-    pub(super) fn deadline(&self) -> Instant {
-        lock(&self.guest).deadline()
+    /// Ends once nothing is left of the guest.
+    pub(super) async fn gone(&self) {
+        self.reach(Life::Gone).await;
+    }
+
+    async fn reach(&self, stage: Life) {
+        // An error means that the runtime has shut down.
+        let _ = self.life.clone().wait_for(|life| *life >= stage).await;
+    }
+
+    /// Starts the grace, unless it has started.
+    pub(super) fn end(&self) {
+        lock(&self.guest).end();
+        self.ending.notify_one();
     }
 
     pub(super) fn kill(&self) {
-        lock(&self.guest).kill();
+        lock(&self.guest).process.kill();
+        self.ending.notify_one();
     }
 
     /// Waits for the exit and returns the status.
     pub(super) async fn status(&self) -> io::Result<ExitStatus> {
         self.exited().await;
-        poll_fn(|context| lock(&self.guest).poll_exit(context)).await
+        poll_fn(|context| lock(&self.guest).process.poll_status(context)).await
     }
 }
 
@@ -78,19 +97,9 @@ impl Drop for GuestProcess {
 }
 
 impl Guest {
-    fn deadline(&mut self) -> Instant {
+    fn end(&mut self) {
         let grace = self.grace.min(LONGEST_GRACE);
-        *self.deadline.get_or_insert_with(|| Instant::now() + grace)
-    }
-
-    fn kill(&mut self) {
-        // An error means that it has exited already.
-        let _ = self.child.start_kill();
-    }
-
-    fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
-        // `Child` keeps the wait state, so the future can be created anew.
-        pin!(self.child.wait()).poll(context)
+        self.process.end_by(Instant::now() + grace);
     }
 }
 
@@ -101,29 +110,29 @@ fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, exit: watch::Sender<bool>) {
-    if run_until(exit_of(&guest), output.wait_for(Stage::CloseSent)).await.is_none() {
-        let deadline = guest.upgrade().map(|guest| lock(&guest).deadline());
-        let in_time = match deadline {
-            Some(deadline) => timeout_at(deadline, exit_of(&guest)).await.is_ok(),
-            None => true,
-        };
-        if !in_time {
-            if let Some(guest) = guest.upgrade() {
-                lock(&guest).kill();
-            }
-            exit_of(&guest).await;
+async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc<Notify>, life: watch::Sender<Life>) {
+    let close = run_until(output.wait_for(Stage::CloseSent), ending.notified());
+    if run_until(poll_guest(&guest, ChildProcess::poll_exit), close).await.is_none() {
+        if let Some(guest) = guest.upgrade() {
+            lock(&guest).end();
         }
+        poll_guest(&guest, ChildProcess::poll_exit).await;
+    }
+    if let Some(guest) = guest.upgrade() {
+        // What it has started has lost its master.
+        lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
     output.advance_to(Stage::GuestExited);
-    exit.send_replace(true);
+    life.send_replace(Life::Exited);
+    poll_guest(&guest, |process, context| process.poll_gone(context).map(drop)).await;
+    life.send_replace(Life::Gone);
 }
 
-/// Ends once the guest has exited or its handle is dropped.
-async fn exit_of(guest: &Weak<Mutex<Guest>>) {
+/// Ends once the guest has, in this sense, or its handle is dropped.
+async fn poll_guest(guest: &Weak<Mutex<Guest>>, mut poll: impl FnMut(&mut ChildProcess, &mut Context<'_>) -> Poll<()>) {
     poll_fn(|context| match guest.upgrade() {
-        Some(guest) => lock(&guest).poll_exit(context).map(drop),
+        Some(guest) => poll(&mut lock(&guest).process, context),
         None => Poll::Ready(()),
     })
     .await;

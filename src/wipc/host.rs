@@ -2,21 +2,23 @@
 
 use core::time::Duration;
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 
 use tokio::process::Command;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::OwnedFrame;
 use super::channel::{Channel, Receiver, Sender, run_until};
 use super::guest_process::GuestProcess;
 use crate::codec::wipc::FrameType;
-use crate::native::about;
+use crate::native::child::{ChildProcess, Pipes};
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in a process of its own, for frames of any content. Dropping the host kills the guest. The guest is also killed two
-/// seconds after either side's `CLOSE` (see [`Host::with_grace`]).
+/// A guest in a process of its own, for frames of any content. Dropping the host kills the guest, and what the guest has started.
+/// Two seconds after either side's `CLOSE` (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later `SIGKILL`. What
+/// a guest leaves behind that exits by itself gets `SIGTERM` 250 ms later. See
+/// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
@@ -49,12 +51,8 @@ impl Host {
     /// If it cannot be started, or there is no tokio runtime.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
-        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
-        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("the guest has no standard input or output"));
-        };
-        let (sender, receiver) = Channel::host(reader, writer)?.split();
+        let (child, Pipes { stdin, stdout, .. }) = ChildProcess::spawn(command)?;
+        let (sender, receiver) = Channel::host(stdout, stdin)?.split();
         let guest = GuestProcess::new(child, receiver.output());
         Ok(Self { sender, receiver, guest, heard_until: None })
     }
@@ -65,7 +63,7 @@ impl Host {
         Self { receiver: change(self.receiver), ..self }
     }
 
-    /// The same, which gives its guest another time to exit before it is killed. Two seconds else.
+    /// The same, which gives its guest another time to exit before it gets `SIGTERM`. Two seconds else.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         self.guest.set_grace(grace);
@@ -101,14 +99,15 @@ impl Host {
     }
 
     /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are dropped,
-    /// what it prints is passed through. The guest is killed when the grace is over. The grace starts at the first `CLOSE` in
-    /// either direction. Output that is already there is read for up to 250 ms more.
+    /// what it prints is passed through. The guest gets `SIGTERM` when the grace is over, and `SIGKILL` half a second later, as does
+    /// what it has started. The grace starts at the first `CLOSE` in either direction. Output that is already there is read for
+    /// up to 250 ms more.
     ///
     /// # Errors
     /// If it cannot be waited for.
     pub async fn close(self, payload: &[u8]) -> io::Result<ExitStatus> {
         let Self { sender, mut receiver, guest, .. } = self;
-        let deadline = guest.deadline();
+        guest.end();
         let payload = payload.to_vec();
         // Both tasks are aborted when this future is dropped.
         let (mut saying, mut listening) = (JoinSet::new(), JoinSet::new());
@@ -119,13 +118,10 @@ impl Host {
         });
         // While nobody reads what it prints, it may not come to its end.
         listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
-        if timeout_at(deadline, guest.exited()).await.is_err() {
-            guest.kill();
-        }
-        let status = guest.status().await;
-        // What it has printed is still to be passed through. A process of its own may keep its output open.
-        let _ = timeout_at(deadline.max(Instant::now() + OUTPUT_GRACE), listening.join_next()).await;
-        status
+        guest.gone().await;
+        // What it has printed is still to be passed through. A daemon of its own may keep its output open.
+        let _ = timeout(OUTPUT_GRACE, listening.join_next()).await;
+        guest.status().await
     }
 
     /// Ends the guest now.

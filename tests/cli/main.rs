@@ -18,9 +18,13 @@ mod help;
 )]
 mod non_blocking;
 mod peers;
+mod programs;
 mod sockets;
 mod standard_streams;
 mod streaming;
 mod terminal;
+#[path = "../shared/process_trees.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod trees;
 mod validate;
 mod wipc;

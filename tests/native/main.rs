@@ -21,11 +21,15 @@ mod non_blocking;
 mod notifications;
 mod one_by_one;
 mod pressure;
+mod process_trees;
 mod processes;
 mod serving;
 mod sockets;
 mod standard_streams;
 mod storm;
 mod streams;
+#[path = "../shared/process_trees.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod trees;
 mod turns;
 mod wire;

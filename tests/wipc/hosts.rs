@@ -10,6 +10,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::guests::{PATIENCE, Test, guest};
+use crate::trees::{SHAPES, Shape, Tree};
 
 /// A host, and what its guest prints.
 fn host(role: &str) -> std::io::Result<(Host, Arc<Mutex<Vec<u8>>>)> {
@@ -100,6 +101,44 @@ async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> 
     let status = timeout(PATIENCE, host.close(b"")).await??;
     assert_eq!(status.code(), None);
     timeout(PATIENCE, sending).await??;
+    Ok(())
+}
+
+fn host_of(tree: &Tree) -> std::io::Result<Host> {
+    let words = tree.command();
+    Ok(Host::spawn(Command::new(&words[0]).args(&words[1..]))?.with_grace(Duration::from_millis(200)))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_a_guest_is_left_however_it_ends() -> Test {
+    let limit = Duration::from_secs(10);
+    for shape in SHAPES {
+        for heeds in [true, false] {
+            let tree = Tree::new(shape, heeds)?;
+            let host = host_of(&tree)?;
+            // Its script reads a line.
+            host.send(FrameType::Data, b"\n").await?;
+            tree.wait()?;
+            timeout(limit, host.close(b"")).await??;
+            let limit = if heeds { Duration::ZERO } else { limit };
+            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {heeds}");
+            assert_eq!(tree.has_saved(), heeds, "{shape:?}");
+        }
+    }
+    for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {
+        for kills in [true, false] {
+            let tree = Tree::new(shape, true)?;
+            let host = host_of(&tree)?;
+            host.send(FrameType::Data, b"\n").await?;
+            tree.wait()?;
+            if kills {
+                timeout(limit, host.kill()).await??;
+            } else {
+                drop(host);
+            }
+            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {kills}");
+        }
+    }
     Ok(())
 }
 

@@ -12,3 +12,6 @@ mod lengths;
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
 mod standard_streams;
+#[path = "../shared/process_trees.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod trees;

@@ -94,7 +94,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards
+    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then it gets
+    /// SIGTERM. It ends with all that it has started, and cannot read from the terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::{CHUNK, Driver, SCRATCH};
 use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
+use crate::native::child::ChildProcess;
 use crate::native::error::Closed;
 use crate::native::limits::{OUTPUT_GRACE, REST_GRACE};
 use crate::native::state::Stage;
@@ -52,8 +53,10 @@ impl Driver {
 
     /// A process that has exited says nothing more, even if another one holds its output open.
     pub(super) fn notice_exit(&mut self, context: &mut Context<'_>) {
-        let has_exited = self.child.as_mut().is_some_and(|child| child.poll_exit(context).is_ready());
-        if has_exited && self.end.is_none() {
+        let Some(child) = &mut self.child else { return };
+        if child.poll_exit(context).is_ready() && self.end.is_none() {
+            // What it has started has lost its master.
+            child.end_by(Instant::now() + OUTPUT_GRACE);
             self.end_within(OUTPUT_GRACE);
         }
     }
@@ -69,11 +72,11 @@ impl Driver {
         self.link.end_output(why);
         self.link.take_unwritten(&mut self.writing);
         self.written = 0;
-        self.writer = None;
         self.begin_grace();
+        self.writer = None;
     }
 
-    /// Starts the grace. Reading goes on until it is over. Then the child process is killed.
+    /// Starts the grace. Reading goes on until it is over. Then the child process gets `SIGTERM`.
     fn begin_grace(&mut self) {
         let deadline = *self.closing.get_or_insert_with(|| in_grace(self.link.grace));
         if let Some(child) = &mut self.child {
@@ -136,6 +139,7 @@ impl Driver {
     pub(super) fn poll_goodbye(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         let Some((why, deadline)) = self.end.clone() else { return Poll::Ready(Closed::Local) };
         if let Some(writer) = &mut self.writer {
+            self.child.iter_mut().for_each(ChildProcess::look);
             let shutdown = Pin::new(writer).poll_shutdown(context);
             // A peer that reads nothing more does not get to hold the link.
             if shutdown.is_pending() && self.poll_until(context, deadline).is_pending() {
@@ -145,7 +149,8 @@ impl Driver {
             self.writer = None;
         }
         let Some(child) = &mut self.child else { return Poll::Ready(why) };
-        let status = ready!(child.poll_end(context));
+        child.end_by(in_grace(self.child_grace));
+        let status = ready!(child.poll_gone(context));
         Poll::Ready(match (why, status) {
             (Closed::End, Some(status)) => Closed::Exited(status),
             (why, _) => why,

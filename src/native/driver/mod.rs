@@ -23,7 +23,7 @@ use tokio::task::coop::poll_proceed;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Text;
-use super::child::ChildGuard;
+use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
 use super::inbox::{Inbox, Next};
@@ -51,7 +51,9 @@ pub(super) struct Driver {
     reader: Option<Box<dyn AsyncRead + Send + Unpin>>,
     /// `None` once the output has ended.
     writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
-    child: Option<ChildGuard>,
+    child: Option<ChildProcess>,
+    /// How long the process may take to exit once it has lost its input.
+    child_grace: Duration,
     /// What the process still prints, once nobody reads it: it must not fail for that.
     drained: Option<Box<dyn AsyncRead + Send + Unpin>>,
     writing: Vec<u8>,
@@ -93,7 +95,8 @@ impl Driver {
             link,
             reader: Some(streams.reader),
             writer: Some(streams.writer),
-            child: streams.child.map(|child| ChildGuard::new(child, grace)),
+            child: streams.child,
+            child_grace: streams.child_grace.unwrap_or(grace),
             drained: None,
             writing: Vec::new(),
             written: 0,

@@ -28,8 +28,8 @@ export async function isOpen(promise, ms = 30) {
 }
 
 /** Until `condition` holds. */
-export async function until(condition, what = "it never came to that") {
-  const deadline = Date.now() + 5_000;
+export async function until(condition, what = "it never came to that", ms = 5_000) {
+  const deadline = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > deadline) assert.fail(what);
     await pause(5);

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use self::negotiate::Negotiation;
 use self::notices::Notices;
 use self::signals::Signals;
-use self::streams::{Program, Streams};
+use self::streams::{Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
 use crate::limits::LINK_GRACE;
@@ -102,7 +102,7 @@ async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Resul
 struct Link {
     peer: Peer,
     negotiation: Option<Negotiation>,
-    program: Option<Program>,
+    output: Arc<Output>,
     notices: Arc<Notices>,
     /// How long the peer has to take what is written.
     grace: Duration,
@@ -113,7 +113,7 @@ struct End {
     /// Why not all was sent, if it was not.
     unsent: Option<String>,
     is_late: bool,
-    /// How the program ended, unless it had to be killed.
+    /// How the program ended, if it did so by itself and before the link.
     status: Option<ExitStatus>,
 }
 
@@ -133,7 +133,7 @@ impl End {
 
 impl Link {
     fn over(streams: Streams, arguments: &CallArguments) -> io::Result<Self> {
-        let Streams { reader, writer, program } = streams;
+        let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
         let notices = Arc::new(Notices::default());
@@ -153,31 +153,32 @@ impl Link {
             .with_limits(limits)
             .with_grace(grace)
             .on_diagnostic(move |diagnostic| told.diagnostic(&diagnostic));
+        let transport = match program {
+            Some(program) => transport.with_child(program, LINK_GRACE),
+            None => transport,
+        };
         let peer = Peer::new(transport);
         if arguments.progress {
             // What has the id of the call for its token goes to the call. A peer may use another one.
             peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
         }
-        Ok(Self { peer, negotiation, program, notices, grace })
+        Ok(Self { peer, negotiation, output, notices, grace })
     }
 
     async fn end(self) -> End {
         let start = Instant::now();
         self.peer.client().destroy();
-        let mut unsent = match self.peer.client().closed().await {
-            Closed::Local | Closed::End => None,
-            closed => Some(closed.to_string()),
+        let (mut unsent, status) = match self.peer.client().closed().await {
+            Closed::Local | Closed::End => (None, None),
+            Closed::Exited(status) => (None, Some(status)),
+            closed => (Some(closed.to_string()), None),
         };
         if let Some(negotiation) = self.negotiation {
             let left = self.grace.saturating_sub(start.elapsed());
             unsent = unsent.or(negotiation.end(left).await.err().map(|error| error.to_string()));
         }
-        let is_late = start.elapsed() >= self.grace;
-        let status = match self.program {
-            Some(program) => program.end().await,
-            None => None,
-        };
-        End { unsent, is_late, status }
+        let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
+        End { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
     }
 }
 

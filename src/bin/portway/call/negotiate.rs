@@ -6,7 +6,9 @@
 //! sent again. What the peer answers tells which of the two it is; if it reads lines, it gets lines from then on.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use portway::codec::content_length::header_within;
@@ -14,7 +16,10 @@ use portway::codec::frame::Event;
 use portway::codec::framing::FrameDecoder;
 use portway::{Framing, Limits, Transport};
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
+};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::task::coop::consume_budget;
 use tokio::time::timeout;
@@ -42,8 +47,14 @@ impl Negotiation {
         let (near, far) = tokio::io::duplex(MAX_NEGOTIATION_BYTES);
         let (near_reader, near_writer) = tokio::io::split(near);
         let (far_reader, far_writer) = tokio::io::split(far);
-        let transport = Transport::new(near_reader, near_writer, Framing::Newline)?;
-        let sending = tokio::spawn(send(far_reader, writer, Arc::clone(notices)));
+        let (done, sent) = oneshot::channel();
+        let transport = Transport::new(near_reader, Lines { lines: near_writer, sent }, Framing::Newline)?;
+        let notices_of_sending = Arc::clone(notices);
+        let sending = tokio::spawn(async move {
+            // It is dropped at the end of this, which says as much.
+            let _done = done;
+            send(far_reader, writer, notices_of_sending).await
+        });
         let receiving = tokio::spawn(Receiver::new(far_writer, limits, Arc::clone(notices)).run(reader));
         Ok((transport, Self { sending, receiving }))
     }
@@ -55,6 +66,27 @@ impl Negotiation {
         // It may have been aborted before its end, or have failed: what was to say of that has been said.
         let _ = self.receiving.await;
         sent.map_err(io::Error::from)?.map_err(io::Error::other)?
+    }
+}
+
+/// What the client writes to. It has ended once all of it is on its way to the peer: the grace of a program begins there.
+struct Lines {
+    lines: WriteHalf<DuplexStream>,
+    sent: oneshot::Receiver<()>,
+}
+
+impl AsyncWrite for Lines {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.lines).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.lines).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.lines).poll_shutdown(context))?;
+        Pin::new(&mut self.sent).poll(context).map(|_| Ok(()))
     }
 }
 

@@ -1,19 +1,22 @@
 //! The way to a peer: a socket, or a program that is started.
 
+mod tracked;
+
 use std::ffi::OsString;
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
 
+pub(super) use self::tracked::Output;
+use self::tracked::Tracked;
 use super::{UNREACHABLE, within};
 use crate::arguments::{Target, Timeout};
 use crate::connect;
-use crate::limits::LINK_GRACE;
 use crate::output::Problem;
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -23,8 +26,10 @@ pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Streams {
     pub(super) reader: Reader,
     pub(super) writer: Writer,
+    /// What becomes of the writer.
+    pub(super) output: Arc<Output>,
     /// The program at the other end.
-    pub(super) program: Option<Program>,
+    pub(super) program: Option<Child>,
 }
 
 impl Streams {
@@ -32,28 +37,33 @@ impl Streams {
         if let Some(path) = &target.unix {
             let name = path.display().to_string();
             let stream = connected(&name, limit, connect::unix(path, Duration::MAX)).await?;
-            return Ok(Self::connected(stream.into_split()));
+            let (reader, writer) = stream.into_split();
+            return Ok(Self::new(reader, writer, None));
         }
         if let Some(address) = &target.tcp {
             let stream = connected(address, limit, TcpStream::connect(address)).await?;
             // One message is all there is to send.
             let _ = stream.set_nodelay(true);
-            return Ok(Self::connected(stream.into_split()));
+            let (reader, writer) = stream.into_split();
+            return Ok(Self::new(reader, writer, None));
         }
         Self::start(&target.program)
     }
 
-    fn connected(
-        (reader, writer): (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
+    fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        program: Option<Child>,
     ) -> Self {
-        Self { reader: Box::new(reader), writer: Box::new(writer), program: None }
+        let (writer, output) = Tracked::new(writer);
+        Self { reader: Box::new(reader), writer: Box::new(writer), output, program }
     }
 
     fn start(command: &[OsString]) -> Result<Self, Problem> {
         let (program, arguments) = command.split_first().ok_or_else(|| Problem::new(UNREACHABLE, "no program"))?;
         let name = program.to_string_lossy();
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| {
             let problem = Problem::new(UNREACHABLE, format!("cannot start {name}: {error}"));
             match error.kind() {
@@ -67,7 +77,7 @@ impl Streams {
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Problem::new(UNREACHABLE, format!("{name} has no standard input or output")));
         };
-        Ok(Self { reader: Box::new(reader), writer: Box::new(writer), program: Some(Program(child)) })
+        Ok(Self::new(reader, writer, Some(child)))
     }
 }
 
@@ -85,21 +95,5 @@ async fn connected<S>(name: &str, limit: Timeout, connect: impl Future<Output = 
         }
         None => Err(Problem::new(UNREACHABLE, format!("cannot connect to {name} in time"))
             .with_hint("--timeout SECONDS waits longer.")),
-    }
-}
-
-/// A program that was started for the call. It is killed when this is dropped.
-#[derive(Debug)]
-pub(super) struct Program(Child);
-
-impl Program {
-    /// Waits for its end, now that it has lost its input. One that does not end by itself is killed, and has no status.
-    pub(super) async fn end(mut self) -> Option<ExitStatus> {
-        if let Ok(status) = timeout(LINK_GRACE, self.0.wait()).await {
-            return status.ok();
-        }
-        // One that has ended just now cannot be killed, which is as good.
-        let _ = self.0.kill().await;
-        None
     }
 }

@@ -1,24 +1,47 @@
 // A guest as a child process: frames on its standard input and output, its standard error beside ours.
 
-import { CLOSE_TIMEOUT, OUTPUT_GRACE } from "../../../web/limit-values.js";
+import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../../web/limit-values.js";
 import { spawn } from "node:child_process";
 import { WipcChannel } from "../../entry/wipc.js";
 import { timer } from "../time.js";
+import { beforeExit } from "./last-signals.js";
+import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
 import { readableOf, writableOf } from "./streams.js";
 
-/** The guests that run, so that none outlives this process. */
-const running = new Set();
+/** How often to look for what a guest has left behind. It ends without a word to us. */
+const PAUSE = 20;
 
-function killAll() {
-  for (const child of running) child.kill("SIGKILL");
+/** The guests that are there, and what they have started: none outlives this process. */
+const running = new Set();
+let stopWatching;
+
+function add(tree) {
+  if (running.size === 0) stopWatching = beforeExit(() => running.forEach((tree) => tree.signal("SIGKILL")));
+  running.add(tree);
+}
+
+function remove(tree) {
+  if (running.delete(tree) && running.size === 0) stopWatching();
 }
 
 export async function spawnGuest(command, args = [], options = {}) {
   const { cwd, env, signal, ...channelOptions } = options;
   signal?.throwIfAborted();
-  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
-  await started(child, command);
-  return new WipcGuest(child, channelOptions, signal);
+  const tree = new ProcessTree();
+  // From its first moment on, it ends with this process.
+  add(tree);
+  try {
+    // Detached, it leads a process group of its own.
+    const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"], detached: HAS_GROUPS });
+    tree.lead(child.pid);
+    await started(child, command);
+    return new WipcGuest(child, tree, channelOptions, signal);
+  } catch (error) {
+    // It may have been started, with options that are wrong.
+    tree.signal("SIGKILL");
+    remove(tree);
+    throw error;
+  }
 }
 
 function started(child, command) {
@@ -32,13 +55,20 @@ class WipcGuest {
   channel;
   exited;
   #child;
+  #tree;
   #timeout;
-  #killTimer = undefined;
+  #hasExited = false;
+  #setGone;
+  /** Resolves once nothing is left of the guest and of what it has started. */
+  #gone = new Promise((resolve) => (this.#setGone = resolve));
+  /** Until the next signal. */
+  #timer = undefined;
+  /** The last signal that was sent. */
+  #sent = undefined;
 
-  constructor(child, options, signal) {
+  constructor(child, tree, options, signal) {
     this.#child = child;
-    if (running.size === 0) process.on("exit", killAll);
-    running.add(child);
+    this.#tree = tree;
     // Such as a signal that cannot be sent: the exit tells.
     child.on("error", () => {});
     const onAbort = () => this.kill();
@@ -47,20 +77,22 @@ class WipcGuest {
     if (signal?.aborted) onAbort();
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signalName) => {
-        running.delete(child);
-        if (running.size === 0) process.off("exit", killAll);
+        this.#hasExited = true;
+        this.#tree.loseLeader();
         signal?.removeEventListener("abort", onAbort);
-        clearTimeout(this.#killTimer);
         // What has been read by then is still handled.
         const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
-        this.channel.ended.then(() => clearTimeout(late));
+        this.channel?.ended.then(() => clearTimeout(late));
+        // What it has started has lost its master.
+        if (this.#timer === undefined) this.#end(OUTPUT_GRACE);
+        this.#watch();
         resolve({ code, signal: signalName });
       });
     });
     // However the channel is closed, by us or by the guest, the guest has to exit then.
     const writable = writableOf(child.stdin, () => {
+      if (!this.#hasExited) this.#end(this.#timeout);
       child.stdin.end();
-      this.#expectExit();
     });
     this.#timeout = options.closeTimeout ?? CLOSE_TIMEOUT;
     this.channel = new WipcChannel({ readable: readableOf(child.stdout), writable }, { ...options, role: "host" });
@@ -77,17 +109,39 @@ class WipcGuest {
   async close({ payload, timeout = this.#timeout } = {}) {
     this.channel.close(payload, { timeout });
     this.#timeout = timeout;
-    this.#expectExit();
+    if (!this.#hasExited) this.#end(timeout);
+    await this.#gone;
     return this.exited;
   }
 
   kill(signal = "SIGKILL") {
-    return this.#child.kill(signal);
+    return (!this.#hasExited || this.#tree.remains()) && this.#tree.signal(signal);
   }
 
-  #expectExit() {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    clearTimeout(this.#killTimer);
-    this.#killTimer = timer(() => this.kill(), this.#timeout);
+  /** Has them end in so many milliseconds. */
+  #end(time) {
+    if (this.#sent !== undefined) return;
+    // The guest is about to lose its input, and may then end before what it has started.
+    this.#tree.look();
+    clearTimeout(this.#timer);
+    this.#timer = timer(() => {
+      this.#send("SIGTERM");
+      // One that is stopped could not act on it.
+      this.#tree.signal("SIGCONT");
+      this.#timer = setTimeout(() => this.#send("SIGKILL"), TERM_GRACE);
+    }, time);
+  }
+
+  #send(signal) {
+    this.#sent = signal;
+    this.#tree.signal(signal);
+  }
+
+  /** Looks for what the guest, which has exited, has left behind. */
+  #watch() {
+    if (this.#sent !== "SIGKILL" && this.#tree.remains()) return void setTimeout(() => this.#watch(), PAUSE);
+    clearTimeout(this.#timer);
+    remove(this.#tree);
+    this.#setGone();
   }
 }

@@ -1,0 +1,137 @@
+//! `portway call`: programs that are started, and how they end.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::command::{PATIENCE, Test, portway, run};
+use crate::trees::{SHAPES, Shape, Tree};
+
+/// Answers the first call, in lines.
+const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
+
+#[tokio::test]
+async fn nothing_of_a_program_is_left() -> Test {
+    for heeds in [true, false] {
+        for shape in SHAPES {
+            let tree = Tree::new(shape, heeds)?;
+            let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
+            let done = run(arguments.into_iter().chain(tree.command())).await?;
+            assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
+            // What was killed may be about to end.
+            let limit = if heeds { Duration::ZERO } else { Duration::from_secs(10) };
+            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}");
+            assert_eq!(tree.has_saved(), heeds, "{shape:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_may_say_more_before_it_saves() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("saved");
+    // More than a pipe holds.
+    let last_words =
+        format!("head -c 300000 /dev/zero | tr '\\0' '\\n' && echo bye && echo saved > '{}'", file.display());
+    for framing in ["auto", "newline"] {
+        for (option, script) in [
+            ("--timeout=0", format!("{ANSWER}; cat >/dev/null; {last_words}")),
+            ("--notify", format!("cat >/dev/null; {last_words}")),
+        ] {
+            let done = run(["call", "save", option, "--framing", framing, "--", "sh", "-c", &script]).await?;
+            assert_eq!(done.code, Some(0), "{framing}, {option}: {}", done.stderr);
+            assert_eq!(fs::read_to_string(&file).unwrap_or_default(), "saved\n", "{framing}, {option}");
+            fs::remove_file(&file)?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_death_of_a_program_is_noticed_though_a_helper_has_its_pipes() -> Test {
+    for framing in ["auto", "newline", "content-length", "wipc"] {
+        let tree = Tree::new(Shape::ForksAgain, true)?;
+        let script = tree.command()[2].replace(ANSWER, "head -c 1 >/dev/null; exit 7");
+        let start = Instant::now();
+        let done = run(["call", "add", "--timeout=0", "--framing", framing, "--", "sh", "-c", &script]).await?;
+        assert_eq!(done.code, Some(5), "{}", done.stderr);
+        assert!(done.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", done.stderr);
+        // It takes half a second where nothing else runs.
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_signal_for_the_command_ends_the_program_too() -> Test {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let tree = Tree::new(Shape::ForksAgain, true)?;
+        // It never answers.
+        let command = tree.command().into_iter().map(|word| word.replace(ANSWER, ":"));
+        let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
+        let child = portway(arguments.into_iter().chain(command)).spawn()?;
+        tree.wait()?;
+        let pid = child.id().ok_or("no process")?.to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().await?.success());
+        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{signal}");
+        assert!(tree.has_saved());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_second_signal_kills_the_program() -> Test {
+    let tree = Tree::new(Shape::ForksAgain, false)?;
+    let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
+    let command = tree.command().into_iter().map(|word| word.replace(ANSWER, "trap '' TERM; :"));
+    let child = portway(arguments.into_iter().chain(command)).spawn()?;
+    tree.wait()?;
+    let pid = child.id().ok_or("no process")?.to_string();
+    // Until the command has handled the first one, a second one is the same to it.
+    let signals = async {
+        let kill = || Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status();
+        while kill().await.is_ok_and(|status| status.success()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let (output, ()) = timeout(PATIENCE, async {
+        // It is waited for at once, so that its id is not that of a zombie.
+        tokio::join!(child.wait_with_output(), signals)
+    })
+    .await?;
+    assert_eq!(output?.status.code(), Some(130));
+    assert_eq!(tree.left_after(Duration::from_secs(10)), [""; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn ctrl_c_on_a_terminal_ends_the_program_too() -> Test {
+    let tree = Tree::new(Shape::ForksAgain, true)?;
+    let mut line = format!("exec '{}' call start --timeout=0 --framing=newline --", env!("CARGO_BIN_EXE_portway"));
+    for word in tree.command() {
+        let word = word.replace(ANSWER, ":").replace('\'', "'\\''");
+        line.push_str(&format!(" '{word}'"));
+    }
+    // Of the package bsdutils, which gives a program a terminal.
+    let mut terminal = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    tree.wait()?;
+    let mut keys = terminal.stdin.take().ok_or("no input")?;
+    keys.write_all(b"\x03").await?;
+    assert_eq!(timeout(PATIENCE, terminal.wait()).await??.code(), Some(130));
+    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert!(tree.has_saved());
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Child processes that start others: nothing of them is left after the end of the link.
+
+use std::error::Error;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use portway::{Client, Closed, Framing, Process, Transport};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::trees::{SHAPES, Shape, Tree};
+use crate::wire::PATIENCE;
+
+type Test = Result<(), Box<dyn Error>>;
+
+const GRACE: Duration = Duration::from_millis(200);
+
+/// For what takes 700 ms by the documentation, on a machine that has much else to do.
+const LIMIT: Duration = Duration::from_secs(10);
+
+fn command(tree: &Tree) -> Command {
+    let words = tree.command();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+fn client(tree: &Tree) -> io::Result<Client> {
+    Ok(Client::new(Transport::child(&mut command(tree), Framing::Newline)?.with_grace(GRACE)))
+}
+
+async fn started(tree: &Tree) -> Result<Client, Box<dyn Error>> {
+    let client = client(tree)?;
+    let call = client.call::<bool>("start", &()).timeout(None);
+    assert_eq!(timeout(LIMIT * 6, call).await?, Ok(true));
+    tree.wait()?;
+    Ok(client)
+}
+
+#[tokio::test]
+async fn a_server_behind_a_wrapper_hears_sigterm_and_ends_with_the_link() -> Test {
+    for shape in SHAPES {
+        let tree = Tree::new(shape, true)?;
+        let client = started(&tree).await?;
+        client.destroy();
+        timeout(LIMIT, client.closed()).await?;
+        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{shape:?}");
+        assert!(tree.has_saved(), "{shape:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_ignores_the_signal_is_killed() -> Test {
+    for shape in SHAPES {
+        let tree = Tree::new(shape, false)?;
+        let client = started(&tree).await?;
+        let start = Instant::now();
+        client.destroy();
+        timeout(LIMIT, client.closed()).await?;
+        assert!(start.elapsed() >= GRACE, "{shape:?}");
+        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_dropped_leaves_nothing_behind() -> Test {
+    for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroupAndAlone] {
+        let tree = Tree::new(shape, true)?;
+        drop(started(&tree).await?);
+        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+        assert!(tree.has_saved(), "{shape:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_runtime_that_ends_or_an_owner_that_panics_leaves_nothing_behind() -> Test {
+    for panics in [false, true] {
+        for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {
+            let tree = Tree::new(shape, false)?;
+            let owner = || -> Test {
+                let runtime = tokio::runtime::Runtime::new()?;
+                let client = runtime.block_on(started(&tree))?;
+                if panics {
+                    std::panic::resume_unwind(Box::new("as the test wants it"));
+                }
+                std::mem::forget(client);
+                Ok(())
+            };
+            match catch_unwind(AssertUnwindSafe(owner)) {
+                Ok(outcome) => outcome?,
+                Err(_) => assert!(panics, "{shape:?}"),
+            }
+            assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}, {panics}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watched_process_leaves_nothing_behind() -> Test {
+    for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {
+        let tree = Tree::new(shape, true)?;
+        let process = Process::from_command(command(&tree), Framing::Newline)
+            .with(|transport| transport.with_grace(GRACE))
+            .start(|_| {})?;
+        let call = process.client().call::<bool>("start", &()).timeout(None);
+        assert_eq!(timeout(LIMIT * 6, call).await?, Ok(true));
+        drop(process);
+        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+        assert!(tree.has_saved(), "{shape:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_process_that_has_died_leaves_behind_ends_without_the_grace() -> Test {
+    for heeds in [true, false] {
+        let tree = Tree::new(Shape::ForksAgain, heeds)?;
+        let mut words = tree.command();
+        words[2] = words[2].replace("cat >/dev/null", "kill -9 $$");
+        let mut command = Command::new(&words[0]);
+        let transport = Transport::child(command.args(&words[1..]), Framing::Newline)?;
+        let client = Client::new(transport.with_grace(PATIENCE * 3));
+        assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
+        assert!(matches!(timeout(LIMIT, client.closed()).await?, Closed::Exited(_)));
+        assert_eq!(tree.left_after(LIMIT), [""; 0]);
+        assert_eq!(tree.has_saved(), heeds);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_is_stopped_ends_with_the_link() -> Test {
+    let tree = Tree::new(Shape::Shell, true)?;
+    let client = started(&tree).await?;
+    assert!(Command::new("kill").args(["-STOP", &tree.wait()?.to_string()]).status().await?.success());
+    client.destroy();
+    timeout(LIMIT, client.closed()).await?;
+    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert!(tree.has_saved());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_was_started_elsewhere_ends_with_the_link_as_well() -> Test {
+    let tree = Tree::new(Shape::ForksAgain, true)?;
+    let mut command = command(&tree);
+    let pipes = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = pipes.process_group(0).spawn()?;
+    let (reader, writer) = (child.stdout.take().ok_or("no output")?, child.stdin.take().ok_or("no input")?);
+    let transport = Transport::new(reader, writer, Framing::Newline)?.with_child(child, GRACE);
+    let client = Client::new(transport);
+    assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
+    client.destroy();
+    timeout(LIMIT, client.closed()).await?;
+    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert!(tree.has_saved());
+    Ok(())
+}

@@ -1,0 +1,158 @@
+// Guests that start others: nothing of them is left after their end.
+
+import { assert } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { packaged } from "./rig/portway.js";
+import { DATA } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection, until } from "./rig/outcomes.js";
+
+const { spawnGuest } = await import(packaged("wipc-node.js"));
+
+/** Programs with a server behind them, which ends neither at the end of its input nor with its parent. */
+const shapes = {
+  "behind the shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
+  "behind Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
+  "behind npx": ({ server }) => ["npx", "--no", "--offline", "-c", `sh '${server}'`],
+  "whose parent has ended": ({ server }) => ["sh", "-c", `(sh '${server}' &); cat >/dev/null`],
+  "in another group": ({ server }) => ["sh", "-c", `setsid sh '${server}'; true`],
+  "in another group, whose parent ends first": ({ server, pid }) => [
+    "sh",
+    "-c",
+    `setsid sh '${server}' & while [ ! -e '${pid}' ]; do sleep 0.02; done; cat >/dev/null`,
+  ],
+};
+
+/** A program of this shape, whose server saves something and ends at SIGTERM, or ignores it. */
+function programOf(shape, heeds) {
+  const folder = mkdtempSync(join(tmpdir(), "tree-"));
+  const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));
+  const trap = heeds ? `echo saved > "${saved}"; exit 0` : "";
+  const loop = "while :; do sleep 0.05; done";
+  writeFileSync(server, `trap '${trap}' TERM\ntrap '' HUP INT PIPE\necho $$ > '${pid}'\n${loop}\n`);
+  /** The processes that have the folder in their arguments. A zombie has none. */
+  const left = () =>
+    readdirSync("/proc").filter((id) => {
+      try {
+        return id > 0 && readFileSync(`/proc/${id}/cmdline`, "latin1").includes(folder);
+      } catch {
+        return false;
+      }
+    });
+  afterThisTest(() => {
+    for (const id of left()) process.kill(Number(id), "SIGKILL");
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    command: shapes[shape]({ server, pid }),
+    left,
+    hasSaved: () => existsSync(saved),
+    // The pid may not be written yet.
+    isThere: () => existsSync(pid) && readFileSync(pid, "utf8").endsWith("\n"),
+  };
+}
+
+async function guestOf(program, options) {
+  const [command, ...args] = program.command;
+  const guest = await spawnGuest(command, args, options);
+  await until(program.isThere, "there is no server", 30_000);
+  return guest;
+}
+
+describe("a guest with a server", function () {
+  this.timeout(60_000);
+
+  for (const shape of Object.keys(shapes)) {
+    it(`${shape}: it hears SIGTERM, and is gone when the guest is closed`, async () => {
+      for (const close of [(guest) => guest.close({ timeout: 200 }), (guest) => guest.channel.destroy()]) {
+        const program = programOf(shape, true);
+        const guest = await guestOf(program, { closeTimeout: 200 });
+        await close(guest);
+        await guest.close();
+        assert.deepEqual(program.left(), []);
+        assert.isTrue(program.hasSaved());
+      }
+    });
+
+    it(`${shape} that ignores SIGTERM is killed`, async () => {
+      const program = programOf(shape, false);
+      const guest = await guestOf(program);
+      const start = performance.now();
+      await guest.close({ timeout: 200 });
+      assert.isAtLeast(performance.now() - start, 195);
+      await until(() => program.left().length === 0, "it lives on");
+    });
+  }
+
+  for (const shape of ["behind the shell", "whose parent has ended", "in another group"]) {
+    it(`${shape} is killed with it`, async () => {
+      for (const kill of [(guest) => guest.kill(), (guest, controller) => controller.abort()]) {
+        const program = programOf(shape, true);
+        const controller = new AbortController();
+        const guest = await guestOf(program, { signal: controller.signal });
+        kill(guest, controller);
+        await guest.exited;
+        await until(() => program.left().length === 0, "it lives on");
+        await until(() => !guest.kill(), "it is still there");
+      }
+    });
+
+    for (const how of ["exits", "throws", "SIGINT", "SIGTERM", "SIGHUP"]) {
+      it(`${shape} ends with its host: ${how}`, async () => {
+        const program = programOf(shape, false);
+        const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
+        const host = spawn(process.execPath, [fixture, ...program.command], { stdio: ["pipe", "ignore", "ignore"] });
+        afterThisTest(() => host.kill("SIGKILL"));
+        await until(program.isThere, "there is no server", 30_000);
+        if (how.startsWith("SIG")) host.kill(how);
+        else host.stdin.end(how);
+        const [code, signal] = await once(host, "exit");
+        if (how.startsWith("SIG")) assert.deepEqual([code, signal], [null, how]);
+        await until(() => program.left().length === 0, "it lives on");
+      });
+    }
+  }
+
+  it("is killed if its options are wrong", async () => {
+    const program = programOf("behind the shell", true);
+    const [command, ...args] = program.command;
+    assert.instanceOf(await rejection(spawnGuest(command, args, { maxMessage: "many" })), Error);
+    await until(() => program.left().length === 0, "it lives on");
+  });
+
+  it("that has died by itself gets SIGTERM without the timeout", async () => {
+    for (const heeds of [true, false]) {
+      const program = programOf("whose parent has ended", heeds);
+      const guest = await guestOf(program, { closeTimeout: 0 });
+      guest.channel.send(DATA, "x");
+      process.kill(guest.pid, "SIGKILL");
+      await guest.exited;
+      await until(() => program.left().length === 0, "it lives on");
+      assert.equal(program.hasSaved(), heeds);
+    }
+  });
+});
+
+describe("a host that handles a signal itself", () => {
+  it("goes on, and so does its guest", async () => {
+    const program = programOf("behind the shell", true);
+    const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
+    const script = `process.on("SIGTERM", () => console.log("heard")); process.argv.splice(1, 0, ""); await import("${fixture}")`;
+    const line = ["--input-type=module", "-e", script, ...program.command];
+    const host = spawn(process.execPath, line, { stdio: ["pipe", "pipe", "ignore"] });
+    afterThisTest(() => host.kill("SIGKILL"));
+    await until(program.isThere, "there is no server", 30_000);
+    host.kill("SIGTERM");
+    const [heard] = await once(host.stdout, "data");
+    assert.equal(String(heard), "heard\n");
+    assert.isFalse(program.hasSaved());
+    host.stdin.end("exits 7");
+    assert.deepEqual(await once(host, "exit"), [7, null]);
+    await until(() => program.left().length === 0, "it lives on");
+  });
+});
