@@ -1,6 +1,7 @@
 // Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
 
 import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
+import { allowListeners } from "../web/listen.js";
 
 export function workerTransport(worker) {
   return overEvents(isEmitter(worker) ? asEventTarget(worker) : worker);
@@ -61,13 +62,17 @@ function wrapperOf(emitter, events, send) {
         if (type === "error") error = data;
         listener({ data, error });
       });
+      allowListeners(emitter, 1);
       emitter.on(events[type], wrappers.get(listener));
-      // A process that is disconnected already reports that to nobody.
-      if (type === "close" && emitter.connected === false) queueMicrotask(wrappers.get(listener));
+      // A process that is disconnected already, or a thread that has ended, reports that to nobody.
+      if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
+        error ??= new Error("it has ended already");
+        queueMicrotask(wrappers.get(listener));
+      }
     },
     removeEventListener(type, listener) {
       if (Object.hasOwn(events, type)) emitter.off(events[type], wrappers.get(listener));
-      wrappers.delete(listener);
+      if (wrappers.delete(listener)) allowListeners(emitter, -1);
     },
   };
 }

@@ -37,7 +37,12 @@ function windowDoor(current, origin, frame) {
     boundary: boundaryOfWindow(globalThis, current() ?? frame),
     /** Posts to one origin, or as long as that is not known, to each that is allowed. */
     post(message, transfer, to) {
-      for (const one of to === undefined ? allowed : [to]) current()?.postMessage(message, one === "null" ? "*" : one, transfer);
+      for (const one of to === undefined ? allowed : [to]) {
+        const origin = one === "null" ? "*" : one;
+        // A document that can be read is of this origin, as about:blank is. The browser would log an attempt for another origin.
+        if (origin !== "*" && origin !== globalThis.origin && frame?.contentDocument) continue;
+        current()?.postMessage(message, origin, transfer);
+      }
     },
     /** `onLoad` is called as a document in the frame has loaded. */
     listen(hear, lose, fail, onLoad) {
@@ -59,6 +64,10 @@ function windowDoor(current, origin, frame) {
     },
     /** Why the other side cannot be there. */
     loss() {
+      // Such a frame hears its own window, from which no script of this one can post.
+      if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
+        return gone("the iframe is in the document of another window: call connect() in a script of that window");
+      }
       const window = current();
       if (window !== null && !window.closed) return void (hadWindow = true);
       if (window !== null) return gone("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");

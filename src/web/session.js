@@ -4,6 +4,7 @@
 import { connections, insides } from "./boundaries.js";
 import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
 import { Handshake, LOCK, isId, newId } from "./hello.js";
+import { runLater } from "./later.js";
 import {
   ANSWER_TIME,
   COPIED_GOODBYE_TIMEOUT,
@@ -23,7 +24,8 @@ import { setTimer } from "./timers.js";
 const LONGEST_TIMER = 2 ** 31;
 
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
-export function noAnswer(ms, { allowed }) {
+export function noAnswer(ms, { allowed, target }) {
+  if (target() === globalThis.window) return failure("no-answer", `no answer within ${ms} ms: this window is its own parent`);
   const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
   return failure("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
 }
@@ -62,6 +64,10 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let life;
   /** Resolves to whether this side holds its lock, once that is known. */
   let isHeld;
+  /** Why there will be no session any more, once the target has reported its end. */
+  let ending;
+  /** The port of a session that has ended since this page goes, for notifications. */
+  let leaving;
   /** Whether the application knows that a session has begun. */
   let isOpen = false;
   /** Whether the other side's life is told by its lock. */
@@ -234,7 +240,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function post(message, transfer) {
-    if (session !== undefined) return session.port.postMessage(message, transfer);
+    const port = session?.port ?? (message.id === undefined ? leaving : undefined);
+    if (port !== undefined) return port.postMessage(message, transfer);
     // Whoever comes next knows of no call to give up.
     if (queue === undefined || message.method === "$/cancelRequest") return;
     if (queue.length >= MAX_SESSION_QUEUE) prune();
@@ -247,12 +254,17 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function end(reason) {
     if (session === undefined) return;
     const { port, isPlain, origin, letGo } = session;
+    if (reason === "left") {
+      // The application may still have something to say as its page goes.
+      leaving = port;
+      setTimer(() => (leaving = letGo()));
+    }
     if (reason !== undefined && !isPlain) {
       port.postMessage(note("rpc.bye", { reason }));
       // Of a document that goes, not every browser delivers what it sends through ports.
       if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
-    letGo();
+    if (reason !== "left") letGo();
     letLockGo();
     session = undefined;
     transport.coalesces = transport.columns = false;
@@ -272,7 +284,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function loseDead() {
-    const error = door.loss();
+    const error = ending ?? door.loss();
     if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
     else lose(error ?? gone("the worker or thread of the other side has ended"), false);
   }
@@ -316,7 +328,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
-    setTimer(() => session === other && !other.isBidden && end(), GOODBYE_TIMEOUT);
+    // If this thread was blocked, what has come is handled first.
+    setTimer(() => runLater(() => session === other && !other.isBidden && end()), GOODBYE_TIMEOUT);
   }
 
   function leave({ reason }) {
@@ -325,12 +338,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (reason === "replaced") stop();
   }
 
-  /** A goodbye over the window. A peer that has not left the document has sent it through the port, too, after all else. */
+  /**
+   * There is a goodbye, and more may come through the port: what the application of a page that goes says last; or, if the goodbye
+   * has come over the window, all that was sent before it.
+   */
   function bidden(reason) {
-    if (reason === "left") return leave({ reason });
     const other = session;
     other.isBidden = true;
-    setTimer(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
+    setTimer(() => session === other && leave({ reason }), reason === "left" ? GOODBYE_TIMEOUT : COPIED_GOODBYE_TIMEOUT);
   }
 
   function stop() {
@@ -370,7 +385,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     start() {
       // What runs may throw, too, and go on. What throws before it has said a word has not started.
       const fail = (cause, end) => {
-        if (number > 0) return end && lose(end, false);
+        if (number > 0) {
+          if (end === undefined) return;
+          ending = end;
+          // Messages may still be in the port of the session.
+          return session === undefined ? lose(end, false) : suspect(session);
+        }
         onFail(unstarted("worker-failed", cause));
       };
       const hear = (message, origin, isAllowed) => {
@@ -439,7 +459,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (other === undefined) return;
       if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
       // Not before what came with it is done: its replies are for the session that ends.
-      else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
+      else if (method === "rpc.bye") {
+        const { reason } = Object(params);
+        if (reason === "left") bidden(reason);
+        else Promise.resolve().then(() => session === other && leave({ reason }));
+      }
       else if (method === "rpc.key" && isId(params?.key)) {
         other.key = params.key;
         if (unknownByeKey === other.key) bidden();

@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { Worker } from "node:worker_threads";
-import { connect } from "./rig/portway.js";
+import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
 import { connected, diary } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { rejection, until } from "./rig/outcomes.js";
@@ -65,6 +65,56 @@ describe("a worker thread and its program", () => {
       assert.deepEqual(told.told, [1, "peer-gone"]);
     });
   }
+
+  it("whose thread answers and exits have the answer, though the program is busy then", async () => {
+    for (let n = 0; n < 5; n++) {
+      const peer = await connected(thread());
+      const answer = peer.request("lastAnswer", [], { timeout: 0 });
+      const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
+      const end = performance.now() + 400;
+      while (performance.now() < end);
+      assert.equal(await answer, "the last");
+      assert.equal((await hanging).reason, "peer-gone");
+    }
+  });
+
+  it("may have 20 connections by as many channels without a warning, and leave no limit behind", async () => {
+    const warnings = [];
+    const onWarning = (warning) => warnings.push(warning.name);
+    process.on("warning", onWarning);
+    afterThisTest(() => process.off("warning", onWarning));
+    const { port1, port2 } = new MessageChannel();
+    const started = thread();
+    const limit = started.getMaxListeners();
+    const peers = [];
+    for (let n = 0; n < 20; n++) {
+      const channel = String(n);
+      const [one, other] = await Promise.all([connected(port1, { channel }), connected(port2, { channel, methods: { n: () => n } })]);
+      assert.equal(await one.request("n"), n);
+      peers.push(one, other);
+      const controller = new AbortController();
+      const connecting = rejection(connect(started, { channel: `none ${n}`, signal: controller.signal }));
+      afterThisTest(() => (controller.abort(), connecting));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(warnings, []);
+    peers.forEach((peer) => peer.destroy());
+    await until(() => port1.getMaxListeners() === 10);
+    assert.isAbove(started.getMaxListeners(), limit);
+    port1.close();
+  });
+
+  it("fail at once where the thread has ended before", async () => {
+    const started = thread();
+    const peer = await connected(started);
+    await started.terminate();
+    const failure = await rejection(connect(started, { connectTimeout: 0 }));
+    assert.deepEqual([failure.reason, failure.message], ["worker-failed", "the worker has not started: it has ended already"]);
+    const client = new JSONRPCClient(workerTransport(started), { timeout: 0 });
+    assert.equal((await rejection(client.request("echo"))).reason, "peer-gone");
+    client.destroy();
+    peer.destroy();
+  });
 
   it("leave the thread as it was, and its listeners are removed", async () => {
     const started = thread();

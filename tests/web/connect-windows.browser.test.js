@@ -108,6 +108,34 @@ describe("a port of another window", () => {
   });
 });
 
+describe("connect to a frame of another origin that has not loaded", () => {
+  it("posts nothing to the empty document of this origin, and finds the frame once it is there", async () => {
+    const element = connectingFrame({ origin: origins.own, delay: 400 }, { origin: origins.other });
+    const posted = [];
+    element.contentWindow.postMessage = (message) => posted.push(message);
+    const peer = await connected(element, { origin: origins.other });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(posted, []);
+  });
+
+  it("posts to the empty document if the page's own origin is allowed, too", async () => {
+    const element = connectingFrame({ origin: origins.own, delay: 400 }, { origin: origins.other });
+    const posted = [];
+    element.contentWindow.postMessage = (message, origin) => posted.push(origin);
+    await connected(element, { origin: [origins.other, origins.own] });
+    assert.isNotEmpty(posted);
+    assert.deepEqual([...new Set(posted)], [origins.own]);
+  });
+});
+
+describe("connect to the page's own window", () => {
+  it("says that there may be no parent, when nobody answers", async () => {
+    const { reason, message } = await rejection(connect(window, { connectTimeout: 60 }));
+    assert.equal(reason, "no-answer");
+    assert.match(message, /this window is its own parent/);
+  });
+});
+
 describe("a component that is mounted, unmounted and mounted again while its frame loads", () => {
   it("has one connection, which lasts, if its clean-up destroys the peer", async () => {
     const trial = async () => {
@@ -145,6 +173,18 @@ describe("connect fails at once", () => {
       assert.match(message, /the iframe is not in the document: append it before connect/);
     }
     assert.isBelow(performance.now() - start, 5_000);
+  });
+
+  it("if the iframe is in the document of another window, and says so", async () => {
+    const outer = document.createElement("iframe");
+    document.body.append(outer);
+    afterThisTest(() => outer.remove());
+    const inner = outer.contentDocument.createElement("iframe");
+    inner.src = frameAddress({});
+    outer.contentDocument.body.append(inner);
+    const { reason, message } = await rejection(connect(inner, { connectTimeout: 0 }));
+    assert.equal(reason, "peer-gone");
+    assert.match(message, /document of another window/);
   });
 
   it("if the frame is removed meanwhile", async () => {

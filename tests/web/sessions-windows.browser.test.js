@@ -437,6 +437,25 @@ describe("a popup", () => {
   });
 });
 
+describe("a frame that goes", () => {
+  for (const [kind, query, options] of [
+    ["of the page's origin", {}, {}],
+    ["of another origin", { origin: origins.own }, { origin: origins.other }],
+  ]) {
+    it(`and is ${kind} may say something last: what its pagehide listeners send arrives`, async () => {
+      const kept = [];
+      const told = diary({ ...options, notifications: { keep: ([n]) => void kept.push(n) } });
+      const peer = await connected(connectingFrame(query, options), told);
+      for (let n = 1; n <= 5; n++) {
+        await peer.request("lastWords");
+        peer.notify("reload");
+        await until(() => told.told.length === 2 * n + 1);
+        assert.deepEqual(kept.splice(0), [1, 2, 3]);
+      }
+    });
+  }
+});
+
 describe("a page that is left and comes back", () => {
   it("begins a new session with the frame that has come with it", async () => {
     // The frame stands for the page: it is told that it is left, and then that it is back, as by the back button.
