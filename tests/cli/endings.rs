@@ -206,20 +206,6 @@ async fn a_notification_that_nobody_reads_is_4() -> Test {
 }
 
 #[tokio::test]
-async fn nobody_has_to_read_what_is_printed() -> Test {
-    let server = Server::start(Framing::ContentLength).await?;
-    let large = ["call", "large", "[1000000]", "--unix", server.path()];
-    let fail = ["call", "fail", "--unix", server.path()];
-    for arguments in [&large[..], &fail] {
-        let mut child = portway(arguments).stdin(Stdio::piped()).spawn()?;
-        drop((child.stdout.take(), child.stderr.take()));
-        let code = timeout(PATIENCE, child.wait()).await??.code();
-        assert!(matches!(code, Some(0 | 1)), "{code:?}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_peer_that_sends_garbage_for_ever_does_not_hold_the_command() -> Test {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();

@@ -35,8 +35,8 @@ pub(crate) enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
-  portway call add '[1, 2]' -- ./my-server --stdio       start a program, and call it
-  portway call status --unix /run/my.sock                call who listens on a socket
+  portway call add '[1, 2]' -- ./my-server --stdio    start and call a program
+  portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
@@ -158,14 +158,15 @@ Exit codes:
   3  the peer could not be reached, or the program could not be started
   4  no answer came in time
   5  the peer is gone, or what it sent breaks the protocol
-  130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled with `$/cancelRequest`
+  130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
-The result goes to standard output. All else goes to standard error: an error of the peer (unless --json is given), what
-the program writes to its standard error, and what it prints in between its messages.
+The result goes to standard output. All else goes to standard error: an error of
+the peer (unless --json is given), what the program writes to its standard
+error, and what it prints in between its messages.
 
 Examples:
   portway call add '[1, 2]' -- ./my-server --stdio
-  portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --timeout 60 --progress
+  portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --progress
   portway call import @rows.json --tcp localhost:4000
   portway call exit --notify --unix /run/my.sock";
 
@@ -199,19 +200,27 @@ pub(crate) enum DecodeFraming {
 
 const DECODE_NOTES: &str = "\
 The stream is read from standard input (portway decode < FILE). Events:
-  {\"event\":\"message\",\"text\":…}                     the JSON text of a message
-  {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}   a frame of WIPC
-  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}       bytes that belong to no message; a run of them may come in pieces
-  {\"event\":\"error\",\"code\":-32700,\"reason\":…}       a message that cannot be read; reading goes on behind it
-  {\"event\":\"truncated\",\"bytes\":N}                  the input ended inside of a message, of which N bytes had come
+  {\"event\":\"message\",\"text\":…}
+      the JSON text of a message
+  {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}
+      a frame of WIPC
+  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}
+      bytes that belong to no message; a run of them may come in pieces
+  {\"event\":\"error\",\"code\":-32700,\"reason\":…}
+      a message that cannot be read; reading goes on behind it
+  {\"event\":\"truncated\",\"bytes\":N}
+      the input ended inside of a message, of which N bytes had come
 
-Reasons of errors: parse-error (no JSON), invalid-header (-32700); oversize, header-too-large, unsupported-content-type,
-bad-charset (-32600).
+Reasons of errors:
+  -32700  parse-error (no JSON), invalid-header
+  -32600  oversize, header-too-large, unsupported-content-type, bad-charset
 
 Exit codes:
-  0  all that came are messages and passthrough, or nobody reads the output any more
+  0  all that came are messages and passthrough
   1  there was an error, or the input was truncated
   2  the command line cannot be used, or reading or writing failed
+If the reader of the output goes away, reading ends. The exit code then tells
+what came until then.
 
 Example:
   ./my-server --stdio < session.bin | portway decode";
@@ -251,6 +260,8 @@ Exit codes:
   0  all messages are valid; there may be warnings
   1  one is not
   2  a file cannot be read, or the command line cannot be used
+If the reader of the output goes away, checking ends. The exit code then tells
+what was found until then.
 
 Examples:
   portway validate request.json
@@ -300,6 +311,16 @@ mod tests {
         }
         for text in ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0"] {
             assert!(address(text).is_err(), "{text}");
+        }
+    }
+
+    /// Where a terminal breaks a line, columns are no columns any more.
+    #[test]
+    fn notes_fit_into_80_columns() {
+        for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {
+            for line in notes.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
         }
     }
 }
