@@ -20,6 +20,7 @@ async fn a_command_line_that_cannot_be_used_is_2_and_says_why() -> Test {
         (&["call", "add"], "--unix <PATH>|--tcp <HOST:PORT>|PROGRAM"),
         (&["call", "add", "--unix", "/a", "--tcp", "localhost:1"], "cannot be used with"),
         (&["call", "add", "--tcp", "localhost"], "HOST:PORT, such as"),
+        (&["call", "add", "--tcp", "tcp://localhost:1"], "HOST:PORT without tcp://, such as 127.0.0.1:4000"),
         (&["call", "add", "--timeout", "soon", unix[0], unix[1]], "number of seconds"),
         (&["call", "add", "--timeout=-1", unix[0], unix[1]], "negative"),
         (&["call", "add", "--framing", "xml", unix[0], unix[1]], "content-length"),

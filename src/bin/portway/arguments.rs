@@ -53,7 +53,7 @@ pub(crate) struct CallArguments {
 
     /// The params: a JSON array or object. `-` reads them from standard input, `@FILE` from a file
     #[arg(value_hint = ValueHint::Other)]
-    pub(crate) params: Option<String>,
+    pub(crate) params: Option<OsString>,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -139,9 +139,13 @@ fn timeout(text: &str) -> Result<Timeout, String> {
 }
 
 fn address(text: &str) -> Result<String, String> {
+    if let Some((scheme, _)) = text.split_once("://") {
+        return Err(format!("it has to be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
+    }
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
     let is_address = text
         .rsplit_once(':')
-        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0));
+        .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0));
     if is_address { Ok(text.to_owned()) } else { Err("it has to be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
@@ -253,6 +257,10 @@ pub(crate) struct ValidateArguments {
     /// Print one JSON object for each message: file, line, isValid, errors, warnings
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// The longest message that is checked, in bytes; a longer one is invalid
+    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
+    pub(crate) max_bytes: usize,
 }
 
 const VALIDATE_NOTES: &str = "\
@@ -309,8 +317,13 @@ mod tests {
         for text in ["localhost:80", "[::1]:4000", "10.0.0.1:65535"] {
             assert!(address(text).is_ok(), "{text}");
         }
-        for text in ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0"] {
+        for text in
+            ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0", "a b:1", "a/b:1"]
+        {
             assert!(address(text).is_err(), "{text}");
+        }
+        for text in ["tcp://localhost:80", "http://localhost:80/", "tcp://[::1]:80"] {
+            assert!(address(text).is_err_and(|problem| problem.contains("HOST:PORT without ")), "{text}");
         }
     }
 
