@@ -1,5 +1,7 @@
 //! `portway call`: params go in, results and errors come out.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -264,4 +266,40 @@ async fn a_timeout_and_a_signal_end_a_call_while_what_is_no_message_is_still_rea
 
 fn printed(body: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn params_in_a_file_may_begin_with_a_byte_order_mark() -> Test {
+    let server = Server::start(Framing::ContentLength).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join(OsStr::from_bytes(b"par\xffms.json"));
+    std::fs::write(&file, b"\xef\xbb\xbf[1, 2]")?;
+    let mut argument = OsString::from("@");
+    argument.push(&file);
+    for params in [argument.as_os_str(), OsStr::new("-")] {
+        let arguments = ["call", "add", "--unix", server.path()].map(OsStr::new).into_iter().chain([params]);
+        let done = feed(arguments, b"\xef\xbb\xbf[1, 2]").await?;
+        assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fault_in_a_file_of_params_names_the_file_and_no_shell() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("params.json");
+    let name = file.display().to_string();
+    for (text, expected) in [
+        (&b"[1, 2"[..], "are no JSON: EOF while parsing a list at line 1 column 5"),
+        (b"\xff\xfe[\0", "have to be UTF-8, and are not from byte 0 on"),
+        (b"5", "have to be an array or an object"),
+    ] {
+        std::fs::write(&file, text)?;
+        for (params, name) in [(format!("@{name}"), name.as_str()), ("-".to_owned(), "standard input")] {
+            let done = feed(["call", "add", &params, "--unix", "/nonexistent/socket"], text).await?;
+            assert_eq!(done.code, Some(2));
+            assert_eq!(done.stderr, format!("portway: the params from {name} {expected}\n"));
+        }
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
 
+mod broken_pipes;
 mod call;
 mod command;
 mod decode;

@@ -133,3 +133,40 @@ async fn a_member_line_is_there_only_for_lines() -> Test {
     assert_eq!(done.events()?, [expected] as [Value; 1]);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_invalid_and_not_kept() -> Test {
+    let message = |length: usize| {
+        let start = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"";
+        format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
+    };
+    let lines = [message(100), message(101), message(1_000_000), message(100)].join("\n");
+    let done = feed(["validate", "--lines", "--max-bytes", "100"], lines.as_bytes()).await?;
+    let too_long =
+        |line| format!("<stdin>:{line}: invalid\n  error: It is longer than 100 bytes; --max-bytes allows more\n");
+    let expected = format!("{}{}4 messages: 2 valid, 2 invalid\n", too_long(2), too_long(3));
+    assert_eq!((done.code, done.stdout), (Some(1), expected));
+    for (length, code) in [(100, 0), (101, 1), (1_000_000, 1)] {
+        let done = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
+        assert_eq!(done.code, Some(code), "{length}");
+    }
+    // By default it is the limit of messages.
+    for (length, code) in [(10_485_760, 0), (10_485_761, 1)] {
+        let done = feed(["validate", "--lines"], message(length).as_bytes()).await?;
+        assert_eq!(done.code, Some(code), "{length}");
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_line_without_end_takes_no_more_memory_than_a_message() -> Test {
+    let mut command = tokio::process::Command::new("sh");
+    let script = "ulimit -v 300000; head -c 500000000 /dev/zero | tr '\\0' x | \"$0\" validate --lines";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_portway")]).kill_on_drop(true);
+    let output = tokio::time::timeout(crate::command::PATIENCE, command.output()).await??;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("<stdin>:1: invalid\n  error: It is longer than 10485760 bytes"), "{output:?}");
+    assert_eq!(output.status.code(), Some(1));
+    Ok(())
+}

@@ -1,5 +1,7 @@
 //! The arguments of the program, its help and its exit codes.
 
+use std::fs::File;
+use std::io::pipe;
 use std::process::{Output, Stdio};
 
 use crate::daemon::{Builder, program};
@@ -89,5 +91,21 @@ fn options_may_stand_on_either_side_of_the_command() {
         let mut daemon = Builder::new(arguments).start();
         daemon.is_quiet();
         assert!(!daemon.finish().is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_that_is_not_read_is_no_failure_and_help_that_cannot_be_written_is() {
+    for arguments in [&[][..], &["--help"], &["rpc", "--help"], &["--version"], &["version"]] {
+        let (reader, unread) = pipe().unwrap();
+        drop(reader);
+        let output = program().args(arguments).stdin(Stdio::null()).stdout(unread).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
+        // Only Linux has it.
+        let Ok(full) = File::options().write(true).open("/dev/full") else { continue };
+        let output = program().args(arguments).stdin(Stdio::null()).stdout(full).output().unwrap();
+        let complained = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(complained.starts_with("error: cannot write to standard output: No space left"), "{complained}");
     }
 }

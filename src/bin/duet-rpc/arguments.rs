@@ -67,8 +67,14 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
         Err(error) if error.use_stderr() => return Err(complain(&error, &mut command)),
         Err(help) => show(&help),
     };
-    // Nobody is left to hear of it if this cannot be shown.
-    Err(if shown.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    match shown {
+        // The reader of a pipe that is closed has read enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(stdio::stderr(), "error: cannot write to standard output: {error}");
+            Err(ExitCode::FAILURE)
+        }
+        _ => Err(ExitCode::SUCCESS),
+    }
 }
 
 /// Shows what is wrong with the arguments, always with the usage.

@@ -35,8 +35,8 @@ pub(crate) enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
-  portway call add '[1, 2]' -- ./my-server --stdio       start a program, and call it
-  portway call status --unix /run/my.sock                call who listens on a socket
+  portway call add '[1, 2]' -- ./my-server --stdio    start and call a program
+  portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
@@ -53,7 +53,7 @@ pub(crate) struct CallArguments {
 
     /// The params: a JSON array or object. `-` reads them from standard input, `@FILE` from a file
     #[arg(value_hint = ValueHint::Other)]
-    pub(crate) params: Option<String>,
+    pub(crate) params: Option<OsString>,
 
     #[command(flatten)]
     pub(crate) target: Target,
@@ -140,9 +140,13 @@ fn timeout(text: &str) -> Result<Timeout, String> {
 }
 
 fn address(text: &str) -> Result<String, String> {
+    if let Some((scheme, _)) = text.split_once("://") {
+        return Err(format!("it has to be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
+    }
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
     let is_address = text
         .rsplit_once(':')
-        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0));
+        .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0));
     if is_address { Ok(text.to_owned()) } else { Err("it has to be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
@@ -159,14 +163,15 @@ Exit codes:
   3  the peer could not be reached, or the program could not be started
   4  no answer came in time
   5  the peer is gone, or what it sent breaks the protocol
-  130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled with `$/cancelRequest`
+  130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
-The result goes to standard output. All else goes to standard error: an error of the peer (unless --json is given), what
-the program writes to its standard error, and what it prints in between its messages.
+The result goes to standard output. All else goes to standard error: an error of
+the peer (unless --json is given), what the program writes to its standard
+error, and what it prints in between its messages.
 
 Examples:
   portway call add '[1, 2]' -- ./my-server --stdio
-  portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --timeout 60 --progress
+  portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --progress
   portway call import @rows.json --tcp localhost:4000
   portway call exit --notify --unix /run/my.sock";
 
@@ -200,19 +205,27 @@ pub(crate) enum DecodeFraming {
 
 const DECODE_NOTES: &str = "\
 The stream is read from standard input (portway decode < FILE). Events:
-  {\"event\":\"message\",\"text\":…}                     the JSON text of a message
-  {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}   a frame of WIPC
-  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}       bytes that belong to no message; a run of them may come in pieces
-  {\"event\":\"error\",\"code\":-32700,\"reason\":…}       a message that cannot be read; reading goes on behind it
-  {\"event\":\"truncated\",\"bytes\":N}                  the input ended inside of a message, of which N bytes had come
+  {\"event\":\"message\",\"text\":…}
+      the JSON text of a message
+  {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}
+      a frame of WIPC
+  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}
+      bytes that belong to no message; a run of them may come in pieces
+  {\"event\":\"error\",\"code\":-32700,\"reason\":…}
+      a message that cannot be read; reading goes on behind it
+  {\"event\":\"truncated\",\"bytes\":N}
+      the input ended inside of a message, of which N bytes had come
 
-Reasons of errors: parse-error (no JSON), invalid-header (-32700); oversize, header-too-large, unsupported-content-type,
-bad-charset (-32600).
+Reasons of errors:
+  -32700  parse-error (no JSON), invalid-header
+  -32600  oversize, header-too-large, unsupported-content-type, bad-charset
 
 Exit codes:
-  0  all that came are messages and passthrough, or nobody reads the output any more
+  0  all that came are messages and passthrough
   1  there was an error, or the input was truncated
   2  the command line cannot be used, or reading or writing failed
+If the reader of the output goes away, reading ends. The exit code then tells
+what came until then.
 
 Example:
   ./my-server --stdio < session.bin | portway decode";
@@ -245,6 +258,10 @@ pub(crate) struct ValidateArguments {
     /// Print one JSON object for each message: file, line, isValid, errors, warnings
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// The longest message that is checked, in bytes; a longer one is invalid
+    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
+    pub(crate) max_bytes: usize,
 }
 
 const VALIDATE_NOTES: &str = "\
@@ -252,6 +269,8 @@ Exit codes:
   0  all messages are valid; there may be warnings
   1  one is not
   2  a file cannot be read, or the command line cannot be used
+If the reader of the output goes away, checking ends. The exit code then tells
+what was found until then.
 
 Examples:
   portway validate request.json
@@ -299,8 +318,23 @@ mod tests {
         for text in ["localhost:80", "[::1]:4000", "10.0.0.1:65535"] {
             assert!(address(text).is_ok(), "{text}");
         }
-        for text in ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0"] {
+        for text in
+            ["localhost", ":80", "localhost:", "localhost:x", "localhost:65536", "localhost:0", "a b:1", "a/b:1"]
+        {
             assert!(address(text).is_err(), "{text}");
+        }
+        for text in ["tcp://localhost:80", "http://localhost:80/", "tcp://[::1]:80"] {
+            assert!(address(text).is_err_and(|problem| problem.contains("HOST:PORT without ")), "{text}");
+        }
+    }
+
+    /// Where a terminal breaks a line, columns are no columns any more.
+    #[test]
+    fn notes_fit_into_80_columns() {
+        for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {
+            for line in notes.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
         }
     }
 }

@@ -21,17 +21,21 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use output::Problem;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(shown) => return output::show(&shown),
-    };
-    let outcome = match arguments.command {
-        Command::Call(arguments) => call::run(&arguments),
-        Command::Decode(arguments) => decode::run(&arguments),
-        Command::Validate(arguments) => validate::run(&arguments),
-        Command::Completions(arguments) => completions::run(arguments.shell),
+    let outcome = match Arguments::try_parse() {
+        Ok(arguments) => run(&arguments.command),
+        Err(shown) => output::show(&shown),
     };
     outcome.unwrap_or_else(|problem| problem.report())
+}
+
+fn run(command: &Command) -> Result<ExitCode, Problem> {
+    match command {
+        Command::Call(arguments) => call::run(arguments),
+        Command::Decode(arguments) => decode::run(arguments),
+        Command::Validate(arguments) => validate::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments.shell),
+    }
 }

@@ -57,26 +57,28 @@ fn write_at_once(line: &str) {
 
 /// Writes help or an error of the arguments, and returns the exit code. On a terminal, clap writes it with styles. If an argument
 /// has a control character, the text is escaped and written without styles, since it may repeat the argument.
-pub(crate) fn show(text: &clap::Error) -> ExitCode {
+pub(crate) fn show(text: &clap::Error) -> Result<ExitCode, Problem> {
     let is_error = text.use_stderr();
     let is_terminal = if is_error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     let has_styles = has_styles && !env::args_os().any(|argument| argument.to_string_lossy().contains(is_obeyed));
     let plain = harmless_lines(&text.render().to_string());
-    // The exit code is the same if nobody reads the text.
-    let _ = match is_error {
+    let code = u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+    let written = match is_error {
         _ if has_styles => text.print(),
         true => stdio::stderr().write_all(plain.as_bytes()),
         false => stdio::stdout().write_all(plain.as_bytes()),
     };
-    u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    // An error that cannot be written is still that error.
+    if is_error { Ok(code) } else { ended(written, code) }
 }
 
-/// How the command ends that has written this. Nobody has to read on to the end: a closed pipe is no problem.
+/// Returns how the command ends that has written this. A closed pipe changes nothing: the reader has read enough.
 pub(crate) fn ended(written: io::Result<()>, code: ExitCode) -> Result<ExitCode, Problem> {
     match written {
-        Ok(()) => Ok(code),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Problem::new(UNUSABLE, format!("cannot write to standard output: {error}"))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Problem::new(UNUSABLE, format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(code),
     }
 }

@@ -80,9 +80,9 @@ impl Validation<'_> {
             };
             match opened {
                 Ok(opened) if self.arguments.lines => self.check_lines(&name, opened)?,
-                Ok(mut opened) => {
+                Ok(opened) => {
                     let mut text = Vec::new();
-                    match opened.read_to_end(&mut text) {
+                    match opened.take(self.one_more()).read_to_end(&mut text) {
                         Ok(_) => self.check(&name, None, &text)?,
                         Err(error) => self.unreadable(&name, &error),
                     }
@@ -102,7 +102,7 @@ impl Validation<'_> {
         let mut number = 0;
         loop {
             line.clear();
-            match reader.read_until(b'\n', &mut line) {
+            match read_line(&mut reader, self.one_more(), &mut line) {
                 Ok(0) => return Ok(()),
                 Ok(_) => number += 1,
                 Err(error) => {
@@ -116,16 +116,23 @@ impl Validation<'_> {
         }
     }
 
+    /// As many bytes as show that a message is too long.
+    const fn one_more(&self) -> u64 {
+        (self.arguments.max_bytes as u64).saturating_add(1)
+    }
+
     fn unreadable(&mut self, name: &str, error: &io::Error) {
         self.unreadable += 1;
         say(format_args!("cannot read {name}: {error}"));
     }
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {
-        let (errors, warnings) = match read(text, self.options) {
-            Ok(found) => found,
-            Err(problem) => (vec![problem], Vec::new()),
+        let found = if text.len() > self.arguments.max_bytes {
+            Err(format!("It is longer than {} bytes; --max-bytes allows more", self.arguments.max_bytes))
+        } else {
+            read(text, self.options)
         };
+        let (errors, warnings) = found.unwrap_or_else(|problem| (vec![problem], Vec::new()));
         let verdict = Verdict { file: name.to_owned(), line, is_valid: errors.is_empty(), errors, warnings };
         *(if verdict.is_valid { &mut self.valid } else { &mut self.invalid }) += 1;
         if self.arguments.json {
@@ -162,6 +169,17 @@ impl Validation<'_> {
         }
         writeln!(self.out)
     }
+}
+
+/// Reads a line without its line feed, but no more than `most` bytes of it. Returns how many bytes were read: none at the end of
+/// the input.
+fn read_line(reader: &mut impl BufRead, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
+    let count = reader.take(most).read_until(b'\n', line)?;
+    if line.ends_with(b"\n") {
+        line.pop();
+        return Ok(count);
+    }
+    Ok(count + if count as u64 == most { reader.skip_until(b'\n')? } else { 0 })
 }
 
 /// The errors and warnings of a message; or why it is none.

@@ -33,7 +33,7 @@ const GONE: u8 = 5;
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Problem> {
-    let params = params::read(arguments.params.as_deref())?;
+    let params = params::read(arguments.params.as_ref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let outcome = runtime.block_on(talk(arguments, params));
     // A name that is still being looked up is not waited for.

@@ -1,39 +1,75 @@
 //! The params of a call, from wherever the command line says.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 
 use portway::stdio;
 use serde_json::value::RawValue;
 
 use crate::output::{Problem, UNUSABLE};
 
+/// The place of params.
+enum Source {
+    Argument,
+    /// A file or standard input, by its name.
+    Elsewhere(String),
+}
+
 /// Reads them: JSON, `-` for standard input, `@FILE` for a file.
-pub(super) fn read(argument: Option<&str>) -> Result<Option<Box<RawValue>>, Problem> {
-    let text = match argument {
-        None => return Ok(None),
-        Some("-") => {
-            let mut text = String::new();
-            stdio::stdin().read_to_string(&mut text).map_err(|error| unreadable("standard input", &error))?;
-            text
+pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Problem> {
+    let Some(argument) = argument else { return Ok(None) };
+    let (source, bytes) = bytes(argument)?;
+    // Some editors and shells begin a file with a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let text = str::from_utf8(bytes).map_err(|error| {
+        source.problem(&format!("have to be UTF-8, and are not from byte {} on", error.valid_up_to()))
+    })?;
+    let params: Box<RawValue> = serde_json::from_str(text).map_err(|error| {
+        let problem = source.problem(&format!("are no JSON: {error}"));
+        match source {
+            Source::Argument => problem.with_hint(
+                "For the shell, put them in single quotes: '[1, \"text\"]' or '{\"name\": 1}'. Or use @FILE.",
+            ),
+            Source::Elsewhere(_) => problem,
         }
-        Some(argument) => match argument.strip_prefix('@') {
-            Some(file) => fs::read_to_string(file).map_err(|error| unreadable(file, &error))?,
-            None => argument.to_owned(),
-        },
-    };
-    let params: Box<RawValue> = serde_json::from_str(&text).map_err(|problem| {
-        Problem::new(UNUSABLE, format!("the params are no JSON: {problem}"))
-            .with_hint("For the shell, put them in single quotes: '[1, \"text\"]' or '{\"name\": 1}'. Or use @FILE.")
     })?;
     match params.get().as_bytes() {
         [b'{' | b'[', ..] => Ok(Some(params)),
         b"null" => Ok(None),
-        _ => Err(Problem::new(UNUSABLE, "the params have to be an array or an object")
-            .with_hint(format!("For one positional param: '[{}]'", params.get()))),
+        _ => {
+            let problem = source.problem("have to be an array or an object");
+            Err(match source {
+                Source::Argument => problem.with_hint(format!("For one positional param: '[{}]'", params.get())),
+                Source::Elsewhere(_) => problem,
+            })
+        }
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Problem {
-    Problem::new(UNUSABLE, format!("cannot read the params from {name}: {error}"))
+fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Problem> {
+    let argument = argument.as_bytes();
+    let (name, read) = if argument == b"-" {
+        let mut bytes = Vec::new();
+        ("standard input".to_owned(), stdio::stdin().read_to_end(&mut bytes).map(|_| bytes))
+    } else if let Some(file) = argument.strip_prefix(b"@").map(OsStr::from_bytes) {
+        (file.display().to_string(), fs::read(file))
+    } else {
+        return Ok((Source::Argument, argument.to_vec()));
+    };
+    match read {
+        Ok(bytes) => Ok((Source::Elsewhere(name), bytes)),
+        Err(error) => Err(Problem::new(UNUSABLE, format!("cannot read the params from {name}: {error}"))),
+    }
+}
+
+impl Source {
+    fn problem(&self, what: &str) -> Problem {
+        let message = match self {
+            Self::Argument => format!("the params {what}"),
+            Self::Elsewhere(name) => format!("the params from {name} {what}"),
+        };
+        Problem::new(UNUSABLE, message)
+    }
 }
