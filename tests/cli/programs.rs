@@ -135,3 +135,39 @@ async fn ctrl_c_on_a_terminal_ends_the_program_too() -> Test {
     assert!(tree.has_saved());
     Ok(())
 }
+
+#[tokio::test]
+async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let script = format!(
+        ": > '{}'; while [ ! -e '{}' ]; do sleep 0.02; done; {ANSWER}; cat >/dev/null",
+        path("there"),
+        path("go")
+    );
+    for signal in ["INT", "TERM", "HUP"] {
+        let call = ["call", "wait", "--timeout=0", "--framing=newline", "--", "sh", "-c", &script];
+        let child = Command::new("sh")
+            .args(["-c", &format!("trap '' {signal}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_portway")])
+            .args(call)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let pid = child.id().ok_or("no process")?.to_string();
+        let is_there = async {
+            while !fs::exists(path("there"))? {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok::<_, std::io::Error>(())
+        };
+        timeout(PATIENCE, is_there).await??;
+        assert!(Command::new("kill").args([format!("-{signal}"), pid]).status().await?.success());
+        fs::write(path("go"), "")?;
+        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"true\n"[..]), "{signal}");
+        fs::remove_file(path("there"))?;
+        fs::remove_file(path("go"))?;
+    }
+    Ok(())
+}

@@ -35,6 +35,14 @@ impl Builder {
         Self { command, deaf: false, unread: false, mute: false }
     }
 
+    /// `duet-rpc`, whose parent has ignored a signal, as `nohup` does.
+    pub(crate) fn ignoring(signal: &str) -> Self {
+        let mut command = Command::new("sh");
+        let script = format!("trap '' {signal}; exec \"$0\" rpc");
+        command.args(["-c", &script]).arg(program().get_program()).env_remove("DUET_RPC_LOG");
+        Self { command, deaf: false, unread: false, mute: false }
+    }
+
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self

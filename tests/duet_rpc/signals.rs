@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::daemon::Daemon;
+use crate::daemon::{Builder, Daemon};
 use crate::frames::{frame, request};
 
 const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
@@ -79,4 +79,18 @@ fn a_second_signal_changes_nothing() {
     let trigger = Instant::now();
     assert!(std::process::Command::new("sh").args(["-c", &both]).status().unwrap().success());
     daemon.end().is_graceful_since(trigger);
+}
+
+#[test]
+fn a_signal_that_the_parent_ignores_stays_ignored() {
+    for name in SIGNALS {
+        let mut daemon = Builder::ignoring(name).start();
+        daemon.is_quiet();
+        daemon.signal(name);
+        daemon.is_quiet();
+        let heeded = if name == "TERM" { "INT" } else { "TERM" };
+        let trigger = Instant::now();
+        daemon.signal(heeded);
+        daemon.end().is_graceful_since(trigger);
+    }
 }

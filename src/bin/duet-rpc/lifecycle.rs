@@ -1,15 +1,13 @@
 //! The life of the daemon: it serves until its input ends, a client shuts it down, or a signal comes.
 
 use std::fmt::{self, Display};
-use std::future::poll_fn;
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::path::Path;
 use std::process::{self, ExitCode};
-use std::task::Poll;
 
 use tokio::runtime::Builder;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tracing::{error, info};
 
 use portway::profile::Profile;
@@ -18,6 +16,7 @@ use portway::{Closed, Framing, Server, Stopper, Transport, stdio};
 use crate::arguments::Options;
 use crate::limits::{DAEMON_GRACE, LOG_FLUSH};
 use crate::logging::Log;
+use crate::signals::Signals;
 use crate::{diagnostics, methods};
 
 /// Is the daemon. The exit code is 0 if it ended as it was asked to.
@@ -95,34 +94,13 @@ fn judge(outcome: io::Result<Closed>) -> ExitCode {
     }
 }
 
-/// The signals that end the daemon, with their names.
-struct Signals([(&'static str, Signal); 3]);
-
-impl Signals {
-    /// # Errors
-    /// If the system refuses.
-    fn listen() -> io::Result<Self> {
-        Ok(Self([
-            ("SIGINT", signal(SignalKind::interrupt())?),
-            ("SIGTERM", signal(SignalKind::terminate())?),
-            ("SIGHUP", signal(SignalKind::hangup())?),
-        ]))
-    }
-
-    /// Waits for one of them, and gives its name.
-    async fn next(&mut self) -> &'static str {
-        poll_fn(|context| {
-            let came =
-                self.0.iter_mut().find_map(|(name, signal)| signal.poll_recv(context).is_ready().then_some(*name));
-            came.map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
-    }
-}
-
 /// A further signal changes nothing: it ends already.
 async fn stop_at_signal(mut signals: Signals, stopper: Stopper) {
-    let name = signals.next().await;
+    let name = match signals.next().await {
+        kind if kind == SignalKind::interrupt() => "SIGINT",
+        kind if kind == SignalKind::terminate() => "SIGTERM",
+        _ => "SIGHUP",
+    };
     info!("received {name}, shutting down gracefully");
     stopper.stop();
 }

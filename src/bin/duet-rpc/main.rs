@@ -10,6 +10,8 @@ mod limits;
 mod logging;
 mod methods;
 mod params;
+#[path = "../shared/signals.rs"]
+mod signals;
 
 use std::process::ExitCode;
 

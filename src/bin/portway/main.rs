@@ -13,6 +13,8 @@ mod harmless;
 mod layout;
 mod limits;
 mod output;
+#[path = "../shared/signals.rs"]
+mod signals;
 mod terminal;
 mod validate;
 

@@ -3,7 +3,6 @@
 mod negotiate;
 mod notices;
 mod params;
-mod signals;
 mod streams;
 
 use std::io::{self, IsTerminal, Write};
@@ -14,15 +13,16 @@ use std::time::{Duration, Instant};
 use portway::{CallError, Closed, Context, Framing, Limits, Peer, RpcError, Transport, stdio};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::signal::unix::SignalKind;
 
 use self::negotiate::Negotiation;
 use self::notices::Notices;
-use self::signals::Signals;
 use self::streams::{Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::layout::{compact, indented};
 use crate::limits::LINK_GRACE;
 use crate::output::{Problem, UNUSABLE, ended, say, say_more};
+use crate::signals::Signals;
 use crate::terminal::Shown;
 
 const UNREACHABLE: u8 = 3;
@@ -56,7 +56,7 @@ enum Ending {
 async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Problem> {
     let mut signals = Signals::listen().map_err(broken)?;
     let streams = tokio::select! {
-        code = signals.next() => return Ok(code),
+        kind = signals.next() => return Ok(code_of(kind)),
         streams = Streams::open(&arguments.target, arguments.timeout) => streams?,
     };
     let link = Link::over(streams, arguments).map_err(broken)?;
@@ -69,7 +69,7 @@ async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Resul
         }
         // Dropping the call cancels it: the peer need not go on.
         tokio::select! {
-            code = signals.next() => Ending::Signal(code),
+            kind = signals.next() => Ending::Signal(code_of(kind)),
             end = within(arguments.timeout, call) => {
                 end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Ending::Failed, Ending::Result)
             }
@@ -82,7 +82,7 @@ async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Resul
     };
     let notices = Arc::clone(&link.notices);
     let end = tokio::select! {
-        code = signals.next() => Err(code),
+        kind = signals.next() => Err(code_of(kind)),
         end = link.end() => Ok(end),
     };
     notices.flush();
@@ -180,6 +180,11 @@ impl Link {
         let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
         End { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
     }
+}
+
+/// What the command ends with after a signal: 128 and its number, as shells have it.
+fn code_of(kind: SignalKind) -> ExitCode {
+    u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Waits no longer than the limit, which gives `None`.
