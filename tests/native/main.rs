@@ -26,5 +26,6 @@ mod sockets;
 mod standard_streams;
 mod storm;
 mod streams;
+mod timeouts;
 mod turns;
 mod wire;
