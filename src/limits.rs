@@ -1,6 +1,9 @@
 //! Bounds on what a peer can make us hold or do. They are rows of limits.toml, and so are those that are fixed.
 
 // limits:begin constants
+/// How many times its timeout a call may take in all, while its progress restarts the timeout. `total_timeout` of a
+/// call sets another limit.
+pub const TOTAL_TIMEOUT_FACTOR: u64 = 60;
 /// Longest name of a method, in UTF-16 code units. A request with a longer one is answered with -32600 without the
 /// name, and a notification with a longer one is dropped.
 pub const MAX_METHOD_LENGTH: usize = 1_024;

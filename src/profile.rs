@@ -70,8 +70,12 @@ impl Profile {
     /// Boundaries of a browser, which others use too.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, codes: codes::WIGGUM, ..Self::GENERIC };
 
-    /// Daemons that speak like language servers: no batches, one request at a time.
-    pub const LSP: Self = Self { batch: BatchPolicy::Reject, ordering: Ordering::Sequential, ..Self::GENERIC };
+    /// The Language Server Protocol: no batches; requests overlap, so that a slow one does not hold up the others, and
+    /// `$/cancelRequest` reaches one that runs.
+    pub const LSP: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
+
+    /// Daemons that work on one request at a time, in the order of arrival: no batches. `duet-rpc` is one.
+    pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
     /// The Agent Client Protocol, which editors and agents speak: no batches, and a form of its own to cancel.
     pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: CancelNotification::ACP, ..Self::GENERIC };

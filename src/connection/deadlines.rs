@@ -105,8 +105,17 @@ impl Deadlines {
         }
     }
 
-    /// Takes a reading of the clock. Afterwards [`expired`](Self::expired) gives the slots whose time is up, and
-    /// [`settle`](Self::settle) must be called when it gives no more.
+    /// Gives a slot another timeout: that many milliseconds, and no more than are `left`.
+    pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, left: u64) {
+        self.remove(slot);
+        let timeout = timeout.unwrap_or(u64::MAX).min(left);
+        if timeout < u64::MAX {
+            self.insert(slot, timeout);
+        }
+    }
+
+    /// Takes a reading of the clock. Afterwards [`expired`](Self::expired) returns the slots whose time is up, and
+    /// [`settle`](Self::settle) must be called when it returns no more.
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
         for queue in &mut self.queues {
@@ -285,6 +294,27 @@ mod tests {
         assert_eq!(expired_at(&mut deadlines, 10), [1, 2]);
         assert_eq!(expired_at(&mut deadlines, 15), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 16), [0]);
+    }
+
+    #[test]
+    fn a_timeout_that_is_restarted_again_and_again_ends_once_nothing_is_left() {
+        let mut deadlines = Deadlines::new(0);
+        deadlines.insert(0, 10);
+        for now in [100, 108, 116, 124] {
+            assert_eq!(expired_at(&mut deadlines, now), [0_u32; 0]);
+            deadlines.restart(0, Some(10), 125 - now);
+        }
+        assert_eq!(expired_at(&mut deadlines, 124), [0_u32; 0]);
+        assert_eq!(deadlines.next(), Some(125));
+        deadlines.restart(0, None, 1);
+        assert_eq!(expired_at(&mut deadlines, 124), [0_u32; 0]);
+        assert_eq!(expired_at(&mut deadlines, 125), [0]);
+        deadlines.insert(0, 10);
+        deadlines.restart(0, Some(10), 0);
+        assert_eq!(expired_at(&mut deadlines, 125), [0], "nothing is left");
+        deadlines.insert(0, 10);
+        deadlines.restart(0, None, u64::MAX);
+        assert_eq!((expired_at(&mut deadlines, 1_000), deadlines.next()), (Vec::new(), None));
     }
 
     #[test]

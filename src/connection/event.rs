@@ -74,7 +74,7 @@ pub enum End<P: Payload> {
     Answered(Result<P, P::Error>),
     /// The peer answered with neither result nor error.
     Invalid,
-    /// The time was up.
+    /// The time was up. The peer is asked to stop working on it.
     TimedOut,
     /// The connection was closed.
     Closed,
@@ -83,7 +83,10 @@ pub enum End<P: Payload> {
 /// What came in and was passed over.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A response to no pending call: late, repeated, or never asked for.
+    /// A response to a call of ours that has ended: late, or repeated. A peer that answers what was cancelled, as it must,
+    /// causes it.
+    LateResponse(P::Id),
+    /// A response to what was never asked.
     UnmatchedResponse(P::Id),
     /// An error with id null that no single call can be blamed for.
     PeerError(P::Error),

@@ -160,7 +160,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Gives a call up and asks the peer to stop working on it. The call has no [`Event::Ended`]; a response that still
-    /// comes is an unmatched one. Returns whether the call was still waiting.
+    /// comes is a late one. Returns whether the call was still waiting.
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
@@ -186,12 +186,18 @@ impl<P: Payload> Connection<P> {
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
         let waits = self.calls.contains(call);
         if waits {
-            self.deadlines.remove(call.slot);
-            if let Some(timeout) = timeout {
-                self.deadlines.insert(call.slot, timeout);
-            }
+            self.deadlines.restart(call.slot, timeout, u64::MAX);
         }
         waits
+    }
+
+    /// Takes progress of a call of ours that somebody listens to: it waits anew for `timeout` milliseconds, as by
+    /// [`restart`](Self::restart), but ends by `end`. So a peer cannot keep a call alive for ever. `end` and `now` are on the clock of
+    /// [`handle_timeout`](Self::handle_timeout).
+    pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
+        if self.calls.contains(call) {
+            self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
+        }
     }
 
     /// The call of ours that is kept in this slot, if one is.
@@ -304,12 +310,14 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end.
+    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end, and the peer is asked
+    /// to stop working on them.
     pub fn handle_timeout(&mut self, now: u64) {
         self.deadlines.advance(now);
         while let Some(slot) = self.deadlines.expired() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.calls.take(call.id);
+                self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
                 self.events.push_back(Event::Ended { call, end: End::TimedOut });
             }
         }
@@ -452,6 +460,9 @@ impl<P: Payload> Connection<P> {
                     self.take_call(call.id);
                     self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
                 }
+            }
+            _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {
+                self.ignore(Ignored::LateResponse(response.id));
             }
             _ => self.ignore(Ignored::UnmatchedResponse(response.id)),
         }

@@ -14,6 +14,8 @@ const NONE: u32 = u32::MAX;
 pub(super) struct PendingCalls {
     slots: Slots,
     index: Index,
+    /// The id after which those of our calls begin.
+    before_first: u64,
     last_id: u64,
 }
 
@@ -122,7 +124,7 @@ impl Slots {
 impl PendingCalls {
     /// None yet; their ids begin after `last_id`.
     pub(super) const fn new(last_id: u64) -> Self {
-        Self { slots: Slots::new(), index: Index { table: Vec::new() }, last_id }
+        Self { slots: Slots::new(), index: Index { table: Vec::new() }, before_first: last_id, last_id }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -149,6 +151,11 @@ impl PendingCalls {
         let slot = self.index.remove(id, &self.slots)?;
         self.slots.remove(slot);
         Some(CallKey { slot, id })
+    }
+
+    /// Whether a call has had this id, and waits no longer if [`by_id`](Self::by_id) returns none.
+    pub(super) const fn has_had(&self, id: u64) -> bool {
+        self.before_first < id && id <= self.last_id
     }
 
     /// The call with this id.

@@ -240,8 +240,8 @@ export interface NotifyOptions {
 /** Options of one call. */
 export interface RequestOptions<Progress = any> extends NotifyOptions {
   /**
-   * In ms, instead of the client's. With `onProgress` it begins anew whenever there is progress. A negative number or `NaN`
-   * is a `RangeError`.
+   * In ms, instead of the client's. With `onProgress` it begins anew whenever there is progress. A call that times out is
+   * cancelled at the peer, by `$/cancelRequest`. A negative number or `NaN` is a `RangeError`.
    */
   timeout?: number | undefined;
   /** The call ends after so many ms, whatever its progress. Default: 60 times the timeout; `0` is no such end. */
@@ -329,7 +329,10 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   ): Promise<BatchResults<M, Calls>>;
   /** How many calls are waiting for their answer. */
   readonly pending: number;
-  /** How many messages on this transport were of no use: late or unknown answers, and broken ones that have no answer. */
+  /**
+   * How many messages on this transport were of no use: answers to what was never asked, and broken ones that have no answer. A
+   * late answer to a call that has ended does not count.
+   */
   readonly ignored: number;
   /**
    * Ends all pending calls with `CallError` `destroyed`, and the transport too, unless a server still uses it. Harmless

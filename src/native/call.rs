@@ -17,8 +17,9 @@ use super::Text;
 use super::convert::read_result;
 use super::error::CallError;
 use super::link::Link;
-use super::state::{CallListener, Outcome};
+use super::state::{CallListener, Outcome, ProgressListener, Until};
 use crate::connection::CallKey;
+use crate::limits::TOTAL_TIMEOUT_FACTOR;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
@@ -56,7 +57,17 @@ struct Request {
     method: Box<str>,
     params: Option<Text>,
     timeout: Option<Duration>,
-    listener: Option<CallListener>,
+    total: Total,
+    listener: Option<ProgressListener>,
+}
+
+/// How long a call may take in all.
+#[derive(Debug)]
+enum Total {
+    /// A multiple of its timeout.
+    Default,
+    Milliseconds(u64),
+    Endless,
 }
 
 /// A call that the other side knows of. Dropping it while it waits gives it up.
@@ -86,7 +97,7 @@ impl<R: DeserializeOwned> Call<R> {
         let stage = match params {
             Err(problem) => Stage::Failed(problem),
             Ok(params) => {
-                let request = Request { method: method.into(), params, timeout, listener: None };
+                let request = Request { method: method.into(), params, timeout, total: Total::Default, listener: None };
                 Stage::Unsent(Arc::clone(link), Box::new(request))
             }
         };
@@ -95,20 +106,29 @@ impl<R: DeserializeOwned> Call<R> {
 }
 
 impl<R> Call<R> {
-    /// How long to wait, in place of the client's timeout. `None` waits for ever.
+    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call whose time is up is cancelled at the
+    /// peer, as one that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = timeout.into();
         self.with(|request| request.timeout = timeout)
     }
 
-    /// Runs a function each time the other side tells how far it is. What is no `P` is passed over.
+    /// How long to wait in all: beyond it the call times out, whatever its progress. If nothing is said, a call with
+    /// [`Call::on_progress`] waits for 60 times its timeout. `None` stands for no such limit.
+    pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
+        let total = total.into().map_or(Total::Endless, |total| Total::Milliseconds(milliseconds(total)));
+        self.with(|request| request.total = total)
+    }
+
+    /// Runs a function each time the peer reports how far it is. What is no `P` is passed over. Each report restarts the timeout
+    /// of the call, within its [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + Send + Sync + 'static) -> Self {
         let listener = move |value: &RawValue| {
             if let Ok(value) = serde_json::from_str(value.get()) {
                 listener(value);
             }
         };
-        self.with(|request| request.listener = Some(CallListener::Progress(Arc::new(listener))))
+        self.with(|request| request.listener = Some(ProgressListener(Arc::new(listener))))
     }
 
     /// Sends the call at once. How it is made up cannot be changed any more.
@@ -127,8 +147,17 @@ impl<R> Call<R> {
     fn send(&mut self) {
         self.stage = match mem::replace(&mut self.stage, Stage::Done) {
             Stage::Unsent(link, request) => {
-                let Request { method, params, timeout, listener } = *request;
-                match link.call(&method, params, timeout.map(milliseconds), listener) {
+                let Request { method, params, timeout, total, listener } = *request;
+                let timeout = timeout.map(milliseconds);
+                let total = match total {
+                    Total::Default => timeout.map(|timeout| timeout.saturating_mul(TOTAL_TIMEOUT_FACTOR)),
+                    Total::Endless => None,
+                    Total::Milliseconds(total) => Some(total),
+                };
+                let end = total.map(|total| link.now_rounded_up().saturating_add(total));
+                let listener = listener.map(|listener| CallListener::Progress(listener, Until { timeout, end }));
+                let first = [timeout, total].into_iter().flatten().min();
+                match link.call(&method, params, first, listener) {
                     Ok((key, reply)) => Stage::Sent(Sent { link, key, reply, waits: true }),
                     Err(problem) => Stage::Failed(problem),
                 }

@@ -63,7 +63,8 @@ pub enum Diagnostic<'a> {
         /// The text of the panic.
         message: &'a str,
     },
-    /// A response came that no call waits for: late, repeated, or never asked for.
+    /// A response came to what was never asked. One to a call that has ended, which was cancelled or has timed out, is passed
+    /// over in silence.
     UnmatchedResponse {
         /// Its id.
         id: &'a Id,

@@ -13,7 +13,7 @@ use super::error::Closed;
 use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::running::{guarded, text_of};
-use super::state::CallListener;
+use super::state::{CallListener, ProgressListener};
 use super::{cancel, members, progress, streams};
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
@@ -253,7 +253,13 @@ impl Inbox {
                 let told = params.and_then(progress::read);
                 // Other protocols have progress of this name that no call of ours has asked for.
                 let Some((id, value)) = told else { return false };
-                let Some((_, CallListener::Progress(listener))) = self.link.call_listener(id) else { return false };
+                let Some((key, CallListener::Progress(ProgressListener(listener), until))) =
+                    self.link.call_listener(id)
+                else {
+                    return false;
+                };
+                let now = self.link.now();
+                self.link.input(|connection| connection.handle_progress(key, until.timeout, until.end, now));
                 if let Err(panic) = guarded(|| listener(value)) {
                     self.link.listener.tell(Diagnostic::Panicked { method, message: text_of(&*panic) });
                 }

@@ -152,9 +152,6 @@ impl Opened {
         if let Some(Err(error)) = &self.end
             && error.remote().is_none()
         {
-            if *error == CallError::TimedOut {
-                self.link.tell_cancelled(self.key);
-            }
             return Poll::Ready(Some(Err(error.clone())));
         }
         let restart = |timeout| self.link.restart(self.key, timeout);
@@ -200,8 +197,10 @@ impl<T> fmt::Debug for Items<T> {
 }
 
 /// What has come of a stream and was not taken yet.
+#[derive(Debug)]
 pub(super) struct Inflow(Mutex<Incoming>);
 
+#[derive(Debug)]
 struct Incoming {
     items: VecDeque<Text>,
     /// How many items may still come.

@@ -3,7 +3,7 @@
 //! The lock is held for moments only, and never while code of a user runs: handlers, wakers and drops of payloads come
 //! after it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::string::ToString;
@@ -12,7 +12,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 use std::vec::Vec;
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -105,7 +105,7 @@ impl Link {
     }
 
     /// For what begins now: so that nothing ends before its time.
-    fn now_rounded_up(&self) -> u64 {
+    pub(super) fn now_rounded_up(&self) -> u64 {
         self.start.elapsed().as_micros().div_ceil(1_000) as u64
     }
 
@@ -240,14 +240,6 @@ impl Link {
             let sent = state.connection.notify(method.into(), params);
             sent.map_err(|refused| state.refusal(refused))
         })
-    }
-
-    /// Tells the other side that nobody waits for this call any more, which has ended here.
-    pub(super) fn tell_cancelled(&self, key: CallKey) {
-        let form = self.profile.cancel;
-        let params = to_raw_value(&BTreeMap::from([(form.member, key.id())])).ok();
-        // If it cannot be told, it is gone.
-        let _ = self.notify_always(form.method, params);
     }
 
     pub(super) fn pending_calls(&self) -> usize {

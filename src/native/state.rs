@@ -79,10 +79,26 @@ pub(super) struct WaitingCall {
 }
 
 /// Who hears of a call before it ends.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) enum CallListener {
-    Progress(Arc<dyn Fn(&RawValue) + Send + Sync>),
+    Progress(ProgressListener, Until),
     Items(Arc<Inflow>),
+}
+
+#[derive(Clone)]
+pub(super) struct ProgressListener(pub(super) Arc<dyn Fn(&RawValue) + Send + Sync>);
+
+impl fmt::Debug for ProgressListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressListener")
+    }
+}
+
+/// How long a call that progresses waits anew, and by when it ends at last, both in milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Until {
+    pub(super) timeout: Option<u64>,
+    pub(super) end: Option<u64>,
 }
 
 /// How far the link is from its end.
@@ -105,15 +121,6 @@ pub(super) enum Output {
     Ended,
     /// The other side has: it takes nothing more.
     Dropped,
-}
-
-impl fmt::Debug for CallListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Progress(_) => "Progress",
-            Self::Items(_) => "Items",
-        })
-    }
 }
 
 impl State {

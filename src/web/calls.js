@@ -98,12 +98,8 @@ export class Calls {
     this.reject(slot, error);
   }
 
-  timedOut(slot) {
-    this.#fail(slot, "timeout", "timeout");
-  }
-
   invalid(slot) {
-    this.#fail(slot, "invalid-response", "response has neither result nor error");
+    this.reject(slot, this.failure(slot, "invalid-response", "response has neither result nor error"));
   }
 
   destroyed(slot) {
@@ -157,10 +153,11 @@ export class Calls {
     return end.of(this.#places[slot * WIDTH + METHOD], this.idOf(slot));
   }
 
-  #fail(slot, reason, what) {
+  /** What the call in a slot ends with. */
+  failure(slot, reason, what = reason) {
     const id = this.idOf(slot);
     const method = this.#places[slot * WIDTH + METHOD];
-    this.reject(slot, new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id));
+    return new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id);
   }
 
   #atEnd(slot, letGo) {

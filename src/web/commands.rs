@@ -35,5 +35,6 @@ pub(super) const VALIDATE: u32 = 14;
 pub(super) const OPEN: u32 = 15;
 /// Forget a link.
 pub(super) const FREE: u32 = 16;
-/// Have the call in a slot wait anew: its timeout in milliseconds, negative for none. `NOTHING`, perhaps with a flag.
+/// Have the call in a slot wait anew: its timeout in milliseconds, and the time by which it ends at last, negative for none; the time.
+/// `NOTHING`, perhaps with a flag.
 pub(super) const RESTART: u32 = 17;

@@ -87,9 +87,9 @@ impl State {
         call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
     }
 
-    fn restart(&mut self, slot: u32, timeout: f64) -> u32 {
+    fn restart(&mut self, slot: u32, timeout: f64, end: f64, now: f64) -> u32 {
         if let Some(call) = self.connection.call_in_slot(slot) {
-            self.connection.restart(call, milliseconds(timeout));
+            self.connection.handle_progress(call, milliseconds(timeout), milliseconds(end), now as u64);
         }
         NOTHING | self.arm()
     }
@@ -188,7 +188,7 @@ impl State {
             commands::ELEMENT => f64::from(self.subject.element),
             commands::NEXT_REPLY => f64::from(self.subject.next_reply()),
             commands::TELL_FAULT => self.subject.tell_fault(),
-            commands::RESTART => f64::from(self.restart(a as u32, b)),
+            commands::RESTART => f64::from(self.restart(a as u32, b, c, d)),
             _ => 0.0,
         }
     }
@@ -219,7 +219,7 @@ impl Subject {
                 self.replies = messages;
                 word(REPLY_BATCH, count)
             }
-            // JavaScript asked for these, and has what it needs to post them.
+            // JavaScript asked for these, or hears of the timeout that they are for, and has what it needs to post them.
             Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
         }
     }
@@ -250,8 +250,8 @@ impl Subject {
             }
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
             Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Malformed) => IGNORED,
-            // JavaScript tells its handlers itself of what the peer gives up.
-            Event::Cancelled(_) => NOTHING,
+            // JavaScript tells its handlers itself of what the peer gives up, and a peer answers what was cancelled, too.
+            Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
         }
     }
 

@@ -168,9 +168,9 @@ export class Link extends Reporting {
     this.#calls.drop(slot, error);
   }
 
-  /** Has the call in a slot wait anew: a timeout in milliseconds, negative for none. */
-  restart(slot, timeout) {
-    if (this.#core.run(RESTART, slot, timeout) & ARM) this.#setTimer();
+  /** Has the call in a slot wait anew: a timeout in milliseconds, and a time by which it ends at last; negative for none. */
+  restart(slot, timeout, end = -1, now = 0) {
+    if (this.#core.run(RESTART, slot, timeout, end, now) & ARM) this.#setTimer();
   }
 
   /** Notifies the other side, if it is there. */
@@ -454,8 +454,7 @@ export class Link extends Reporting {
 
   /** The other side is at work on a call, which so may take longer. */
   #progress({ slot, onProgress, timeout, end }, value) {
-    const left = end - performance.now();
-    if (timeout >= 0 && left > 0) this.restart(slot, Math.min(timeout, left));
+    if (timeout >= 0) this.restart(slot, timeout, end, performance.now());
     this.guard(() => onProgress(value));
   }
 

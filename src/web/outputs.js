@@ -98,7 +98,7 @@ export class Outputs {
         if (this.isMuted) return;
         return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
-        return calls.timedOut(argument);
+        return this.#link.cancel(argument, calls.failure(argument, "timeout"));
       case CLOSED:
         return calls.destroyed(argument);
       case INVALID:

@@ -62,11 +62,11 @@ export class RustClient {
   }
 
   /** Makes a call, and gives the slot by which it can be cancelled; -1 if it has ended. */
-  begin(token, method, params, timeout, transfer, wantsProgress) {
+  begin(token, method, params, timeout, totalTimeout, transfer, wantsProgress) {
     const end = this.#end(token);
     if (this.#link === undefined) return end.reject(this.#problem), -1;
     const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
-    const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress };
+    const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
     return this.#link.begin(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
   }
 

@@ -41,7 +41,7 @@ fn this_program_plays_a_role_if_it_is_asked_to() {
     let outcome = match name.as_str() {
         "serve" => block_on(serve(path, Framing::ContentLength, Profile::GENERIC)),
         "serve lines" => block_on(serve(path, Framing::Newline, Profile::GENERIC)),
-        "serve one by one" => block_on(serve(path, Framing::ContentLength, Profile::LSP)),
+        "serve one by one" => block_on(serve(path, Framing::ContentLength, Profile::DAEMON)),
         "bind" => block_on(bind_over_and_over(path)),
         "wipc server" => block_on(wipc_server()),
         other => crate::wipc::play(other),

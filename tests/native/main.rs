@@ -28,6 +28,7 @@ mod sockets;
 mod standard_streams;
 mod storm;
 mod streams;
+mod timeouts;
 #[path = "../shared/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;

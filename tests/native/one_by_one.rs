@@ -41,7 +41,7 @@ async fn a_stopped_server_answers_the_request_that_runs_and_begins_none_that_wai
     let (begins, mut begun) = unbounded_channel();
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
-    let server = Server::new(transport.with_profile(Profile::LSP));
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
     let stopper = server.stopper();
     server.method("work", move |(number,): (u64,), _: Context| {
         let _ = begins.send(number);
@@ -71,7 +71,7 @@ async fn a_stopped_server_answers_the_request_that_runs_and_begins_none_that_wai
 async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
     let (transport, mut there) = wire()?;
     let (begins, mut begun) = unbounded_channel();
-    let server = Server::new(transport.with_profile(Profile::LSP));
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
     let stopper = server.stopper();
     server.method("work", move |(number,): (u64,), _: Context| {
         let _ = begins.send(number);
@@ -99,7 +99,7 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
 async fn what_does_not_finish_in_the_grace_after_a_stop_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = unbounded_channel();
-    let server = Server::new(transport.with_profile(Profile::LSP).with_grace(Duration::from_secs(2)));
+    let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     let stopper = server.stopper();
     server.method("work", move |_: (u64,), _: Context| {
         let _ = told.send("begun");
@@ -126,7 +126,7 @@ async fn what_does_not_finish_in_the_grace_after_a_stop_is_dropped_without_an_an
 #[tokio::test(start_paused = true)]
 async fn at_the_end_of_the_input_all_that_wait_have_one_grace() -> Test {
     let (transport, mut there) = wire()?;
-    let server = Server::new(transport.with_profile(Profile::LSP).with_grace(Duration::from_secs(2)));
+    let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     server.method("work", |(number,): (u64,), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(450)).await;
         Ok::<_, RpcError>(number)
@@ -145,7 +145,7 @@ async fn at_the_end_of_the_input_all_that_wait_have_one_grace() -> Test {
 async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
     for round in 0..200 {
         let (transport, mut there) = wire()?;
-        let server = Server::new(transport.with_profile(Profile::LSP));
+        let server = Server::new(transport.with_profile(Profile::DAEMON));
         server.method("work", move |(number,): (u64,), _: Context| async move {
             match (number + round) % 4 {
                 0 => tokio::time::sleep(Duration::from_micros(50)).await,
@@ -197,7 +197,7 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     let (input, output) = tokio::io::split(near);
     let (tell, answered) = mpsc::channel();
     let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
-    let server = Server::new(transport.with_profile(Profile::LSP).on_diagnostic(move |diagnostic| {
+    let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Answered { .. } = diagnostic {
             // Nobody listens once the output is gone.
             let _ = tell.send(());

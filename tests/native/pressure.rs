@@ -225,7 +225,7 @@ async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_fo
         let limits = limits(|limits: &mut Limits| limits.in_flight_bytes = 300_000);
         let (open, gate) = tokio::sync::oneshot::channel::<()>();
         let gate = std::sync::Mutex::new(Some(gate));
-        let server = Server::new(transport.with_profile(Profile::LSP).with_limits(limits));
+        let server = Server::new(transport.with_profile(Profile::DAEMON).with_limits(limits));
         server.method("first", move |(): (), _: Context| {
             let gate = gate.lock().ok().and_then(|mut gate| gate.take());
             async move {

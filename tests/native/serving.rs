@@ -191,11 +191,30 @@ async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_cancels_that_one() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport.with_profile(Profile::LSP));
+    server.method("references", |(): (), _: Context| std::future::pending::<Result<(), RpcError>>());
+    server.method_sync("hover", |(): (), _: Context| Ok::<_, RpcError>("a word"));
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"references"}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","id":2,"method":"hover"}"#).await?;
+    let hover = timeout(PATIENCE, there.receive()).await??;
+    assert_eq!(hover, json!({ "jsonrpc": "2.0", "id": 2, "result": "a word" }));
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
+    let cancelled = timeout(PATIENCE, there.receive()).await??;
+    assert_eq!((&cancelled["id"], &cancelled["error"]["code"]), (&json!(1), &json!(-32800)));
+    there.send("[]").await?;
+    assert_eq!(there.receive().await?["error"]["data"], json!({ "reason": "batch-not-supported" }));
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_profile_says_so_requests_run_one_by_one_and_are_answered_in_order() -> Test {
     let (transport, mut there) = wire()?;
     let busy = Arc::new(AtomicBool::new(false));
-    let server = Server::new(transport.with_profile(Profile::LSP));
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
     server.method("work", move |(number,): (u64,), _: Context| {
         let busy = Arc::clone(&busy);
         async move {

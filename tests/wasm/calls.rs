@@ -180,6 +180,40 @@ async fn a_call_times_out() {
 }
 
 #[wasm_bindgen_test]
+async fn a_call_that_times_out_is_cancelled_at_the_peer() {
+    let (client, wire) = client_and_wire();
+    let call = client.call::<()>("wait", &()).timeout(Duration::from_millis(5));
+    assert_eq!(call.await, Err(CallError::TimedOut));
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"wait","id":1}"#);
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#);
+    client.notify("last", &()).unwrap();
+    assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"last"}"#);
+}
+
+#[wasm_bindgen_test]
+async fn progress_restarts_the_timeout_up_to_a_total() {
+    let (client, server) = client_and_server();
+    server.method("work", |(steps,): (u32,), context: Context| async move {
+        for step in 0..steps {
+            context.progress(&step)?;
+            sleep(50).await;
+        }
+        Ok::<_, RpcError>(steps)
+    });
+    let work = |steps: u32| {
+        let call = client.call::<u32>("work", &(steps,)).on_progress(|_: u32| {});
+        call.timeout(Duration::from_millis(400))
+    };
+    assert_eq!(work(16).await, Ok(16));
+    let before = js_sys::Date::now();
+    assert_eq!(work(1_000).total_timeout(Duration::from_millis(600)).await, Err(CallError::TimedOut));
+    assert!(js_sys::Date::now() - before >= 599.0);
+    assert_eq!(work(16).total_timeout(None).await, Ok(16));
+    let alone = client.call::<()>("work", &(1_000,)).timeout(None).total_timeout(Duration::from_millis(20));
+    assert_eq!(alone.await, Err(CallError::TimedOut));
+}
+
+#[wasm_bindgen_test]
 async fn a_late_answer_is_nobodys() {
     let (client, wire) = client_and_wire();
     assert_eq!(client.call::<u8>("wait", &()).timeout(Duration::from_millis(5)).await, Err(CallError::TimedOut));

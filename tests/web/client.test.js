@@ -180,7 +180,7 @@ describe("a client", () => {
     const call = client.request("a");
     transport.deliver({ jsonrpc: "2.0", result: 1, id: 1 });
     assert.equal(client.ignored, 0);
-    transport.deliver({ jsonrpc: "2.0", result: "late", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", result: "never asked for", id: 2 });
     transport.deliver({ jsonrpc: "2.0", error: { code: 1, message: "unknown" }, id: "x" });
     transport.deliver([{ jsonrpc: "2.0", result: 1, id: 8 }, { jsonrpc: "2.0", result: 1, id: 9 }]);
     assert.equal(client.ignored, 4);

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, pause, rejection } from "./rig/outcomes.js";
+import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
 /** How far timers of a busy machine may be behind. */
 const SLACK = 1_500;
@@ -245,4 +245,48 @@ describe("many calls, one after the other", () => {
       assert.isBelow(timers, 50);
     });
   }
+});
+
+describe("a call that times out", () => {
+  const cancelled = (id) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+
+  it("is cancelled at the peer, once, by itself, in a batch and as a stream", async () => {
+    const { transport, raw } = rawChannel();
+    const client = new JSONRPCClient(transport, { timeout: 20 });
+    await rejection(client.request("slow"));
+    const outcomes = await client.batch([{ method: "a" }, { method: "b" }, { method: "n", notify: true }]);
+    assert.deepEqual(outcomes.map(({ reason }) => reason?.reason), ["timeout", "timeout", undefined]);
+    await rejection(client.stream("items").next());
+    client.notify("last");
+    await until(() => raw.received.flat().at(-1)?.method === "last");
+    const told = raw.received.flat().filter(({ method }) => method === "$/cancelRequest");
+    assert.deepEqual(told, [1, 2, 3, 4].map(cancelled));
+  });
+
+  it("aborts the signal of its handler", async () => {
+    const { near, far } = channel();
+    const reasons = [];
+    new JSONRPCServer(far).method("slow", (_, { signal }) => new Promise((_, reject) => {
+      signal.addEventListener("abort", () => (reasons.push(signal.reason.name), reject(signal.reason)));
+    }));
+    const client = new JSONRPCClient(near);
+    assert.equal((await rejection(client.request("slow", undefined, { timeout: 30 }))).reason, "timeout");
+    await until(() => reasons.length > 0);
+    assert.deepEqual(reasons, ["AbortError"]);
+  });
+
+  it("is given no answer that counts as ignored, nor is one that was aborted", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport, { timeout: 10 });
+    await rejection(client.request("slow"));
+    const controller = new AbortController();
+    const call = client.request("aborted", undefined, { signal: controller.signal });
+    controller.abort();
+    await rejection(call);
+    for (const id of [1, 2]) transport.deliver({ jsonrpc: "2.0", result: "late", id });
+    transport.deliver({ jsonrpc: "2.0", error: { code: -32800, message: "Request cancelled" }, id: 2 });
+    assert.equal(client.ignored, 0);
+    transport.deliver({ jsonrpc: "2.0", result: "never asked for", id: 3 });
+    assert.equal(client.ignored, 1);
+  });
 });

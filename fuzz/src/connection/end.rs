@@ -188,10 +188,12 @@ impl End {
             Outgoing::Single(message) => vec![message],
             Outgoing::Batch(messages) => messages,
             Outgoing::Cancel(id) => {
-                assert!(
-                    id.to_call().is_some_and(|id| self.over.iter().any(|over| over.id() == id)),
-                    "{id} is cancelled"
-                );
+                let is_given_up = |id| {
+                    // Its time is up, and its end is told next.
+                    let is_due = |call: &Call| call.due().is_some_and(|due| due <= self.now);
+                    self.calls.get(&id).is_some_and(is_due) || self.over.iter().any(|over| over.id() == id)
+                };
+                assert!(id.to_call().is_some_and(is_given_up), "{id} is cancelled");
                 Vec::new()
             }
         };

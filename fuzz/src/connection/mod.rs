@@ -206,7 +206,7 @@ fn pair(ends: &mut [End; 2], place: usize) -> Option<(&mut End, &mut End)> {
 }
 
 fn config(bits: u8) -> Config {
-    let profile = [Profile::GENERIC, Profile::MESSAGE_BOUNDARY, Profile::LSP, Profile::KAIAK][usize::from(bits & 3)];
+    let profile = [Profile::GENERIC, Profile::MESSAGE_BOUNDARY, Profile::DAEMON, Profile::KAIAK][usize::from(bits & 3)];
     let mut limits = Limits::DEFAULT;
     if bits & 4 != 0 {
         (limits.pending_calls, limits.in_flight, limits.batch_items, limits.depth) = (6, 3, 2, 5);

@@ -58,7 +58,7 @@ impl Display for Place<'_> {
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?
-        .with_profile(Profile::LSP)
+        .with_profile(Profile::DAEMON)
         .with_grace(DAEMON_GRACE)
         .on_diagnostic(diagnostics::log);
     let server = Server::new(transport);

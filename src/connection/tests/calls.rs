@@ -5,8 +5,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::pair::{LATENCY, Pair, Text, text};
-use crate::connection::{BatchItem, CallKey, End, Event, Ignored, Refused};
+use crate::connection::{BatchItem, CallKey, Config, Connection, End, Event, Ignored, Refused};
 use crate::message::{ErrorCode, ErrorObject, Id, Incoming, Message, Response, Unusable};
+use crate::profile::Profile;
 
 fn response(id: impl Into<Id>, result: &str) -> Incoming<Text> {
     Incoming::Single(Ok(Message::Response(Response { id: id.into(), outcome: Ok(text(result)) })))
@@ -93,7 +94,65 @@ fn a_call_times_out_once_and_its_late_reply_is_an_event() {
     pair.client.handle(response(key.id() as i64, "late"));
     pair.drain();
     let events = &pair.client_events;
-    assert!(matches!(&events[..], [Event::Ignored(Ignored::UnmatchedResponse(Id::Integer(1)))]), "{events:?}");
+    assert!(matches!(&events[..], [Event::Ignored(Ignored::LateResponse(Id::Integer(1)))]), "{events:?}");
+}
+
+#[test]
+fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_of_a_batch() {
+    let mut pair = Pair::new();
+    call(&mut pair, Some(50));
+    let item = || BatchItem::Call("a".to_string(), None);
+    pair.client.call_batch(vec![item(), item()], Some(60)).expect("room for a batch");
+    pair.drive();
+    assert_eq!(ends(&mut pair), [(1, "timed out"), (2, "timed out"), (3, "timed out")]);
+    let events = core::mem::take(&mut pair.server_events);
+    let mut requests = Vec::new();
+    let mut cancelled = Vec::new();
+    for event in events {
+        match event {
+            Event::Request { key, .. } => requests.push(key),
+            Event::Cancelled(key) => cancelled.push(key),
+            _ => panic!("{event:?}"),
+        }
+    }
+    assert_eq!((requests.len(), &cancelled), (3, &requests));
+    for key in requests {
+        assert!(pair.server.respond(key, Ok(text("late"))));
+    }
+    pair.drive();
+    let late = pair.client_events.iter().filter(|event| matches!(event, Event::Ignored(Ignored::LateResponse(_))));
+    assert_eq!((late.count(), pair.client_events.len()), (3, 3), "{:?}", pair.client_events);
+}
+
+#[test]
+fn an_answer_to_what_was_never_asked_is_told_apart_from_a_late_one() {
+    let mut client = Connection::<Text>::new(Config::new(Profile::GENERIC).with_last_id(5));
+    let key = client.call("a".to_string(), None, None).expect("room for a call");
+    assert!(client.cancel(key));
+    let mut late = |id: i64| {
+        client.handle(response(id, "x"));
+        matches!(client.poll_event(), Some(Event::Ignored(Ignored::LateResponse(_))))
+    };
+    assert_eq!([-1, 0, 1, 5, 6, 7].map(&mut late), [false, false, false, false, true, false]);
+}
+
+#[test]
+fn progress_begins_the_timeout_of_its_call_anew_up_to_a_total() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let heard = call(&mut pair, Some(100));
+    call(&mut pair, Some(100));
+    for now in [0, 90, 180, 240] {
+        pair.now = now;
+        pair.client.handle_progress(heard, Some(100), Some(250), now);
+        pair.drain();
+    }
+    assert_eq!(ends(&mut pair), [(2, "timed out")]);
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (250, vec![(1, "timed out")]));
+    pair.client.handle_progress(heard, Some(100), Some(900), 250);
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
 }
 
 #[test]

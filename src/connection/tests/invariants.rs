@@ -121,6 +121,12 @@ impl World {
                     self.began(key);
                 }
             }
+            1 if self.random.below(4) == 0 => {
+                if let Some((_, &(key, _))) = self.calls.iter().nth_back(self.random.below(3) as usize) {
+                    let end = [None, Some(self.now + 20), Some(0)][self.random.below(3) as usize];
+                    self.end.handle_progress(key, Some(50), end, self.now);
+                }
+            }
             1 => {
                 let items = (0..self.random.below(4)).map(|_| match self.random.below(3) {
                     0 => BatchItem::Notify("n".into(), None),

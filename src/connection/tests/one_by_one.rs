@@ -11,7 +11,7 @@ use crate::profile::Profile;
 
 #[test]
 fn one_request_at_a_time_where_the_profile_says_so() {
-    let mut server = server(Profile::LSP);
+    let mut server = server(Profile::DAEMON);
     for id in 1..=3 {
         server.handle(Incoming::Single(request(id, "m")));
     }
@@ -25,7 +25,7 @@ fn one_request_at_a_time_where_the_profile_says_so() {
 
 #[test]
 fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_counts() {
-    let mut server = server_within(Profile::LSP, 100);
+    let mut server = server_within(Profile::DAEMON, 100);
     for id in 1..=3 {
         server.handle(Incoming::Single(request_of(id, 60)));
     }
@@ -42,7 +42,7 @@ fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_c
 
 #[test]
 fn where_one_runs_at_a_time_notifications_keep_their_place() {
-    let mut server = server(Profile::LSP);
+    let mut server = server(Profile::DAEMON);
     for entry in [request(1, "a"), notification("b"), request(2, "c"), notification("d")] {
         server.handle(Incoming::Single(entry));
     }
@@ -60,7 +60,7 @@ fn where_one_runs_at_a_time_notifications_keep_their_place() {
 #[test]
 fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_and_is_passed_over() {
     for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
-        let mut server = server(Profile::LSP);
+        let mut server = server(Profile::DAEMON);
         server.inbound.serial = serial;
         let first = server.begin_request(Id::from(0)).expect("none runs");
         let mut left = Vec::new();
@@ -91,7 +91,7 @@ fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_an
 
 #[test]
 fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_turn() {
-    let mut server = server(Profile::LSP);
+    let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(0)).expect("none runs");
     server.handle(Incoming::Single(request(1, "second")));
     for _ in 0..1_000 {
@@ -106,7 +106,7 @@ fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_tu
 
 #[test]
 fn where_one_runs_at_a_time_a_request_is_begun_only_if_none_runs_and_its_end_lets_the_next_run() {
-    let mut server = server(Profile::LSP);
+    let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(1)).expect("none runs");
     assert_eq!(server.begin_request(Id::from(2)), None);
     server.handle(Incoming::Single(request(2, "second")));

@@ -176,6 +176,8 @@ impl Driver {
             Event::Notification(_) if self.link.stage() != Stage::Open => {}
             Event::Notification(told) => self.link.notified(&told.method, told.params.as_deref()),
             Event::Cancelled(key) => self.link.cancel_request(key),
+            // A peer answers what was cancelled, too.
+            Event::Ignored(Ignored::LateResponse(_)) => {}
             Event::Ignored(Ignored::UnmatchedResponse(id)) => {
                 self.link.listener.tell(Diagnostic::UnmatchedResponse { id: &id });
             }

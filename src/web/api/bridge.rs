@@ -29,6 +29,7 @@ extern "C" {
         method: &JsValue,
         params: &JsValue,
         timeout: f64,
+        total: f64,
         transfer: &JsValue,
         wants_progress: bool,
     ) -> Result<i32, JsValue>;

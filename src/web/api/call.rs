@@ -79,6 +79,7 @@ impl<R> Call<R> {
                     method: JsValue::from_str(method),
                     params,
                     timeout: milliseconds(timeout),
+                    total: -1.0,
                     transfer: JsValue::UNDEFINED,
                     on_progress: None,
                 };
@@ -88,10 +89,18 @@ impl<R> Call<R> {
         Self { stage, decode, max_visits: link.max_visits }
     }
 
-    /// How long to wait, in place of the client's timeout. `None` waits for ever.
+    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call whose time is up is cancelled at the
+    /// peer, as one that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = milliseconds(timeout.into());
         self.with(|request| request.timeout = timeout)
+    }
+
+    /// How long to wait in all: beyond it the call times out, whatever its progress. If nothing is said, a call with
+    /// [`Call::on_progress`] waits for 60 times its timeout. `None` stands for no such limit.
+    pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
+        let total = total.into().map_or(f64::INFINITY, |total| milliseconds(Some(total)));
+        self.with(|request| request.total = total)
     }
 
     /// What of the params is transferred instead of copied: buffers, ports and the like.
@@ -99,8 +108,9 @@ impl<R> Call<R> {
         self.with(|request| request.transfer = list.into())
     }
 
-    /// Runs a function each time the other side tells how far it is. What is no `P` is passed over. A value that is nested
-    /// too deep, or takes too many visits to read, ends the call.
+    /// Runs a function each time the peer reports how far it is. What is no `P` is passed over. A value that is nested too
+    /// deep, or takes too many visits to read, ends the call. Each report restarts the timeout of the call, within its
+    /// [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {

@@ -203,6 +203,8 @@ pub(super) struct Request {
     pub(super) params: JsValue,
     /// In milliseconds; negative for none.
     pub(super) timeout: f64,
+    /// In milliseconds, infinite for none; negative for the default.
+    pub(super) total: f64,
     pub(super) transfer: JsValue,
     pub(super) on_progress: Option<OnProgress>,
 }
@@ -213,11 +215,13 @@ impl ClientLink {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
         }
-        let Request { method, params, timeout, transfer, on_progress } = request;
+        let Request { method, params, timeout, total, transfer, on_progress } = request;
+        let is_shorter = total >= 0.0 && total.is_finite() && !(0.0..=total).contains(&timeout);
+        let timeout = if is_shorter { total } else { timeout };
         let wants_progress = on_progress.is_some();
         let state = CallState { stage: Stage::Waiting(None), on_progress };
         let token = self.calls.borrow_mut().insert(state) as u32;
-        match self.role.begin(token, &method, &params, timeout, &transfer, wants_progress) {
+        match self.role.begin(token, &method, &params, timeout, total, &transfer, wants_progress) {
             Ok(slot) => Ok((token, slot)),
             Err(problem) => {
                 self.remove(token);

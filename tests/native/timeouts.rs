@@ -1,0 +1,245 @@
+//! Calls that time out: the peer is told, its handler stops, and what it still answers is passed over in silence. Progress
+//! restarts the timeout.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use portway::message::Id;
+use portway::profile::Profile;
+use portway::{CallError, Client, Context, Diagnostic, Framing, RpcError, Server, Transport};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::serving::TellsWhenDropped;
+use crate::wire::{PATIENCE, Wire, wire, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+const STEP: Duration = Duration::from_millis(100);
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let client = Client::new(transport).with_timeout(STEP);
+        assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
+        assert_eq!(there.receive_frame(framing).await?["method"], "slow");
+        let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
+        assert_eq!(there.receive_frame(framing).await?, cancel);
+        // Once, though the future was dropped after it.
+        client.notify("last", &())?;
+        assert_eq!(there.receive_frame(framing).await?["method"], "last");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_times_out_is_cancelled_in_the_form_of_its_profile() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport.with_profile(Profile::ACP)).with_timeout(STEP);
+    assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
+    there.receive().await?;
+    let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": 1 } });
+    assert_eq!(there.receive().await?, cancel);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_times_out_is_cancelled_once() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport);
+    let mut items = client.stream::<u32>("slow", &()).timeout(STEP);
+    assert_eq!(items.next().await, Some(Err(CallError::TimedOut)));
+    assert_eq!(there.receive().await?["method"], "rpc.stream");
+    assert_eq!(there.receive().await?["method"], "$/cancelRequest");
+    drop(items);
+    client.notify("last", &())?;
+    assert_eq!(there.receive().await?["method"], "last");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_handler_of_a_call_that_timed_out_does_not_hold_up_the_end() -> Test {
+    let (here, there) = Transport::pair()?;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let server = Server::new(there);
+    server.method("slow", move |(): (), _: Context| {
+        let guard = TellsWhenDropped(tell.clone(), "dropped");
+        async move {
+            let _guard = guard;
+            std::future::pending::<()>().await;
+            Ok::<_, RpcError>(())
+        }
+    });
+    let stopper = server.stopper();
+    let running = tokio::spawn(server.run());
+    let client = Client::new(here);
+    assert_eq!(client.call::<()>("slow", &()).timeout(STEP).await, Err(CallError::TimedOut));
+    assert_eq!(timeout(Duration::from_millis(500), told.recv()).await?, Some("dropped"));
+    let start = Instant::now();
+    stopper.stop();
+    running.await?;
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// A call to which the test answers.
+struct Working {
+    call: portway::Call<u32>,
+    there: Wire,
+    start: Instant,
+    seen: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Working {
+    async fn new(make: impl FnOnce(portway::Call<u32>) -> portway::Call<u32>) -> Result<Self, Box<dyn Error>> {
+        let (transport, mut there) = wire()?;
+        // The client lives as long as its link: the test ends both.
+        let client = Box::leak(Box::new(Client::new(transport).with_timeout(STEP)));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&seen);
+        let call = client.call("work", &()).on_progress(move |value: u32| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        });
+        let call = make(call).start();
+        there.receive().await?;
+        Ok(Self { call, there, start: Instant::now(), seen })
+    }
+
+    async fn progress(&mut self, value: u32) -> Test {
+        let params = json!({ "token": 1, "value": value });
+        let progress = json!({ "jsonrpc": "2.0", "method": "$/progress", "params": params });
+        Ok(self.there.send(&progress.to_string()).await?)
+    }
+
+    /// When the call ends though there is progress all the time, in milliseconds.
+    async fn end(mut self) -> Result<u128, Box<dyn Error>> {
+        let Self { call, there, start, .. } = &mut self;
+        let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;
+        let working = async {
+            loop {
+                there.send(progress).await?;
+                sleep(STEP / 4).await;
+            }
+            #[allow(unreachable_code, reason = "it says what the errors are")]
+            Ok::<_, std::io::Error>(())
+        };
+        tokio::select! {
+            end = call => assert_eq!(end, Err(CallError::TimedOut)),
+            problem = working => problem?,
+        }
+        Ok(start.elapsed().as_millis())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_restarts_the_timeout_of_its_call() -> Test {
+    let mut working = Working::new(|call| call).await?;
+    for value in 1..=20 {
+        sleep(STEP * 3 / 4).await;
+        working.progress(value).await?;
+    }
+    sleep(STEP * 3 / 4).await;
+    working.there.send(r#"{"jsonrpc":"2.0","id":1,"result":7}"#).await?;
+    assert_eq!(working.call.await, Ok(7));
+    assert_eq!(working.seen.lock().unwrap_or_else(PoisonError::into_inner).len(), 20);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_progress_ceases_times_out() -> Test {
+    let mut working = Working::new(|call| call).await?;
+    sleep(STEP / 2).await;
+    working.progress(1).await?;
+    assert_eq!(working.call.await, Err(CallError::TimedOut));
+    let elapsed = working.start.elapsed().as_millis();
+    assert!((150..170).contains(&elapsed), "{elapsed}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_listener_has_no_more_time_for_progress() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport).with_timeout(STEP);
+    let call = client.call::<()>("deaf", &()).start();
+    there.receive().await?;
+    let start = Instant::now();
+    sleep(STEP / 2).await;
+    there.send(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#).await?;
+    assert_eq!(call.await, Err(CallError::TimedOut));
+    assert!(start.elapsed() < STEP * 5 / 4, "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// What a client logs of answers.
+fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
+    let unmatched = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&unmatched);
+    let transport = transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::UnmatchedResponse { id } = diagnostic {
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(id.clone());
+        }
+    });
+    (transport, unmatched)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_call_that_was_given_up_is_not_logged() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let (transport, unmatched) = logged(transport);
+        let client = Client::new(transport).with_timeout(STEP);
+        drop(client.call::<()>("dropped", &()).start());
+        assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
+        let last = client.call::<u32>("last", &()).start();
+        for _ in 0..5 {
+            there.receive_frame(framing).await?;
+        }
+        let cancelled = json!({ "code": -32800, "message": "Request cancelled" });
+        for answer in [
+            json!({ "jsonrpc": "2.0", "id": 1, "error": cancelled }),
+            json!({ "jsonrpc": "2.0", "id": 2, "result": null }),
+            json!({ "jsonrpc": "2.0", "id": 99, "result": null }),
+            json!({ "jsonrpc": "2.0", "id": "a", "result": null }),
+            json!({ "jsonrpc": "2.0", "id": 0, "result": null }),
+            json!({ "jsonrpc": "2.0", "id": 3, "result": 3 }),
+        ] {
+            let mut bytes = Vec::new();
+            framing.encode(&answer.to_string(), &mut bytes);
+            there.send_bytes(&bytes).await?;
+        }
+        assert_eq!(timeout(PATIENCE, last).await?, Ok(3), "{framing}");
+        let ids: Vec<String> =
+            unmatched.lock().unwrap_or_else(PoisonError::into_inner).iter().map(ToString::to_string).collect();
+        assert_eq!(ids, ["99", "\"a\"", "0"], "what nobody asked for is: {framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_restarts_the_timeout_up_to_a_total() -> Test {
+    let sixty_times = Working::new(|call| call).await?.end().await?;
+    assert!((6_000..6_030).contains(&sixty_times), "{sixty_times}");
+    let total = Working::new(|call| call.total_timeout(STEP * 7)).await?.end().await?;
+    assert!((700..730).contains(&total), "{total}");
+    let alone = Working::new(|call| call.timeout(None).total_timeout(STEP * 7)).await?.end().await?;
+    assert!((700..730).contains(&alone), "{alone}");
+    let endless = Working::new(|call| call.total_timeout(None)).await?;
+    assert!(timeout(STEP * 1_000, endless.end()).await.is_err());
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_total_timeout_holds_without_any_progress() -> Test {
+    let (transport, mut there) = wire()?;
+    let client = Client::new(transport).with_timeout(None);
+    let start = Instant::now();
+    assert_eq!(client.call::<()>("slow", &()).total_timeout(STEP).await, Err(CallError::TimedOut));
+    assert!(start.elapsed() < STEP * 2, "{:?}", start.elapsed());
+    there.receive().await?;
+    assert_eq!(there.receive().await?["method"], "$/cancelRequest");
+    Ok(())
+}
