@@ -86,6 +86,12 @@ impl ChildProcess {
         }
     }
 
+    /// Has them end at `deadline` at the latest.
+    pub(crate) fn end_sooner(&mut self, deadline: Instant) {
+        self.end_by(deadline);
+        self.deadline = self.deadline.min(Some(deadline));
+    }
+
     /// Kills them now.
     pub(crate) fn kill(&mut self) {
         self.signal(Signal::KILL);

@@ -476,6 +476,20 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
 }
 
 #[tokio::test]
+async fn a_guest_that_breaks_its_input_before_it_exits_is_gone_as_soon() -> Test {
+    let script = "exec 0<&-; sleep 20 & sleep 0.4; exit 3";
+    let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let start = Instant::now();
+    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
+    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    assert!(start.elapsed() < Duration::from_millis(1_500), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output() -> Test {
     let script = "sleep 20 & exit 3";
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);

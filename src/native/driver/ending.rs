@@ -55,8 +55,13 @@ impl Driver {
     pub(super) fn notice_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
-            // What it has started has lost its master.
-            child.end_by(Instant::now() + OUTPUT_GRACE);
+            // What it has started has lost its master. A grace that was asked for stays; a pipe may break shortly before the exit.
+            let deadline = Instant::now() + OUTPUT_GRACE;
+            if self.broken.is_some() {
+                child.end_sooner(deadline)
+            } else {
+                child.end_by(deadline)
+            }
             self.end_within(OUTPUT_GRACE);
         }
     }
