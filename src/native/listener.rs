@@ -10,6 +10,7 @@ use std::path::Path;
 use tokio::net::{TcpListener, ToSocketAddrs, UnixListener};
 
 use super::peer::Peer;
+use super::running::guarded;
 use super::socket_file::{self, SocketFile};
 use super::transport::Transport;
 use crate::codec::framing::Framing;
@@ -111,11 +112,15 @@ impl Listener {
     /// # Errors
     /// As `accept` of the platform. Most say nothing about the next connection; see [`Listener::serve`].
     pub async fn accept(&self) -> io::Result<Transport> {
-        let transport = match &self.socket {
-            Socket::Unix { listener, .. } => Transport::from_unix(listener.accept().await?.0, self.framing)?,
-            Socket::Tcp(listener) => Transport::accepted_tcp(listener.accept().await?.0, self.framing)?,
-        };
-        Ok((self.prepare.0)(transport))
+        self.next().await.map(|transport| (self.prepare.0)(transport))
+    }
+
+    /// The next connection, with nothing done to it.
+    async fn next(&self) -> io::Result<Transport> {
+        match &self.socket {
+            Socket::Unix { listener, .. } => Transport::from_unix(listener.accept().await?.0, self.framing),
+            Socket::Tcp(listener) => Transport::accepted_tcp(listener.accept().await?.0, self.framing),
+        }
     }
 
     /// Serves everybody who connects, each by a peer of its own, which `set_up` gives its methods. It ends when it is dropped;
@@ -126,14 +131,20 @@ impl Listener {
     /// [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If connections cannot be taken any more. Too many open files, or one connection that fails at once, are no reason.
+    /// If connections cannot be taken any more. Too many open files, or one connection that fails at once, are no reason, and nor
+    /// is a panic of `set_up` or of the function of [`Listener::with`]: it ends the connection that it was for.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
-            match self.accept().await {
+            match self.next().await {
                 Ok(transport) => {
+                    // There is nobody to report a panic to but the panic hook, which has it.
+                    let Ok(transport) = guarded(|| (self.prepare.0)(transport)) else { continue };
                     let peer = Peer::made(transport, true);
-                    set_up(&peer);
-                    peer.forget();
+                    let listener = &peer.client().link().listener;
+                    // One that has no methods is dropped, and ends.
+                    if listener.guard("set_up", || set_up(&peer)).is_some() {
+                        peer.forget();
+                    }
                 }
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) if is_for_now(&error) => tokio::time::sleep(PAUSE).await,

@@ -31,4 +31,5 @@ mod streams;
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
 mod turns;
+mod watched;
 mod wire;
