@@ -155,7 +155,7 @@ impl Client {
         self.link().destroy();
     }
 
-    fn link(&self) -> &Arc<Link> {
+    pub(super) fn link(&self) -> &Arc<Link> {
         &self.owner.0
     }
 }

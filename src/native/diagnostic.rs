@@ -1,8 +1,10 @@
 //! What happens on a link and concerns nobody's call: for logs.
 
 use core::fmt;
+use std::any::Any;
 use std::sync::Arc;
 
+use super::running::{guarded, text_of};
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
 use crate::message::{ErrorCode, Id};
@@ -56,9 +58,12 @@ pub enum Diagnostic<'a> {
         /// The error, if it is one.
         error: Option<&'a RpcError>,
     },
-    /// A handler has panicked; the caller was answered -32603 without the text.
+    /// A handler has panicked; the caller was answered -32603 without the text. Or another function of the application has, and
+    /// the link goes on.
     Panicked {
-        /// The method or notification; `OPEN`, `CLOSE` or `DATA` if it was the one for frames.
+        /// The method or notification; `OPEN`, `CLOSE` or `DATA` if it was the one for frames; `on_stderr`, `on_exit` and so on
+        /// if it was given to [`Process`](crate::Process) or [`Transport`](crate::Transport) under that name, and `set_up` if it
+        /// was the one that gives a peer its methods.
         method: &'a str,
         /// The text of the panic.
         message: &'a str,
@@ -102,9 +107,20 @@ impl Listener {
     }
 
     pub(super) fn tell(&self, diagnostic: Diagnostic<'_>) {
-        if let Some(listener) = &self.0 {
-            listener(diagnostic);
+        let Some(listener) = &self.0 else { return };
+        if let Err(panic) = guarded(|| listener(diagnostic)) {
+            // It may not like this one either.
+            let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: text_of(&*panic) };
+            let _ = guarded(|| listener(panicked));
         }
+    }
+
+    /// Runs a function of the application under this name. A panic of it is reported, and gives `None`.
+    pub(super) fn guard<T>(&self, name: &str, run: impl FnOnce() -> T) -> Option<T> {
+        let report = |panic: &(dyn Any + Send)| {
+            self.tell(Diagnostic::Panicked { method: name, message: text_of(panic) });
+        };
+        guarded(run).map_err(|panic| report(&*panic)).ok()
     }
 }
 

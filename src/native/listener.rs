@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, UnixListener, UnixStream
 
 use super::connect::in_abstract_namespace;
 use super::peer::Peer;
+use super::running::guarded;
 use super::socket_file::{self, SocketFile};
 use super::transport::{Transport, about, address_name};
 use crate::codec::framing::Framing;
@@ -135,7 +136,7 @@ impl Listener {
     /// As `accept` of the platform. Most say nothing about the next connection; see [`Listener::serve`].
     pub async fn accept(&self) -> io::Result<Transport> {
         let stream = self.next().await?;
-        self.transport(stream)
+        self.transport(stream).map(|transport| (self.prepare.0)(transport))
     }
 
     async fn next(&self) -> io::Result<Stream> {
@@ -145,19 +146,20 @@ impl Listener {
         }
     }
 
+    /// A transport over a connection, with nothing done to it.
+    ///
     /// # Errors
     /// Those of this connection alone.
     fn transport(&self, stream: Stream) -> io::Result<Transport> {
-        let transport = match stream {
+        match stream {
             Stream::Unix(stream) => {
                 if matches!(self.socket, Socket::Abstract(_)) {
                     expect_same_user(&stream)?;
                 }
-                Transport::from_unix(stream, self.framing)?
+                Transport::from_unix(stream, self.framing)
             }
-            Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing)?,
-        };
-        Ok((self.prepare.0)(transport))
+            Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing),
+        }
     }
 
     /// Serves everybody who connects, each by a peer of its own, which `set_up` gives its methods. It ends when it is dropped;
@@ -168,15 +170,19 @@ impl Listener {
     /// [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If connections cannot be taken any more. Too many open files, or a connection that fails at once, are no reason.
+    /// If connections cannot be taken any more. Too many open files, or a connection that fails at once, are no reason, and nor
+    /// is a panic of `set_up` or of the function of [`Listener::with`]: it ends the connection that it was for.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
             match self.next().await {
                 Ok(stream) => {
-                    // One that has failed already is dropped.
-                    if let Ok(transport) = self.transport(stream) {
-                        let peer = Peer::made(transport, true);
-                        set_up(&peer);
+                    // One that has failed already is dropped. There is nobody to report a panic to but the panic hook, which has it.
+                    let Ok(transport) = self.transport(stream) else { continue };
+                    let Ok(transport) = guarded(|| (self.prepare.0)(transport)) else { continue };
+                    let peer = Peer::made(transport, true);
+                    let listener = &peer.client().link().listener;
+                    // One that has no methods is dropped, and ends.
+                    if listener.guard("set_up", || set_up(&peer)).is_some() {
                         peer.forget();
                     }
                 }

@@ -5,11 +5,13 @@ use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
 use std::boxed::Box;
+use std::format;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::mem;
 use std::process::Stdio;
 use std::string::String;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::vec::Vec;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -29,16 +31,25 @@ use crate::codec::framing::Framing;
 /// ```no_run
 /// use std::time::Duration;
 /// use portway::{Framing, Process};
+/// use serde_json::{Value, json};
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = Process::new("my-language-server", ["--stdio"], Framing::ContentLength)
 ///     .on_stderr(|line| eprintln!("server: {line}"))
 ///     .on_exit(|why, starts| (starts < 3).then_some(Duration::from_millis(200)))
-///     .start(|peer| { peer.on_notify("window/logMessage", |(): (), _| {}); })?;
-/// let capabilities: serde_json::Value = server.client().call("initialize", &[()]).await?;
+///     .on_start(|client, starts| eprintln!("server: started {starts} times"))
+///     .start(|peer| { peer.on_notify("window/logMessage", |params: Value, _| eprintln!("{params}")); })?;
+///
+/// // Whenever a call fails since the process has ended, the next one may be running soon.
+/// let client = server.ready().await?;
+/// let capabilities: Value = client.call("initialize", &json!({ "capabilities": {} })).await?;
+///
+/// let why = server.shutdown().await;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A panic of one of its functions is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends nothing else.
 #[must_use = "a process is started by `start`"]
 pub struct Process {
     command: Command,
@@ -49,10 +60,12 @@ pub struct Process {
 struct Hooks {
     on_stderr: Option<Arc<OnStderr>>,
     on_exit: Box<OnExit>,
+    on_start: Option<Box<OnStart>>,
     prepare: Box<dyn Fn(Transport) -> Transport + Send + Sync>,
 }
 
 type OnStderr = dyn Fn(&str) + Send + Sync;
+type OnStart = dyn Fn(&Client, u32) + Send + Sync;
 type OnExit = dyn Fn(&Closed, u32) -> Option<Duration> + Send + Sync;
 
 impl Process {
@@ -69,7 +82,8 @@ impl Process {
 
     /// The same, with a folder, variables and so on that were set before.
     pub fn from_command(command: Command, framing: Framing) -> Self {
-        let hooks = Hooks { on_stderr: None, on_exit: Box::new(|_, _| None), prepare: Box::new(|transport| transport) };
+        let prepare = Box::new(|transport| transport);
+        let hooks = Hooks { on_stderr: None, on_exit: Box::new(|_, _| None), on_start: None, prepare };
         Self { command, framing, hooks }
     }
 
@@ -83,9 +97,17 @@ impl Process {
     }
 
     /// Asks what to do when the process has ended by itself: told why, and how often it was started, the function gives how
-    /// long to wait before it is started again, or `None` to leave it. Calls that waited have failed; none is made again.
+    /// long to wait before it is started again, or `None` to leave it. Calls that waited have failed; none is made again. A panic
+    /// of the function counts as `None`.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
+        self
+    }
+
+    /// Runs a function each time the process has been started, the first time included: told its client, and how often it was
+    /// started. Its peer has its methods by then, and [`RunningProcess::client`] returns its client.
+    pub fn on_start(mut self, listener: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
+        self.hooks.on_start = Some(Box::new(listener));
         self
     }
 
@@ -95,30 +117,44 @@ impl Process {
         self
     }
 
-    /// Starts it. `set_up` gives the peer of each process its methods.
+    /// Starts it. `set_up` gives the peer of each process its methods. When it runs for a process that is started again,
+    /// [`RunningProcess::client`] returns the client of that one already.
     ///
     /// # Errors
     /// If it cannot be started the first time, or there is no tokio runtime.
+    ///
+    /// # Panics
+    /// If `set_up`, or the function of [`Process::with`], panics the first time. Later that counts as a start that has failed.
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
-        let client = self.start_once(&set_up)?;
-        let current = Mutex::new(Current { client: client.clone(), is_dropped: false });
-        let shared = Arc::new(Shared { current, over: watch::Sender::new(None) });
+        let peer = self.open()?;
+        set_up(&peer);
+        let client = peer.client().clone();
+        self.hooks.started(&client, 1);
+        peer.forget();
+        let current = Current { client: client.clone(), is_set_up: true, is_dropped: false, over: None };
+        let shared = Arc::new(Shared(watch::Sender::new(current)));
         let watched = Arc::clone(&shared);
         let task = runtime.spawn(async move { watched.watch(self, set_up, client).await });
         Ok(RunningProcess { shared, task: task.abort_handle() })
     }
 
-    fn start_once(&mut self, set_up: &impl Fn(&Peer)) -> io::Result<Client> {
+    /// Starts a process once. Its peer has no methods yet.
+    fn open(&mut self) -> io::Result<Peer> {
         let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
         let peer = Peer::new((self.hooks.prepare)(transport));
-        set_up(&peer);
-        let client = peer.client().clone();
         if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
-            tokio::spawn(read_until_end(stderr, Arc::clone(listener), client.clone()));
+            tokio::spawn(read_until_end(stderr, Arc::clone(listener), peer.client().clone()));
         }
-        peer.forget();
-        Ok(client)
+        Ok(peer)
+    }
+}
+
+impl Hooks {
+    fn started(&self, client: &Client, starts: u32) {
+        if let Some(on_start) = &self.on_start {
+            client.link().listener.guard("on_start", || on_start(client, starts));
+        }
     }
 }
 
@@ -136,17 +172,19 @@ pub struct RunningProcess {
     task: tokio::task::AbortHandle,
 }
 
+/// What a watched process is now.
 #[derive(Debug)]
-struct Shared {
-    current: Mutex<Current>,
-    over: watch::Sender<Option<Closed>>,
-}
+struct Shared(watch::Sender<Current>);
 
 #[derive(Debug)]
 struct Current {
     client: Client,
+    /// Whether the peer has its methods.
+    is_set_up: bool,
     /// Whether the handle was dropped.
     is_dropped: bool,
+    /// Why it has ended and is not started again.
+    over: Option<Closed>,
 }
 
 impl RunningProcess {
@@ -154,80 +192,125 @@ impl RunningProcess {
     /// once, and so nothing is said twice to a process that does not know what was said before.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.shared.lock().client.clone()
+        self.shared.0.borrow().client.clone()
+    }
+
+    /// Waits until a process runs, and returns its client. That of one whose calls fail is not returned any more, also before
+    /// the next one is started.
+    ///
+    /// # Errors
+    /// If it has ended and is not started again: with the reason.
+    pub async fn ready(&self) -> Result<Client, Closed> {
+        let mut current = self.shared.0.subscribe();
+        let is_known =
+            |current: &Current| current.over.is_some() || current.is_set_up && !current.client.link().is_lost();
+        // An error is not possible: `self` has the sender.
+        let current = current.wait_for(is_known).await.map_err(|_| Closed::Local)?;
+        match &current.over {
+            Some(why) => Err(why.clone()),
+            None => Ok(current.client.clone()),
+        }
     }
 
     /// Waits until it has ended and is not started again; says why.
     pub async fn ended(&self) -> Closed {
-        let mut over = self.shared.over.subscribe();
-        let end = over.wait_for(Option::is_some).await.map(|end| end.clone());
+        let mut current = self.shared.0.subscribe();
+        let end = current.wait_for(|current| current.over.is_some()).await.map(|current| current.over.clone());
         end.ok().flatten().unwrap_or(Closed::Local)
+    }
+
+    /// Ends it, and waits until nothing is left of it: see [`Transport::child`] for how and when. It is not started again. Returns
+    /// why its link has ended, [`Closed::Local`] if it still ran.
+    pub async fn shutdown(self) -> Closed {
+        self.end();
+        self.client().closed().await
+    }
+
+    fn end(&self) {
+        // This does not stop what the task is doing just now: it may be starting a process.
+        self.task.abort();
+        self.shared.0.send_modify(|current| current.is_dropped = true);
+        self.client().destroy();
     }
 }
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
-        // This does not stop what the task is doing just now: it may be starting a process.
-        self.task.abort();
-        let client = {
-            let mut current = self.shared.lock();
-            current.is_dropped = true;
-            current.client.clone()
-        };
-        client.destroy();
+        self.end();
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn watch(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
-        let mut end = End { over: &self.over, why: Closed::Local };
+        let mut end = End { shared: self, why: Closed::Local };
         let mut starts = 1;
         loop {
             end.why = client.closed().await;
             loop {
-                let again = if end.why == Closed::Local { None } else { (process.hooks.on_exit)(&end.why, starts) };
+                let listener = client.link().listener.clone();
+                let decide = || (process.hooks.on_exit)(&end.why, starts);
+                let again = if end.why == Closed::Local { None } else { listener.guard("on_exit", decide).flatten() };
                 let Some(pause) = again else { return };
                 tokio::time::sleep(pause).await;
                 starts += 1;
-                match process.start_once(&set_up) {
-                    Ok(next) => {
-                        client = next;
-                        break;
+                match listener.guard("with", || process.open()) {
+                    Some(Ok(peer)) => {
+                        client = peer.client().clone();
+                        if self.set_up(peer, &set_up, &process.hooks, starts) {
+                            break;
+                        }
+                        end.why = panicked("the function that sets up its peer");
                     }
-                    Err(error) => end.why = Closed::from_io(&error),
+                    Some(Err(error)) => end.why = Closed::from_io(&error),
+                    None => end.why = panicked("the function that prepares its transport"),
                 }
-            }
-            let is_dropped = {
-                let mut current = self.lock();
-                current.client = client.clone();
-                current.is_dropped
-            };
-            if is_dropped {
-                client.destroy();
             }
         }
     }
+
+    /// Sets up the peer of a process that was started again. Returns whether it has its methods.
+    fn set_up(&self, peer: Peer, set_up: impl Fn(&Peer), hooks: &Hooks, starts: u32) -> bool {
+        let client = peer.client().clone();
+        // Whoever hears of the new process finds its client.
+        let mut former = client.clone();
+        self.0.send_modify(|current| {
+            mem::swap(&mut current.client, &mut former);
+            current.is_set_up = false;
+        });
+        // It may own anything of the application: it is dropped when nothing is locked.
+        drop(former);
+        let is_set_up = client.link().listener.guard("set_up", || set_up(&peer)).is_some();
+        if is_set_up {
+            self.0.send_modify(|current| current.is_set_up = true);
+            hooks.started(&client, starts);
+            peer.forget();
+        }
+        if self.0.borrow().is_dropped {
+            client.destroy();
+        }
+        is_set_up
+    }
+}
+
+fn panicked(what: &str) -> Closed {
+    Closed::from_io(&io::Error::other(format!("{what} has panicked")))
 }
 
 /// Reports on drop that no process is started again, also after a panic.
 struct End<'a> {
-    over: &'a watch::Sender<Option<Closed>>,
+    shared: &'a Shared,
     why: Closed,
 }
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.over.send_replace(Some(self.why.clone()));
+        self.shared.0.send_modify(|current| current.over = Some(self.why.clone()));
     }
 }
 
 /// Reads until `OUTPUT_GRACE` after the process has ended. A child of the process may keep standard error open.
 async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
-    let mut lines = pin!(read_lines(stderr, listener));
+    let mut lines = pin!(read_lines(stderr, listener, client.clone()));
     let mut end = pin!(async move {
         client.closed().await;
         tokio::time::sleep(OUTPUT_GRACE).await;
@@ -239,14 +322,17 @@ async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Cl
     .await;
 }
 
-async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>) {
+async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
         // What a process writes must not fill our memory: a line may come in pieces.
         match (&mut reader).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
-            Ok(1..) => listener(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n'])),
+            Ok(1..) => {
+                let line = String::from_utf8_lossy(&line);
+                client.link().listener.guard("on_stderr", || listener(line.trim_end_matches(['\r', '\n'])));
+            }
             _ => return,
         }
     }

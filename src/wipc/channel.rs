@@ -8,6 +8,7 @@ use std::boxed::Box;
 use std::format;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::vec::Vec;
 
@@ -324,7 +325,7 @@ impl Receiver {
     }
 
     /// Hands over every byte that belongs to no frame, in order: what a guest prints. Where one piece ends and the next
-    /// begins means nothing.
+    /// begins means nothing. A panic of the function ends nothing else.
     #[must_use]
     pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
@@ -402,9 +403,7 @@ impl Receiver {
                     return Some(OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() });
                 }
                 Event::Passthrough(bytes) => {
-                    if let Some(listener) = &mut self.on_passthrough {
-                        listener(bytes);
-                    }
+                    pass_on(&mut self.on_passthrough, bytes);
                 }
                 // There is no such limit here.
                 Event::Oversize { .. } | Event::Truncated { .. } => {}
@@ -428,9 +427,7 @@ impl Receiver {
         while let Some(event) = self.decoder.finish() {
             match event {
                 Event::Passthrough(bytes) => {
-                    if let Some(listener) = &mut self.on_passthrough {
-                        listener(bytes);
-                    }
+                    pass_on(&mut self.on_passthrough, bytes);
                 }
                 Event::Truncated { held } => {
                     let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
@@ -440,6 +437,13 @@ impl Receiver {
             }
         }
         Ok(None)
+    }
+}
+
+/// A panic of the application's function ends nothing else. There is nobody to report it to but the panic hook, which has it.
+fn pass_on(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
+    if let Some(listener) = listener {
+        let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));
     }
 }
 

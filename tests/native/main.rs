@@ -33,4 +33,5 @@ mod timeouts;
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
 mod turns;
+mod watched;
 mod wire;

@@ -104,6 +104,23 @@ async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> 
     Ok(())
 }
 
+#[tokio::test]
+async fn a_panic_in_the_function_for_what_is_printed_ends_nothing() -> Test {
+    let mut host = shell("echo one; printf 'WIPC\\003\\000\\000\\000\\000'; echo two; exec cat >/dev/null")?;
+    let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
+    let listener = Arc::clone(&printed);
+    host = host.with_receiver(|receiver| {
+        receiver.on_passthrough(move |bytes| {
+            listener.lock().unwrap().extend(bytes);
+            std::panic::resume_unwind(Box::new("as the test wants it"));
+        })
+    });
+    assert!(timeout(PATIENCE, host.receive()).await??.is_some());
+    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    assert_eq!(*printed.lock().unwrap(), b"one\ntwo\n");
+    Ok(())
+}
+
 fn host_of(tree: &Tree) -> std::io::Result<Host> {
     let words = tree.command();
     Ok(Host::spawn(Command::new(&words[0]).args(&words[1..]))?.with_grace(Duration::from_millis(200)))

@@ -1,0 +1,235 @@
+//! Processes that are watched: who hears of a start, and what a panic of the application does.
+
+use std::error::Error;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portway::{
+    CallError, Client, Closed, Context, Diagnostic, Framing, Listener, Process, RpcError, Server, Transport,
+};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::trees::{Shape, Tree};
+use crate::wire::PATIENCE;
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// A process that answers one call, with how often it was started, and exits.
+fn counting(folder: &TempDir) -> Process {
+    let script = format!(
+        "echo x >> '{0}'; echo started >&2; read line; printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%d}}\\n' $(wc -l < '{0}')",
+        folder.path().join("count").display()
+    );
+    Process::new("sh", ["-c", &script], Framing::Newline)
+}
+
+async fn count(client: &Client) -> Result<Result<u32, CallError>, Box<dyn Error>> {
+    Ok(timeout(PATIENCE, client.call::<u32>("count", &()).timeout(None)).await?)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
+    let folder = tempfile::tempdir()?;
+    let (told, mut starts) = mpsc::unbounded_channel();
+    let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
+        let _ = told.send(());
+        // Others go on meanwhile.
+        std::thread::sleep(Duration::from_millis(100));
+    })?;
+    for number in 1..=3 {
+        timeout(PATIENCE, starts.recv()).await?;
+        assert_eq!(count(&process.client()).await?, Ok(number));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_waits_until_it_is_ready_gets_a_client_whose_calls_work() -> Test {
+    let folder = tempfile::tempdir()?;
+    let process =
+        counting(&folder).on_exit(|_, starts| (starts < 5).then_some(Duration::from_millis(20))).start(|_| {})?;
+    for number in 1..=5 {
+        let client = timeout(PATIENCE, process.ready()).await??;
+        assert_eq!(count(&client).await?, Ok(number));
+        // From its end on it is not given any more.
+        while client.notify("tick", &()).is_ok() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert!(matches!(timeout(PATIENCE, process.ready()).await?, Err(Closed::Exited(_) | Closed::Io(..))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_start_is_told_with_its_client() -> Test {
+    let folder = tempfile::tempdir()?;
+    let (told, mut starts) = mpsc::unbounded_channel();
+    let _process = counting(&folder)
+        .on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO))
+        .on_start(move |client, starts| {
+            let _ = told.send((client.clone(), starts));
+        })
+        .start(|_| {})?;
+    for number in 1..=3 {
+        let (client, starts) = timeout(PATIENCE, starts.recv()).await?.ok_or("no start")?;
+        assert_eq!((starts, count(&client).await?), (number, Ok(number)));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_again() -> Test {
+    let tree = Tree::new(Shape::ForksAgain, true)?;
+    let words = tree.command();
+    let (told, mut starts) = mpsc::unbounded_channel();
+    let process = Process::new(&words[0], &words[1..], Framing::Newline)
+        .with(|transport| transport.with_grace(Duration::from_millis(100)))
+        .on_exit(|_, _| Some(Duration::ZERO))
+        .on_start(move |_, starts| {
+            let _ = told.send(starts);
+        })
+        .start(|_| {})?;
+    let call = process.client().call::<bool>("start", &()).timeout(None);
+    assert_eq!(timeout(PATIENCE, call).await?, Ok(true));
+    assert_eq!(timeout(PATIENCE, process.shutdown()).await?, Closed::Local);
+    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert!(tree.has_saved());
+    assert_eq!(starts.recv().await, Some(1));
+    assert_eq!(timeout(PATIENCE, starts.recv()).await?, None);
+
+    // One that has ended by itself says why.
+    let process = Process::new("sh", ["-c", "exit 3"], Framing::Newline).start(|_| {})?;
+    timeout(PATIENCE, process.ended()).await?;
+    let Closed::Exited(status) = timeout(PATIENCE, process.shutdown()).await? else { return Err("no status".into()) };
+    assert_eq!(status.code(), Some(3));
+    Ok(())
+}
+
+fn panics() -> ! {
+    std::panic::resume_unwind(Box::new("as the test wants it"))
+}
+
+/// The names of the functions that have panicked.
+type Names = Arc<Mutex<Vec<String>>>;
+
+fn reporting(transport: Transport, names: &Names) -> Transport {
+    let names = Arc::clone(names);
+    transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Panicked { method, message } = diagnostic {
+            assert_eq!(message, "as the test wants it");
+            names.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(method.to_owned());
+        }
+    })
+}
+
+fn names(names: &Names) -> Vec<String> {
+    names.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+}
+
+#[tokio::test]
+async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing_else() -> Test {
+    let folder = tempfile::tempdir()?;
+    let panicked = Names::default();
+    let told = Arc::clone(&panicked);
+    let (say, mut lines) = mpsc::unbounded_channel();
+    let (ask, mut exits) = mpsc::unbounded_channel();
+    let sets_up = Mutex::new(0);
+    let process = counting(&folder)
+        .with(move |transport| reporting(transport, &told))
+        .on_stderr(move |line| {
+            let _ = say.send(line.to_owned());
+            panics();
+        })
+        .on_start(|_, _| panics())
+        .on_exit(move |why, starts| {
+            let _ = ask.send((why.clone(), starts));
+            if starts < 3 { Some(Duration::ZERO) } else { panics() }
+        })
+        .start(move |_| {
+            let mut number = sets_up.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *number += 1;
+            // The second start.
+            if *number == 2 {
+                drop(number);
+                panics();
+            }
+        })?;
+    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("started"));
+    assert_eq!(count(&timeout(PATIENCE, process.ready()).await??).await?, Ok(1));
+    assert_eq!(timeout(PATIENCE, exits.recv()).await?.map(|(_, starts)| starts), Some(1));
+    let (why, starts) = timeout(PATIENCE, exits.recv()).await?.ok_or("no exit")?;
+    assert_eq!(starts, 2);
+    assert!(matches!(&why, Closed::Io(io::ErrorKind::Other, text) if text.contains("sets up")), "{why}");
+    let client = timeout(PATIENCE, process.ready()).await??;
+    assert!(count(&client).await?.is_ok_and(|count| count <= 3));
+    assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));
+    let found = names(&panicked);
+    for name in ["on_stderr", "on_start", "set_up", "on_exit"] {
+        assert!(found.iter().any(|found| found == name), "{name}: {found:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
+    let (here, there) = Transport::pair()?;
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&heard);
+    let server = Server::new(there.on_diagnostic(move |diagnostic| {
+        told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(format!("{diagnostic:?}"));
+        panics();
+    }));
+    server.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
+    server.forget();
+    let client = Client::new(here.on_diagnostic(|_| panics()));
+    client.notify("nobody-listens", &())?;
+    for _ in 0..3 {
+        assert_eq!(timeout(PATIENCE, client.call::<u32>("ok", &())).await?, Ok(1));
+    }
+    let heard = heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner).join("\n");
+    assert!(heard.contains("UnknownNotification"), "{heard}");
+    assert!(heard.contains("Panicked { method: \"on_diagnostic\""), "{heard}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_panic_for_one_connection_ends_that_one_alone() -> Test {
+    for in_set_up in [true, false] {
+        let panicked = Names::default();
+        let told = Arc::clone(&panicked);
+        let connections = Mutex::new(0);
+        let panics_first = move || {
+            let mut number = connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *number += 1;
+            let is_first = *number == 1;
+            drop(number);
+            if is_first {
+                panics();
+            }
+        };
+        let panics_first = Arc::new(panics_first);
+        let prepares = Arc::clone(&panics_first);
+        let listener = Listener::tcp("127.0.0.1:0", Framing::ContentLength).await?.with(move |transport| {
+            if !in_set_up {
+                prepares();
+            }
+            reporting(transport, &told)
+        });
+        let address = listener.address().ok_or("no address")?;
+        tokio::spawn(listener.serve(move |peer| {
+            if in_set_up {
+                panics_first();
+            }
+            peer.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
+        }));
+        let first = Client::new(Transport::tcp(address, Framing::ContentLength).await?);
+        timeout(PATIENCE, first.closed()).await?;
+        let second = Client::new(Transport::tcp(address, Framing::ContentLength).await?);
+        assert_eq!(timeout(PATIENCE, second.call::<u32>("ok", &())).await?, Ok(1));
+        assert_eq!(names(&panicked), if in_set_up { vec!["set_up"] } else { vec![] });
+    }
+    Ok(())
+}
