@@ -16,6 +16,7 @@ mod pending;
 mod room;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -43,6 +44,8 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     call_batches: NonZeroU32,
+    /// How many calls have ended here though their answers may still come.
+    unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
     transmits: VecDeque<Outgoing<P>>,
@@ -61,6 +64,7 @@ impl<P: Payload> Connection<P> {
             calls: PendingCalls::new(config.last_id),
             deadlines: Deadlines::new(config.time_grain),
             call_batches: NonZeroU32::MIN,
+            unanswered: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             transmits: VecDeque::new(),
@@ -171,7 +175,9 @@ impl<P: Payload> Connection<P> {
 
     /// Gives a call up without telling the peer, for a call that could not be sent. Returns whether it was still waiting.
     pub fn abandon(&mut self, call: CallKey) -> bool {
-        self.calls.contains(call) && self.take_call(call.id).is_some()
+        let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
+        self.unanswered += u64::from(waited);
+        waited
     }
 
     /// Ends the call with this id, for a driver that has drained all output and has its outcome at hand, so that there is no
@@ -310,9 +316,16 @@ impl<P: Payload> Connection<P> {
         while let Some(slot) = self.deadlines.expired() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.calls.take(call.id);
+                self.unanswered += 1;
                 self.events.push_back(Event::Ended { call, end: End::TimedOut });
             }
         }
+        self.deadlines.settle();
+    }
+
+    /// Takes a reading of the clock from which the calls that were made since the last one count. No call ends by it.
+    pub fn start_clock(&mut self, now: u64) {
+        self.deadlines.advance(now);
         self.deadlines.settle();
     }
 
@@ -395,6 +408,7 @@ impl<P: Payload> Connection<P> {
                     None => self.ignore(Ignored::Malformed),
                 },
             },
+            Err(Unusable::Unreadable { id, why }) => self.handle_unreadable(id.as_ref(), why),
             Err(Unusable::Reject(rejected)) => self.reject(rejected, batch),
         }
     }
@@ -453,7 +467,10 @@ impl<P: Payload> Connection<P> {
                     self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
                 }
             }
-            _ => self.ignore(Ignored::UnmatchedResponse(response.id)),
+            _ => {
+                self.forget(Some(&response.id));
+                self.ignore(Ignored::UnmatchedResponse(response.id));
+            }
         }
     }
 

@@ -407,7 +407,7 @@ impl Receiver {
                     }
                 }
                 // There is no such limit here.
-                Event::Oversize { .. } | Event::Truncated { .. } => {}
+                Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
         (self.from, self.to) = (0, 0);
@@ -436,7 +436,7 @@ impl Receiver {
                     let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
-                Event::Frame(_) | Event::Oversize { .. } => {}
+                Event::Frame(_) | Event::Oversize { .. } | Event::Dropped { .. } => {}
             }
         }
         Ok(None)

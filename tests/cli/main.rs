@@ -21,5 +21,6 @@ mod peers;
 mod standard_streams;
 mod streaming;
 mod terminal;
+mod unreadable;
 mod validate;
 mod wipc;
