@@ -106,6 +106,11 @@ export class Calls {
     this.#fail(slot, "invalid-response", "response has neither result nor error");
   }
 
+  /** The answer has come, and cannot be read for this error. */
+  unreadable(slot, error) {
+    this.#fail(slot, "unreadable-response", `response cannot be read (${error.message})`, error);
+  }
+
   destroyed(slot) {
     this.reject(slot, this.#end(slot, DESTROYED));
   }
@@ -157,10 +162,10 @@ export class Calls {
     return end.of(this.#places[slot * WIDTH + METHOD], this.idOf(slot));
   }
 
-  #fail(slot, reason, what) {
+  #fail(slot, reason, what, cause) {
     const id = this.idOf(slot);
     const method = this.#places[slot * WIDTH + METHOD];
-    this.reject(slot, new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id));
+    this.reject(slot, new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id, cause));
   }
 
   #atEnd(slot, letGo) {
