@@ -45,7 +45,7 @@ pub struct Limits {
     /// `header-too-large`. Default 8 192 (8 KiB).
     pub header_bytes: usize,
     /// Longest time that a message on a byte stream may take from its first byte to its last, in milliseconds; then it
-    /// is given up. Default 30 000.
+    /// is given up. While own calls wait, it is the longest time without another byte of it. Default 30 000.
     pub partial_frame_ms: u64,
     /// Deepest nesting of a message that is read from text, inclusive; a deeper one is answered with -32600
     /// `nesting-too-deep`. Default 128.

@@ -197,6 +197,7 @@ fn check_outcome(vector: &CallingVector) -> Result<(), String> {
                 End::Answered(Ok(result)) => format!(r#"{{"result":{result}}}"#),
                 End::Answered(Err(error)) => error_text(&error),
                 End::Invalid => r#""invalid""#.to_owned(),
+                End::Unreadable(_) => r#""unreadable""#.to_owned(),
                 End::TimedOut | End::Closed => panic!("nothing ended this call"),
             }));
         }

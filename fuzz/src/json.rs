@@ -38,7 +38,9 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
         Incoming::Single(entry) => (vec![entry], false),
         Incoming::Batch(entries) => (entries, true),
     };
-    let calls = entries.iter().filter(|entry| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore)));
+    let calls = entries.iter().filter(|entry| {
+        !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
+    });
     assert!(calls.count() <= limits.batch_items.saturating_add(1), "more is read than it takes to refuse it");
     let mut messages = Vec::new();
     for entry in entries {
@@ -46,6 +48,7 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
             Ok(message) => messages.push(message),
             Err(Unusable::Reject(rejected)) => assert!(id_length(&rejected.id) <= limits.id_length),
             Err(Unusable::Empty(id)) => assert!(id_length(&id) <= limits.id_length),
+            Err(Unusable::Unreadable { id, .. }) => assert!(id.is_none_or(|id| id_length(&id) <= limits.id_length)),
             Err(Unusable::Ignore) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! What the decoder of a byte stream finds in it, whatever the framing.
 
 use super::wipc;
-use crate::message::{Fault, Reason};
+use crate::message::{Fault, Reason, Unreadable};
 
 /// A find of a decoder. All of the input ends up in one of these, except headers, line ends and what a limit dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,13 @@ pub enum Event<'a> {
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
+    },
+    /// A message that a fault was found for has been dropped. It may be an answer, which then ends its call.
+    Dropped {
+        /// How it begins: a kibibyte of its body, or less if that is all that came. [`super::json::glance`] reads it.
+        beginning: &'a [u8],
+        /// Why it was dropped.
+        why: Unreadable,
     },
     /// A frame of WIPC that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings have none.
     Frame(wipc::Frame<'a>),

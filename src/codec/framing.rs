@@ -5,8 +5,9 @@ use core::fmt;
 
 use super::buffer::blanks;
 use super::frame::{Event, FrameFault};
+use super::limits::MAX_BEGINNING;
 use super::wipc::FrameType;
-use super::{content_length, newline, wipc};
+use super::{content_length, json, newline, wipc};
 use crate::Limits;
 
 /// How messages are told apart in a stream of bytes.
@@ -21,7 +22,8 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Which framing a peer speaks, told from the first bytes that it sent; `None` if they do not tell, or not yet.
+    /// Which framing a peer speaks, told from the first bytes that it sent; `None` if they do not tell, or not yet. A line of
+    /// JSON without the member `jsonrpc` is none of the protocol: a log may have such.
     ///
     /// # Examples
     ///
@@ -29,16 +31,19 @@ impl Framing {
     /// use portway::codec::framing::Framing;
     ///
     /// assert_eq!(Framing::recognise(b"content-length: 2\r\n"), Some(Framing::ContentLength));
-    /// assert_eq!(Framing::recognise(b"\n{\"jsonrpc\""), Some(Framing::Newline));
+    /// assert_eq!(Framing::recognise(b"\n{\"jsonrpc\":"), Some(Framing::Newline));
+    /// assert_eq!(Framing::recognise(b"{\"level\":30}\n"), None);
     /// assert_eq!(Framing::recognise(b"Content-"), None);
     /// ```
     #[must_use]
     pub fn recognise(first_bytes: &[u8]) -> Option<Self> {
+        if json::glance(first_bytes, |_| {}).has_version {
+            return Some(Self::Newline);
+        }
         let message = first_bytes.get(blanks(first_bytes)..)?;
         let is_header =
             |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
         match message {
-            [b'{' | b'[', ..] => Some(Self::Newline),
             [b'W', b'I', b'P', b'C', 0..4, ..] => Some(Self::Wipc),
             _ if is_header("content-length") || is_header("content-type") => Some(Self::ContentLength),
             _ => None,
@@ -62,6 +67,41 @@ impl Framing {
             Self::Newline => newline::encode(body, out),
             Self::Wipc => wipc::encode(FrameType::Call, body.as_bytes(), out).unwrap_or_default(),
         }
+    }
+}
+
+/// Recognises a framing in bytes that come in pieces, line by line.
+///
+/// # Examples
+///
+/// ```
+/// use portway::codec::framing::{Framing, Recogniser};
+///
+/// let mut recogniser = Recogniser::default();
+/// assert_eq!(recogniser.look(b"starting\n{\"json"), None);
+/// assert_eq!(recogniser.look(b"rpc\":\"2.0\"}\n"), Some(Framing::Newline));
+/// ```
+#[derive(Debug, Default)]
+pub struct Recogniser {
+    /// How the line begins that has no end yet.
+    line: Vec<u8>,
+}
+
+impl Recogniser {
+    /// Looks at the next bytes: the framing that a line looks like which ends in them, or reaches their end.
+    pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = MAX_BEGINNING - self.line.len();
+            self.line.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            let framing = if room > 0 { Framing::recognise(&self.line) } else { None };
+            if piece.ends_with(b"\n") {
+                self.line.clear();
+            }
+            if framing.is_some() {
+                return framing;
+            }
+        }
+        None
     }
 }
 
@@ -187,6 +227,7 @@ impl Run {
             wipc::Event::Passthrough(bytes) => {
                 Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }
             }
+            wipc::Event::Dropped { beginning, why } => Event::Dropped { beginning, why },
             wipc::Event::Truncated { held } => {
                 Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
             }

@@ -10,6 +10,7 @@
 //! In a browser they come with the feature `json` only: most boundaries there carry values, for which the engine has a
 //! decoder of its own.
 
+mod beginning;
 mod buffer;
 pub mod content_length;
 pub mod frame;

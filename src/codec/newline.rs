@@ -9,9 +9,11 @@ use core::mem;
 
 use memchr::memchr;
 
+use super::beginning::Beginning;
 use super::buffer::{blanks, grow, release};
 use super::frame::{Event, FrameFault};
 use crate::Limits;
+use crate::message::Unreadable;
 
 /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
@@ -38,6 +40,8 @@ pub struct Decoder {
     held: Vec<u8>,
     /// The line that was given away last.
     given: Vec<u8>,
+    /// How the line began that is dropped.
+    beginning: Beginning,
     skipping: Skipping,
     count: u64,
 }
@@ -54,7 +58,14 @@ impl Decoder {
     /// A decoder at the beginning of its stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
-        Self { most: limits.message_bytes, held: Vec::new(), given: Vec::new(), skipping: Skipping::No, count: 0 }
+        Self {
+            most: limits.message_bytes,
+            held: Vec::new(),
+            given: Vec::new(),
+            beginning: Beginning::new(),
+            skipping: Skipping::No,
+            count: 0,
+        }
     }
 
     /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up. A whole line in
@@ -62,6 +73,9 @@ impl Decoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         release(&mut self.given);
+        if let Some(why) = self.beginning.take() {
+            return Some(Event::Dropped { beginning: self.beginning.bytes(), why });
+        }
         if self.skipping != Skipping::No {
             let end = memchr(b'\n', input);
             *input = end.and_then(|end| input.get(end + 1..)).unwrap_or_default();
@@ -81,6 +95,7 @@ impl Decoder {
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.most {
+            self.beginning.drop_all([&self.held, line], Unreadable::TooLarge);
             self.held = Vec::new();
             self.skipping = Skipping::TooLong;
             return Some(Event::Fault(FrameFault::Oversize { length: None }));
@@ -115,10 +130,14 @@ impl Decoder {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Gives up the message that has begun. The rest of its line is dropped in silence.
+    /// Gives up the message that has begun. The rest of its line is dropped in silence. [`Self::next`] then gives how it
+    /// began, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();
         if self.unfinished().is_some() {
+            if self.skipping == Skipping::No {
+                self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled);
+            }
             self.skipping = Skipping::GivenUp;
         }
         self.held = Vec::new();

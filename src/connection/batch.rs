@@ -103,7 +103,9 @@ fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
         Ok(Message::Request(request)) => &request.id,
         Err(Unusable::Reject(rejected)) => &rejected.id,
         Err(Unusable::Empty(id)) => id,
-        Ok(Message::Notification(_) | Message::Response(_)) | Err(Unusable::Ignore) => return 0,
+        Ok(Message::Notification(_) | Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }) => {
+            return 0;
+        }
     };
     P::REPLY_BYTES + id.held_bytes()
 }
@@ -134,7 +136,9 @@ impl<P: Payload> Connection<P> {
     /// Begins a batch of the peer. `None` if it is refused.
     pub(crate) fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
         // Responses alone are never too many, since they are never answered.
-        let is_call = |entry: &&Entry<P>| !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore));
+        let is_call = |entry: &&Entry<P>| {
+            !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
+        };
         let fault = if self.config.profile.batch == BatchPolicy::Reject {
             Fault::Refused(Reason::BatchNotSupported)
         } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {

@@ -1,6 +1,6 @@
 //! What a connection tells its driver.
 
-use crate::message::{Notification, Payload};
+use crate::message::{Notification, Payload, Unreadable};
 
 /// A call of ours that waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,6 +74,8 @@ pub enum End<P: Payload> {
     Answered(Result<P, P::Error>),
     /// The peer answered with neither result nor error.
     Invalid,
+    /// The peer answered, but not so that it can be taken here.
+    Unreadable(Unreadable),
     /// The time was up. The peer is asked to stop working on it.
     TimedOut,
     /// The connection was closed.
@@ -90,6 +92,8 @@ pub enum Ignored<P: Payload> {
     UnmatchedResponse(P::Id),
     /// An error with id null that no single call can be blamed for.
     PeerError(P::Error),
+    /// An answer that cannot be taken, and that no single call can be told to wait for.
+    Unreadable(Unreadable),
     /// Neither request nor response.
     Malformed,
 }

@@ -8,6 +8,7 @@
 
 mod batch;
 mod chunks;
+mod clock;
 mod config;
 mod deadlines;
 mod event;
@@ -16,6 +17,7 @@ mod pending;
 mod room;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -43,6 +45,8 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     call_batches: NonZeroU32,
+    /// How many calls have ended here though their answers may still come.
+    unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
     transmits: VecDeque<Outgoing<P>>,
@@ -61,6 +65,7 @@ impl<P: Payload> Connection<P> {
             calls: PendingCalls::new(config.last_id),
             deadlines: Deadlines::new(config.time_grain),
             call_batches: NonZeroU32::MIN,
+            unanswered: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             transmits: VecDeque::new(),
@@ -171,7 +176,9 @@ impl<P: Payload> Connection<P> {
 
     /// Gives a call up without telling the peer, for a call that could not be sent. Returns whether it was still waiting.
     pub fn abandon(&mut self, call: CallKey) -> bool {
-        self.calls.contains(call) && self.take_call(call.id).is_some()
+        let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
+        self.unanswered += u64::from(waited);
+        waited
     }
 
     /// Ends the call with this id, for a driver that has drained all output and has its outcome at hand, so that there is no
@@ -179,25 +186,6 @@ impl<P: Payload> Connection<P> {
     #[must_use = "a response that ends no call is for `handle`"]
     pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
         self.take_call(id.to_call()?)
-    }
-
-    /// Has a call wait anew, for that many milliseconds from the next [`handle_timeout`](Self::handle_timeout) on; `None`
-    /// waits for ever. Returns whether it was still waiting.
-    pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
-        let waits = self.calls.contains(call);
-        if waits {
-            self.deadlines.restart(call.slot, timeout, u64::MAX);
-        }
-        waits
-    }
-
-    /// Takes progress of a call of ours that somebody listens to: it waits anew for `timeout` milliseconds, as by
-    /// [`restart`](Self::restart), but ends by `end`. So a peer cannot keep a call alive for ever. `end` and `now` are on the clock of
-    /// [`handle_timeout`](Self::handle_timeout).
-    pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
-        if self.calls.contains(call) {
-            self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
-        }
     }
 
     /// The call of ours that is kept in this slot, if one is.
@@ -310,20 +298,6 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end, and the peer is asked
-    /// to stop working on them.
-    pub fn handle_timeout(&mut self, now: u64) {
-        self.deadlines.advance(now);
-        while let Some(slot) = self.deadlines.expired() {
-            if let Some(call) = self.calls.in_slot(slot) {
-                self.calls.take(call.id);
-                self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
-                self.events.push_back(Event::Ended { call, end: End::TimedOut });
-            }
-        }
-        self.deadlines.settle();
-    }
-
     /// Closes this end: every call ends, no request is answered any more, nothing is sent or taken. Doing it twice is
     /// harmless.
     pub fn close(&mut self) {
@@ -403,6 +377,7 @@ impl<P: Payload> Connection<P> {
                     None => self.ignore(Ignored::Malformed),
                 },
             },
+            Err(Unusable::Unreadable { id, why }) => self.handle_unreadable(id.as_ref(), why),
             Err(Unusable::Reject(rejected)) => self.reject(rejected, batch),
         }
     }
@@ -462,6 +437,7 @@ impl<P: Payload> Connection<P> {
                 }
             }
             _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {
+                self.forget(Some(&response.id));
                 self.ignore(Ignored::LateResponse(response.id));
             }
             _ => self.ignore(Ignored::UnmatchedResponse(response.id)),

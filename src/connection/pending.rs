@@ -181,6 +181,15 @@ impl PendingCalls {
         self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
+    /// The one call that waits, or those of the one batch that does, if there is nothing else.
+    pub(super) fn only(&self) -> Vec<CallKey> {
+        let is_one_batch = self.slots.batched.is_one() && self.slots.batched.calls == self.slots.len as u64;
+        if self.slots.len != 1 && !is_one_batch {
+            return Vec::new();
+        }
+        self.slots.iter().map(|(call, _)| call).collect()
+    }
+
     /// All slots that a call may be in.
     pub(super) fn slots(&self) -> core::ops::Range<u32> {
         0..self.slots.unused

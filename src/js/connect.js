@@ -1,6 +1,7 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
 import { doorTo } from "../web/door.js";
+import { runLater } from "../web/later.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { noAnswer, sessionTransport } from "../web/session.js";
 import { setTimer } from "../web/timers.js";
@@ -26,7 +27,9 @@ export async function connect(target, options) {
       onAbort = () => reject(signal.reason);
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        timer = setTimer(() => reject(noAnswer(connectTimeout, door)), connectTimeout);
+        const late = () => reject(noAnswer(connectTimeout, door));
+        // If this thread was blocked, the answer comes in between.
+        timer = setTimer(() => runLater(late), connectTimeout);
       }
       transport.start();
     });

@@ -18,12 +18,13 @@ export class RPCError extends Error {
 
 /**
  * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
- * error; `limits.pendingCalls` reached.
+ * error; one that cannot be read here, with the `cause`; `limits.pendingCalls` reached.
  */
 export type CallErrorReason =
   | "timeout"
   | "destroyed"
   | "invalid-response"
+  | "unreadable-response"
   | "too-many-calls"
   /** The other side has reloaded, navigated or closed this session; calls made later wait for its next one. */
   | "session-ended"

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Fault, Id, Message, Payload, RequestId};
+use super::{Fault, Id, Message, Payload, RequestId, Unreadable};
 
 /// One decoded element: a message, or what is to be done with what is none.
 pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
@@ -15,6 +15,13 @@ pub enum Unusable<I = Id> {
     /// It has an id, and neither method nor result nor error. If a call of ours waits for that id, the call ends as
     /// answered invalidly; if none does, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) says what to do.
     Empty(I),
+    /// An answer that cannot be taken. It is never answered, and ends the call that it belongs to.
+    Unreadable {
+        /// The id that it came with; `None` if that cannot be read. Then it ends the call that waits, if only one does.
+        id: Option<I>,
+        /// Why it cannot be taken.
+        why: Unreadable,
+    },
     /// It is answered with an error.
     Reject(Rejected<I>),
 }

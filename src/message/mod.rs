@@ -13,6 +13,7 @@ mod id;
 mod request;
 mod response;
 mod shape;
+mod unreadable;
 
 pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable};
 pub use error_code::ErrorCode;
@@ -21,6 +22,7 @@ pub use id::{Id, NumberText, RequestId};
 pub use request::{Notification, Request};
 pub use response::Response;
 pub use shape::{Class, Kind, Malformed, Shape};
+pub use unreadable::Unreadable;
 
 /// A payload type, with what belongs to it: how methods are named and how failures are told.
 ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::running::{guarded, text_of};
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
-use crate::message::{ErrorCode, Id};
+use crate::message::{ErrorCode, Id, Unreadable};
 use crate::text::RpcError;
 
 /// Something to log. It holds no payload but that of [`Diagnostic::Noise`], which is not the protocol's.
@@ -18,7 +18,12 @@ pub enum Diagnostic<'a> {
     /// passed through.
     Noise(&'a [u8]),
     /// What comes looks like another framing than the one that is spoken here.
-    OtherFraming(Framing),
+    OtherFraming {
+        /// What the peer seems to speak.
+        peer: Framing,
+        /// What is spoken here.
+        own: Framing,
+    },
     /// A frame could not be taken. A server has answered it, if [`FrameFault::fault`] has an answer.
     Frame(FrameFault),
     /// What came is no message that a handler could get, such as text that is no JSON. A server has answered it.
@@ -74,6 +79,8 @@ pub enum Diagnostic<'a> {
         /// Its id.
         id: &'a Id,
     },
+    /// An answer came that cannot be taken, and it cannot be told which call it belongs to. No call ends by it.
+    UnreadableAnswer(Unreadable),
     /// The other side could not read something of ours, and could not say what.
     PeerError {
         /// What it says.

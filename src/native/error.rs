@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::string::{String, ToString};
 
 use crate::codec::framing::Framing;
+use crate::message::Unreadable;
 use crate::text::RpcError;
 
 /// Why a call has no result.
@@ -24,6 +25,8 @@ pub enum CallError {
     Lost(Closed),
     /// The answer has neither result nor error.
     InvalidResponse,
+    /// An answer came that cannot be taken here, for this reason.
+    Unreadable(Unreadable),
     /// Too many calls wait already; this one was not sent.
     TooManyCalls,
     /// The other side does not read, and what waits to be written is more than
@@ -66,6 +69,7 @@ impl fmt::Display for CallError {
             Self::PeerGone => f.write_str("the other side is gone"),
             Self::Lost(closed) => write!(f, "the link is lost: {closed}"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
+            Self::Unreadable(why) => write!(f, "the answer cannot be taken: {why}"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Congested => f.write_str("the other side does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
@@ -120,7 +124,12 @@ pub enum Closed {
     /// Reading or writing has failed, for example since the other side reads no more.
     Io(io::ErrorKind, String),
     /// What comes is in another framing.
-    OtherFraming(Framing),
+    OtherFraming {
+        /// What the peer speaks.
+        peer: Framing,
+        /// What is spoken here.
+        own: Framing,
+    },
     /// What comes is no JSON-RPC: this many lines in a row.
     NoMessages(usize),
 }
@@ -139,7 +148,7 @@ impl fmt::Display for Closed {
             Self::Exited(status) => write!(f, "the process has ended, {status}"),
             Self::Truncated(held) => write!(f, "the stream has ended inside of a message, after {held} bytes of it"),
             Self::Io(_, problem) => f.write_str(problem),
-            Self::OtherFraming(framing) => write!(f, "the other side speaks {framing}"),
+            Self::OtherFraming { peer, own } => write!(f, "the peer speaks {peer}, and this side {own}"),
             Self::NoMessages(lines) => write!(f, "none of {lines} lines in a row is a message"),
         }
     }

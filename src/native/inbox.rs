@@ -18,11 +18,11 @@ use super::{cancel, members, progress, streams};
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
-use crate::codec::framing::Framing;
+use crate::codec::framing::{Framing, Recogniser};
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
-use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unusable};
+use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unreadable, Unusable};
 use crate::profile::BatchPolicy;
 use crate::text::RpcError;
 
@@ -37,7 +37,9 @@ pub(super) struct Inbox {
     has_begun: bool,
     /// How many lines in a row were no message.
     idle_lines: usize,
-    /// Whether the run of noise has been answered.
+    /// Looks at noise for another framing.
+    recogniser: Recogniser,
+    /// Whether another framing was found, which is told once.
     framing_told: bool,
 }
 
@@ -57,14 +59,23 @@ pub(super) enum Next {
 }
 
 impl Inbox {
-    pub(super) const fn new(link: Arc<Link>, serves: bool) -> Self {
-        Self { link, serves, is_invalid_json: false, has_begun: false, idle_lines: 0, framing_told: false }
+    pub(super) fn new(link: Arc<Link>, serves: bool) -> Self {
+        Self {
+            link,
+            serves,
+            is_invalid_json: false,
+            has_begun: false,
+            idle_lines: 0,
+            recogniser: Recogniser::default(),
+            framing_told: false,
+        }
     }
 
     pub(super) fn take(&mut self, frame: Frame<'_>) -> Next {
         match frame {
             Frame::Body(body) => return self.take_body(body),
             Frame::Refused { body, reason } => self.refuse(body, reason),
+            Frame::Dropped { beginning, why } => self.take_unreadable(beginning, why),
             Frame::Fault(fault) => self.take_fault(fault),
             Frame::Frame(frame) => return self.take_frame(frame),
             Frame::Noise { bytes, starts } => return self.take_noise(bytes, starts),
@@ -97,11 +108,12 @@ impl Inbox {
         );
         if is_text {
             self.is_invalid_json = false;
-            self.has_begun = true;
+            self.has_begun |= is_message(&incoming);
             self.idle_lines = 0;
             self.tell_of(&incoming, body);
             return self.hand_over(incoming);
         }
+        self.take_unreadable(body, Unreadable::NotJson);
         let was_invalid_json = mem::replace(&mut self.is_invalid_json, true);
         if self.link.framing == Framing::Newline {
             return self.take_line(body, was_invalid_json);
@@ -122,15 +134,15 @@ impl Inbox {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));
             self.idle_lines += 1;
-            if let Some(other) = self.other_framing(line) {
-                return Next::End(Closed::OtherFraming(other));
+            if let Some(other) = self.other_framing(|_| Framing::recognise(line)) {
+                return Next::End(Closed::OtherFraming { peer: other, own: self.link.framing });
             }
             if self.idle_lines == MAX_LINES_WITHOUT_MESSAGE {
                 return Next::End(Closed::NoMessages(MAX_LINES_WITHOUT_MESSAGE));
             }
             return Next::Go;
         }
-        self.other_framing(line);
+        self.other_framing(|_| Framing::recognise(line));
         if !was_invalid_json {
             self.reject_text();
         }
@@ -146,7 +158,7 @@ impl Inbox {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(bytes));
         }
-        self.other_framing(bytes);
+        self.other_framing(|recogniser| recogniser.look(bytes));
         if starts && !self.is_invalid_json && self.serves {
             self.reject_text();
         }
@@ -156,31 +168,50 @@ impl Inbox {
     }
 
     /// Whether the first that comes is in another framing, of which the application is told.
-    fn other_framing(&mut self, bytes: &[u8]) -> Option<Framing> {
+    fn other_framing(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>) -> Option<Framing> {
         if self.has_begun || self.framing_told {
             return None;
         }
-        let other = Framing::recognise(bytes).filter(|framing| *framing != self.link.framing)?;
+        let other = look(&mut self.recogniser).filter(|framing| *framing != self.link.framing)?;
         self.framing_told = true;
-        self.link.listener.tell(Diagnostic::OtherFraming(other));
+        self.link.listener.tell(Diagnostic::OtherFraming { peer: other, own: self.link.framing });
         Some(other)
     }
 
     /// What the header says it is no message; the id is echoed if the body has one all the same. A response is not answered.
     fn refuse(&mut self, body: &[u8], reason: Reason) {
         self.is_invalid_json = false;
+        self.take_unreadable(body, Unreadable::ContentType);
         let fault = Fault::Refused(reason);
         let id = match json::decode(body, &self.link.profile, &self.link.limits) {
             Incoming::Single(Ok(Message::Request(request))) => request.id,
             Incoming::Single(Err(Unusable::Reject(rejected))) => rejected.id,
             Incoming::Single(Err(Unusable::Empty(id))) => id,
-            Incoming::Single(Ok(Message::Response(_)) | Err(Unusable::Ignore)) => {
+            Incoming::Single(Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. })) => {
                 return self.tell_rejected(None, body, fault);
             }
             _ => Id::Null,
         };
         self.tell_rejected(Some(&id), body, fault);
         self.answer(id, fault);
+    }
+
+    /// Ends the calls that a message answers which cannot be read, as far as this is its text.
+    fn take_unreadable(&self, text: &[u8], why: Unreadable) {
+        // A line can be that of a log, and a payload of WIPC that stops can be no frame at all, unless it says what it is.
+        let may_be_text = match self.link.framing {
+            Framing::ContentLength => false,
+            Framing::Newline => true,
+            Framing::Wipc => why == Unreadable::Stalled,
+        };
+        if may_be_text && !json::glance(text, |_| {}).has_version {
+            return;
+        }
+        let take = |id| self.link.act(|state| state.receive(Err(Unusable::Unreadable { id, why }), None));
+        let glance = json::glance(text, |id| take(Some(id)));
+        if glance.is_nameless && self.link.pending_calls() > 0 {
+            take(None);
+        }
     }
 
     /// Text that is no JSON.
@@ -293,6 +324,16 @@ impl Inbox {
         // Null stands for an id that cannot be echoed, too.
         let id = id.filter(|id| **id != Id::Null || members.has_null_id);
         self.link.listener.tell(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
+    }
+}
+
+/// Whether it is of the protocol at all, so that the framing is the right one.
+const fn is_message(incoming: &Incoming<Text>) -> bool {
+    match incoming {
+        Incoming::Single(entry) => {
+            matches!(entry, Ok(_) | Err(Unusable::Empty(_) | Unusable::Unreadable { .. }))
+        }
+        Incoming::Batch(_) => true,
     }
 }
 

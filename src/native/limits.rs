@@ -14,6 +14,10 @@ pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
 /// Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop.
 pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
+/// Wait for what has come already, once the time of a call or a message is up.
+pub(crate) const LAST_LOOK: Duration = Duration::from_millis(1);
+/// Time for which that goes on while there is something to read.
+pub(crate) const LAST_LOOKS: Duration = Duration::from_millis(100);
 /// Lines in a row that are no message, at the start of a link of lines.
 pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
 /// End of a link: handlers that run, a process that ends.

@@ -180,7 +180,7 @@ impl Link {
             }
             if timeout.is_some() {
                 // The clock of the call starts here.
-                state.connection.handle_timeout(now);
+                state.connection.start_clock(now);
             }
             Ok((key, receiver))
         })
@@ -263,7 +263,7 @@ impl Link {
         let now = self.now_rounded_up();
         self.act(|state| {
             state.connection.restart(key, timeout);
-            state.connection.handle_timeout(now);
+            state.connection.start_clock(now);
         });
     }
 

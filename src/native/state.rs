@@ -161,6 +161,7 @@ impl State {
                 End::Answered(Ok(result)) => Ok(result),
                 End::Answered(Err(error)) => Err(CallError::Remote(error.into())),
                 End::Invalid => Err(CallError::InvalidResponse),
+                End::Unreadable(why) => Err(CallError::Unreadable(why)),
                 End::TimedOut => Err(CallError::TimedOut),
                 End::Closed => Err(self.end_of_calls()),
             };
@@ -225,6 +226,9 @@ impl State {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
                 return self.events.push_back(Event::Ignored(Ignored::UnmatchedResponse(response.id)));
             }
+            Err(Unusable::Unreadable { id, why }) if self.answers_what_waits(id.as_ref()) => {
+                return self.events.push_back(Event::Ignored(Ignored::Unreadable(why)));
+            }
             Err(Unusable::Empty(id)) if self.is_forged(&id) => {
                 Err(match Shape::unmatched_empty(&self.connection.config().profile) {
                     Some(fault) => Unusable::Reject(Rejected { id, fault }),
@@ -243,6 +247,15 @@ impl State {
     fn is_forged(&self, id: &Id) -> bool {
         let waits = |id: u64| self.waiting_call(id).is_some_and(|(_, call)| !self.has_left(call));
         self.backlog() > 0 && id.to_call().is_some_and(waits)
+    }
+
+    /// Whether an unreadable answer belongs to a pending call whose request is not written yet.
+    fn answers_what_waits(&self, id: Option<&Id>) -> bool {
+        match id {
+            Some(id) => self.is_forged(id),
+            None if self.backlog() == 0 => false,
+            None => self.connection.only_calls().iter().any(|call| self.is_forged(&Id::from_call(call.id()))),
+        }
     }
 
     /// There is something to do for the driver. Gives what wakes it, if it sleeps.

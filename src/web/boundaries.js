@@ -72,3 +72,8 @@ export function answering({ ends }, own, method, origin, id) {
   }
   return chosen;
 }
+
+/** Whether calls of other ends may wait on a boundary, too. */
+export function othersWait({ isShared, ends }, own) {
+  return isShared || [...ends].some((end) => end !== own && end.pending() > 0);
+}

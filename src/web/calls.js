@@ -102,6 +102,11 @@ export class Calls {
     this.reject(slot, this.failure(slot, "invalid-response", "response has neither result nor error"));
   }
 
+  /** The answer has come, and cannot be read for this error. */
+  unreadable(slot, error) {
+    this.reject(slot, this.failure(slot, "unreadable-response", `response cannot be read (${error.message})`, error));
+  }
+
   destroyed(slot) {
     this.reject(slot, this.#end(slot, DESTROYED));
   }
@@ -154,10 +159,10 @@ export class Calls {
   }
 
   /** What the call in a slot ends with. */
-  failure(slot, reason, what = reason) {
+  failure(slot, reason, what = reason, cause) {
     const id = this.idOf(slot);
     const method = this.#places[slot * WIDTH + METHOD];
-    return new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id);
+    return new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id, cause);
   }
 
   #atEnd(slot, letGo) {

@@ -18,3 +18,5 @@ export const VALIDATE = 14;
 export const OPEN = 15;
 export const FREE = 16;
 export const RESTART = 17;
+export const UNREADABLE = 18;
+export const START_CLOCK = 19;

@@ -19,13 +19,13 @@ use super::token::{IdNumber, Token, TokenError};
 use super::validator::validate;
 use super::words::{
     ARM, CLOSED, FAULT, IGNORED, INVALID, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
-    RESOLVE, SEND, TIMED_OUT, word,
+    RESOLVE, SEND, TIMED_OUT, UNREADABLE, word,
 };
 use crate::Limits;
 use crate::connection::{Config, Connection, End, Event, Ignored};
 use crate::message::{
     Class, Entry, Fault, Incoming, Kind, Malformed, Message, Notification, Outgoing, Reason, Rejected, Request,
-    RequestId, Response, Shape, Unusable,
+    RequestId, Response, Shape, Unreadable, Unusable,
 };
 use crate::profile::Profile;
 
@@ -177,6 +177,10 @@ impl State {
                 self.connection.handle_timeout(a as u64);
                 self.output()
             }
+            commands::START_CLOCK => {
+                self.connection.start_clock(a as u64);
+                0.0
+            }
             commands::WAKE => {
                 self.armed = self.connection.poll_timeout();
                 self.armed.map_or(-1.0, |wanted| wanted as f64)
@@ -188,6 +192,12 @@ impl State {
             commands::ELEMENT => f64::from(self.subject.element),
             commands::NEXT_REPLY => f64::from(self.subject.next_reply()),
             commands::TELL_FAULT => self.subject.tell_fault(),
+            commands::UNREADABLE => {
+                let id = (a >= 0.0).then_some(IdNumber(a as i64));
+                // JavaScript has the reason.
+                self.connection.handle_unreadable(id.as_ref(), Unreadable::NotJson);
+                self.output()
+            }
             commands::RESTART => f64::from(self.restart(a as u32, b, c, d)),
             _ => 0.0,
         }
@@ -243,13 +253,14 @@ impl Subject {
                     End::Answered(Ok(element)) => self.about(RESOLVE, Some(element)),
                     End::Answered(Err(error)) => self.about(REJECT, error.remote()),
                     End::Invalid => INVALID,
+                    End::Unreadable(_) => UNREADABLE,
                     End::TimedOut => TIMED_OUT,
                     End::Closed => CLOSED,
                 };
                 word(operation, call.slot())
             }
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
-            Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Malformed) => IGNORED,
+            Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Unreadable(_) | Ignored::Malformed) => IGNORED,
             // JavaScript tells its handlers itself of what the peer gives up, and a peer answers what was cancelled, too.
             Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
         }

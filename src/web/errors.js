@@ -92,6 +92,9 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
 
+/** What wasm has died of is nobody's business on the other side. */
+export const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
+
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
   // The call ends all the same if a member of it is a getter that throws.

@@ -76,6 +76,8 @@ export const MAX_ITEMS_PER_TURN = 256;
 export const MAX_TURN_TIME = 4;
 /** A message on a byte stream. */
 export const MAX_MESSAGE_BYTES = 10_485_760;
+/** Beginning of a dropped message that is searched for its id. */
+export const MAX_BEGINNING = 1_024;
 /** Nesting of a value that becomes a Rust type. */
 export const MAX_NESTING = 128;
 /** Bytes that a peer on a byte stream leaves unread. */

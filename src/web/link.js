@@ -1,13 +1,14 @@
 // One end of a link: reads envelopes, posts messages, and runs what wasm says. `core.rs` decides, and sees integers only. This
 // is the hot path: no call into wasm takes or returns an object, and a call allocates only its promise and its message.
 
-import { answering, boundaryOf, enter, insides, leave } from "./boundaries.js";
+import { answering, boundaryOf, enter, insides, leave, othersWait } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
-import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, TICK, WAKE } from "./commands.js";
+import { Clock } from "./clock.js";
+import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
 import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
-import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
+import { CallError, DEAD, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
 import { checkedLimits } from "./limits.js";
@@ -18,13 +19,8 @@ import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
-import { setTimer } from "./timers.js";
+import { Suspicion } from "./suspicion.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
-
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** What wasm has died of is nobody's business on the other side. */
-const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
 
 /**
  * Links by transport, or by the hub that several transports on one boundary share: all clients and servers on it share a
@@ -63,8 +59,8 @@ export class Link extends Reporting {
   #lastId;
   #limits = { ...DEFAULTS };
   #nullParams = true;
-  #timer = undefined;
-  #onTimer = () => this.#setTimer();
+  #clock;
+  #suspicion = new Suspicion(() => this.#calls.waiting(), (error) => this.#receiveUnreadable(error, [undefined]));
 
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
@@ -96,6 +92,7 @@ export class Link extends Reporting {
     this.#service.atWork = transport.atWork;
     this.#outbox = new Outbox(transport, (entry, problem) => this.#dropEntry(entry, problem), (problem) => this.report(problem));
     this.#outputs = new Outputs(this, this.#core, this.#calls, this.#service, this.#outbox);
+    this.#clock = new Clock(this.#core, (word) => this.#outputs.perform(word));
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let isReady = false;
     transport.onMessage((message) => {
@@ -104,7 +101,7 @@ export class Link extends Reporting {
     }, () => this.#service.servers.length > 0);
     const isWaiting = () => this.#calls.waiting().size > 0;
     transport.onClose?.((...end) => this.#lose(...end), isWaiting, () => this.#calls.waiting());
-    transport.onError?.((error) => this.report(error));
+    transport.onError?.((error, answers) => (answers === undefined ? this.report(error) : this.#receiveUnreadable(error, answers)));
     isReady = true;
   }
 
@@ -152,7 +149,7 @@ export class Link extends Reporting {
     }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
     if (this.#calls.idOf(slot) !== id) return;
-    if (word & ARM) this.#setTimer();
+    if (word & ARM) this.#clock.start();
     return slot;
   }
 
@@ -170,7 +167,7 @@ export class Link extends Reporting {
 
   /** Has the call in a slot wait anew: a timeout in milliseconds, and a time by which it ends at last; negative for none. */
   restart(slot, timeout, end = -1, now = 0) {
-    if (this.#core.run(RESTART, slot, timeout, end, now) & ARM) this.#setTimer();
+    if (this.#core.run(RESTART, slot, timeout, end, now) & ARM) this.#clock.start();
   }
 
   /** Notifies the other side, if it is there. */
@@ -235,7 +232,7 @@ export class Link extends Reporting {
       entries.push({ message: callMessage(method, params, id), slot });
     }
     this.#outbox.sendTogether(entries);
-    if (arm) this.#setTimer();
+    if (arm) this.#clock.start();
     return Promise.allSettled(outcomes);
   }
 
@@ -284,7 +281,7 @@ export class Link extends Reporting {
   #close() {
     this.closed = true;
     this.#gone = DESTROYED;
-    clearTimeout(this.#timer);
+    for (const part of [this.#clock, this.#suspicion]) part.stop();
     this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#outbox.flush();
@@ -317,7 +314,7 @@ export class Link extends Reporting {
   /** The wasm has died, and all that it knew: every call ends, and every request is answered. */
   #die() {
     if (this.closed) return;
-    clearTimeout(this.#timer);
+    this.#clock.stop();
     this.#outbox.sendEach(this.#service.surrender(DEAD));
     const end = this.#core.death;
     this.#calls.dropStreams(end);
@@ -445,6 +442,15 @@ export class Link extends Reporting {
     return isDeaf ? 0 : this.#service.rank(method);
   }
 
+  /** A message has come that cannot be read. `answers` are the ids that it answers: undefined may be any, null may be none. */
+  #receiveUnreadable(error, answers) {
+    if (answers === null) return this.#suspicion.begin(error);
+    for (const id of answers) {
+      if (this.closed || (id === undefined && othersWait(this.#inside.boundary, this))) continue;
+      this.#outputs.perform(this.#core.run(UNREADABLE, id ?? -1), { error });
+    }
+  }
+
   #receiveColumns(params, isPart) {
     // Columns of columns could be told in a few bytes, and take for ever.
     const messages = isPart ? [] : unpacked(Object(params));
@@ -487,13 +493,5 @@ export class Link extends Reporting {
     const gone = this.#gone ?? this.#core.death;
     if (gone !== undefined) return gone.of(method);
     return new CallError("too-many-calls", `JSON-RPC call refused, too many are pending: ${method}`, method);
-  }
-
-  #setTimer() {
-    const now = performance.now();
-    this.#outputs.perform(this.#core.run(TICK, now));
-    const wake = this.closed ? -1 : this.#core.run(WAKE);
-    clearTimeout(this.#timer);
-    this.#timer = wake > 0 ? setTimer(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;
   }
 }

@@ -19,6 +19,7 @@ import {
   REQUEST,
   RESOLVE,
   TIMED_OUT,
+  UNREADABLE,
   isEnd,
 } from "./words.js";
 
@@ -103,6 +104,8 @@ export class Outputs {
         return calls.destroyed(argument);
       case INVALID:
         return calls.invalid(argument);
+      case UNREADABLE:
+        return calls.unreadable(argument, subject.error);
       case PEER_ERROR:
         return this.#link.report(fromWire(subject.error));
       case IGNORED:

@@ -25,6 +25,7 @@ const REASONS = {
   "peer-gone": 9,
   unresponsive: 10,
   "wasm-died": 11,
+  "unreadable-response": 12,
 };
 
 // What a server is told; `api/server.rs` has the same numbers.

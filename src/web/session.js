@@ -96,7 +96,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           other.isDoubted = false;
           if (session === other) receive(data);
         },
-        messageerror: () => report(unreadable()),
+        messageerror() {
+          const error = unreadable();
+          report(error);
+          if (session === other) report(error, null);
+        },
         close: () => session === other && suspect(other),
       });
       other.port.start();

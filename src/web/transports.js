@@ -83,7 +83,10 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
       inbox.receive(event.data);
     },
     messageerror(event) {
-      if (accepts(event)) report(unreadable());
+      if (!accepts(event)) return;
+      const error = unreadable();
+      report(error);
+      report(error, null);
     },
     close: ({ error }) => lose(gone(undefined, error)),
     // What runs may throw, too, and go on. What throws before it has said a word has not started.

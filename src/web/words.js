@@ -17,8 +17,9 @@ export const REQUEST = 10;
 export const NOTIFICATION = 11;
 export const PEER_ERROR = 12;
 export const IGNORED = 13;
+export const UNREADABLE = 14;
 
 /** Whether an operation ends calls. */
 export function isEnd(operation) {
-  return operation >= RESOLVE && operation <= CLOSED;
+  return (operation >= RESOLVE && operation <= CLOSED) || operation === UNREADABLE;
 }

@@ -406,7 +406,7 @@ impl Receiver {
                     pass_on(&mut self.on_passthrough, bytes);
                 }
                 // There is no such limit here.
-                Event::Oversize { .. } | Event::Truncated { .. } => {}
+                Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
         (self.from, self.to) = (0, 0);
@@ -433,7 +433,7 @@ impl Receiver {
                     let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
-                Event::Frame(_) | Event::Oversize { .. } => {}
+                Event::Frame(_) | Event::Oversize { .. } | Event::Dropped { .. } => {}
             }
         }
         Ok(None)

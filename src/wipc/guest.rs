@@ -114,7 +114,7 @@ impl<R: Read, W: Write> Guest<R, W> {
                 let frame = match event {
                     Event::Frame(frame) => frame,
                     Event::Oversize { .. } => Frame { frame_type: FrameType::Call, payload: &[] },
-                    Event::Passthrough(_) | Event::Truncated { .. } => continue,
+                    Event::Passthrough(_) | Event::Dropped { .. } | Event::Truncated { .. } => continue,
                 };
                 self.is_oversize = matches!(event, Event::Oversize { .. });
                 let frame = OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() };

@@ -143,14 +143,18 @@ async fn the_lines_of_the_output_are_exactly_as_documented() -> Test {
 
 #[tokio::test]
 async fn the_framing_is_told_from_the_first_message() -> Test {
-    let frames = [frame("{}"), frame("[1]")].concat();
-    let found = || vec![message("{}"), message("[1]")];
+    const FIRST: &str = r#"{"jsonrpc":"2.0","method":"a"}"#;
+    let frames = [frame(FIRST), frame("[1]")].concat();
+    let lines = format!("{FIRST}\n[1]\n");
+    let found = || vec![message(FIRST), message("[1]")];
     for (banner, stream) in [
         ("", &frames[..]),
-        ("", b"{}\n[1]\n"),
-        ("", b"\r\n {}\r\n[1]"),
+        ("", lines.as_bytes()),
+        ("", format!("\r\n {FIRST}\r\n[1]").as_bytes()),
         ("[INFO] ready\n", &frames),
-        ("[INFO] ready\n", b"{}\n[1]\n"),
+        ("[INFO] ready\n", lines.as_bytes()),
+        ("{\"level\":30,\"msg\":\"ready\"}\n{}\n", &frames),
+        ("{\"level\":30,\"msg\":\"ready\"}\n[]\n", lines.as_bytes()),
     ] {
         let done = feed(["decode"], &[banner.as_bytes(), stream].concat()).await?;
         let mut expected = found();
@@ -168,6 +172,61 @@ async fn the_framing_is_told_from_the_first_message() -> Test {
     ] {
         assert_eq!(whole(feed(["decode"], input).await?.events()?)?, expected);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_header_and_a_blank_line_show_that_the_first_line_was_one_of_a_log() -> Test {
+    let log = r#"{"jsonrpc":"2.0","level":30}"#;
+    let message_of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#);
+    let input = [format!("{log}\n").into_bytes(), frame(&message_of(1)), frame(&message_of(2))].concat();
+    let done = feed(["decode"], &input).await?;
+    assert_eq!(done.events()?, [message(log), message(&message_of(1)), message(&message_of(2))]);
+    assert_eq!(done.code, Some(0));
+    // Without the blank line it is one more line.
+    let input = format!("{log}\nContent-Length: 5\n{log}\nContent-Length: 5\n");
+    let done = feed(["decode"], input.as_bytes()).await?;
+    let parse_error = || error(-32700, "parse-error");
+    assert_eq!(done.events()?, [message(log), parse_error(), message(log), parse_error()]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn input_in_another_framing_than_was_named_is_told_with_both_names() -> Test {
+    let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
+    let lines = format!("{text}\n{text}\n").into_bytes();
+    let frames = [frame(text), frame(text)].concat();
+    let wipc = [b"WIPC\x02".as_slice(), &(text.len() as u32).to_le_bytes(), text.as_bytes(), b"\n"].concat();
+    for (input, other, option) in [
+        (&lines, "one message a line", "newline"),
+        (&frames, "Content-Length frames", "content-length"),
+        (&wipc, "WIPC frames", "wipc"),
+    ] {
+        for (framing, name) in
+            [("newline", "one message a line"), ("content-length", "Content-Length frames"), ("wipc", "WIPC frames")]
+        {
+            let done = decode(framing, input).await?;
+            let context = format!("{other} as {framing}: {}", done.stderr);
+            if framing == option {
+                assert_eq!(done.stderr, "", "{context}");
+                continue;
+            }
+            assert_eq!(done.code, Some(1), "{context}");
+            assert_eq!(done.stderr.matches(&format!("looks like {other}, not {name}")).count(), 1, "{context}");
+            assert!(done.stderr.contains(&format!("--framing {option}")), "{context}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_an_error_where_a_message_has_one_and_noise_elsewhere() -> Test {
+    let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
+    let done = feed(["decode"], format!("\u{feff}{text}\n{text}\n").as_bytes()).await?;
+    assert_eq!(done.events()?, [error(-32700, "parse-error"), message(text)]);
+    assert_eq!(done.code, Some(1));
+    let done = feed(["decode"], &["\u{feff}".as_bytes(), &frame(text)].concat()).await?;
+    assert_eq!(whole(done.events()?)?, [passthrough("\u{feff}".as_bytes()), message(text)]);
     Ok(())
 }
 

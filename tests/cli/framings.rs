@@ -87,13 +87,47 @@ async fn the_wrong_framing_is_named_when_it_shows() -> Test {
     lines.extend(["--", "sh", "-c", r#"echo '{"jsonrpc":"2.0","method":"hello"}'; cat >/dev/null"#].map(str::to_owned));
     let done = run(&lines).await?;
     assert_eq!(done.code, Some(4));
-    assert!(done.stderr.contains("one message a line: use --framing newline"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("one message a line, not Content-Length frames: use --framing newline"),
+        "{}",
+        done.stderr
+    );
 
     let mut frames = vec!["call".to_owned(), "work".to_owned(), "--framing=newline".to_owned()];
     let hello = printed_frame(r#"{"jsonrpc":"2.0","method":"hello"}"#);
     frames.extend(["--", "sh", "-c", &format!("{hello}; cat >/dev/null")].map(str::to_owned));
     let done = run(&frames).await?;
     assert_eq!(done.code, Some(5));
-    assert!(done.stderr.contains("Content-Length frames: use --framing content-length"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("Content-Length frames, not one message a line: use --framing content-length"),
+        "{}",
+        done.stderr
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_log_line_in_json_before_the_first_message_is_no_message() -> Test {
+    let log = r#"echo '{"level":30,"msg":"starting"}'"#;
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#;
+    let frames = format!("{log}; {}", printed_frame(answer));
+    for script in [
+        frame_script(&frames),
+        line_script(&format!("{log}; echo '{answer}'")),
+        // Even a log that names the protocol.
+        frame_script(&format!(r#"echo '{{"jsonrpc":"2.0","level":30}}'; {}"#, printed_frame(answer))),
+    ] {
+        let mut arguments = vec!["call".to_owned(), "work".to_owned()];
+        arguments.extend(script);
+        let done = run(&arguments).await?;
+        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"yes\"\n"), "{}", done.stderr);
+    }
+    for framing in ["--framing=content-length", "--framing=auto"] {
+        let mut arguments = vec!["call".to_owned(), "work".to_owned(), framing.to_owned(), "--timeout=1".to_owned()];
+        arguments.extend(frame_script(log));
+        let done = run(&arguments).await?;
+        assert_eq!(done.code, Some(4), "{}", done.stderr);
+        assert!(!done.stderr.contains("It speaks"), "{}", done.stderr);
+    }
     Ok(())
 }

@@ -27,5 +27,6 @@ mod terminal;
 #[path = "../shared/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
+mod unreadable;
 mod validate;
 mod wipc;

@@ -119,6 +119,10 @@ async fn a_guest_in_another_framing_gets_a_hint() -> Test {
     let script = format!("{}; echo; cat >/dev/null", printed(0, ""));
     let done = run(["call", "add", "[1,2]", "--framing", "newline", "--", "sh", "-c", &script]).await?;
     assert_eq!(done.code, Some(5), "{}", done.stderr);
-    assert!(done.stderr.contains("It speaks WIPC: use --framing wipc."), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("It speaks WIPC frames, not one message a line: use --framing wipc."),
+        "{}",
+        done.stderr
+    );
     Ok(())
 }

@@ -55,6 +55,8 @@ pub(crate) fn record(found: &mut Vec<Found>, event: Event<'_>) {
         Event::Body(body) => Found::Body(latin_1(body)),
         Event::Refused { body, reason } => Found::Refused(latin_1(body), reason),
         Event::Fault(fault) => Found::Fault(fault),
+        // It has its fault already.
+        Event::Dropped { .. } => return,
         Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
         Event::Noise { bytes, starts } => {
             assert!(!bytes.is_empty());

@@ -13,8 +13,12 @@ fn a_framing_is_told_from_the_first_bytes() {
         ("Content-Length: 5\r\n", Some(Framing::ContentLength)),
         ("\r\nCONTENT-TYPE", Some(Framing::ContentLength)),
         ("content-length", Some(Framing::ContentLength)),
-        ("{", Some(Framing::Newline)),
-        (" \t\r\n[", Some(Framing::Newline)),
+        ("{\"jsonrpc\":\"2.0\"", Some(Framing::Newline)),
+        (" \t\r\n[ {\"id\":1,\"result\":NaN,\"jsonrpc\":", Some(Framing::Newline)),
+        ("\u{feff}{\"jsonrpc\":\"2.0\"}\n", Some(Framing::Newline)),
+        ("{", None),
+        ("{\"level\":30,\"msg\":\"jsonrpc\"}\n", None),
+        ("[INFO] starting\n", None),
         ("content-", None),
         ("Content-Encoding: x", None),
         ("WIPC", None),
@@ -30,12 +34,13 @@ fn a_framing_is_told_from_the_first_bytes() {
 fn what_one_side_writes_the_other_reads() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut out = Vec::new();
-        for text in ["{}", "[\"é€😀\"]"] {
+        let message = "{\"jsonrpc\":\"2.0\"}";
+        for text in [message, "[\"é€😀\"]"] {
             framing.encode(text, &mut out);
         }
         assert_eq!(Framing::recognise(&out), Some(framing));
         let found = find_in(framing, &Limits::DEFAULT, [&out[..]]);
-        assert_eq!(found, [body("{}"), body("[\"é€😀\"]")]);
+        assert_eq!(found, [body(message), body("[\"é€😀\"]")]);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, PayloadTooLong, encode, header};
+use portway::message::Unreadable;
 
 use crate::wipc_any_input::{Dice, Finds, any_stream, check, cut, find_in};
 
@@ -72,7 +73,12 @@ fn a_call_that_is_too_long_is_found_at_its_header_and_dropped_as_it_comes() {
         let frame =
             |frame_type, byte, count| format!("{:?}", Event::Frame(Frame { frame_type, payload: &vec![byte; count] }));
         let oversize = format!("{:?}", Event::Oversize { length: 21 });
-        assert_eq!(found, [oversize, frame(FrameType::Call, 8, 20), frame(FrameType::Data, 9, 21)], "{length}");
+        let dropped = format!("{:?}", Event::Dropped { beginning: &[7; 21], why: Unreadable::TooLarge });
+        assert_eq!(
+            found,
+            [oversize, dropped, frame(FrameType::Call, 8, 20), frame(FrameType::Data, 9, 21)],
+            "{length}"
+        );
         assert_eq!(decoder.finish(), None);
     }
 }
@@ -84,6 +90,8 @@ fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
     assert_eq!(decoder.next(&mut &header[..]), Some(Event::Oversize { length: 2_000_000_000 }));
     assert_eq!(decoder.next(&mut &b""[..]), None);
     let piece = vec![0; 1_000_000];
+    let dropped = Event::Dropped { beginning: &[0; 1_024], why: Unreadable::TooLarge };
+    assert_eq!(decoder.next(&mut &piece[..1_024]), Some(dropped));
     let unfinished = decoder.unfinished();
     assert!(unfinished.is_some());
     let used = measure(|| {
@@ -94,7 +102,7 @@ fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
     assert_eq!(used.bytes_total, 0);
     assert_eq!(decoder.unfinished(), unfinished);
     // The sender stops: what comes next is no part of it.
-    assert_eq!(decoder.give_up(), 100_000_009);
+    assert_eq!(decoder.give_up(), 100_001_033);
     assert_eq!((decoder.unfinished(), decoder.give_up()), (None, 0));
     let next = call("next");
     assert_eq!(
@@ -277,7 +285,7 @@ fn nothing_is_lost_however_often_headers_are_given_up() {
                 match event {
                     Event::Passthrough(bytes) => found.extend_from_slice(bytes),
                     Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut found).unwrap(),
-                    Event::Oversize { .. } | Event::Truncated { .. } => {
+                    Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {
                         panic!("there is no limit, and no end has come")
                     }
                 }

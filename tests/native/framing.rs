@@ -350,20 +350,20 @@ async fn a_peer_that_speaks_another_framing_is_named() -> Test {
     let call = client.call::<u32>("count", &()).start();
     there.receive_line().await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
-    let lost = Closed::OtherFraming(Framing::ContentLength);
+    let lost = Closed::OtherFraming { peer: Framing::ContentLength, own: Framing::Newline };
     assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(lost)));
 
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let peer = Peer::new(transport.on_diagnostic(move |diagnostic| {
-        if let Diagnostic::OtherFraming(framing) = diagnostic {
-            let _ = told.send(framing);
+        if let Diagnostic::OtherFraming { peer, own } = diagnostic {
+            let _ = told.send((peer, own));
         }
     }));
     let _call = peer.call::<u32>("count", &()).start();
     there.receive().await?;
     there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(Framing::Newline));
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some((Framing::Newline, Framing::ContentLength)));
     Ok(())
 }
 

@@ -26,6 +26,7 @@ mod processes;
 mod serving;
 mod sockets;
 mod standard_streams;
+mod stopped;
 mod storm;
 mod streams;
 mod timeouts;
@@ -33,5 +34,6 @@ mod timeouts;
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
 mod turns;
+mod unreadable;
 mod watched;
 mod wire;

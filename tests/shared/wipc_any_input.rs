@@ -22,7 +22,7 @@ impl Finds {
                 assert!(!bytes.is_empty(), "an empty piece is passed through");
                 self.passthrough.extend_from_slice(bytes);
             }
-            Event::Oversize { .. } => panic!("there is no limit"),
+            Event::Oversize { .. } | Event::Dropped { .. } => panic!("there is no limit"),
             Event::Truncated { held } => self.truncated = Some(held),
         }
     }

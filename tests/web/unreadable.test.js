@@ -7,6 +7,7 @@ import { afterThisTest } from "./rig/cleanup.js";
 import { connected, hexId, stage } from "./rig/connections.js";
 import { Raw } from "./rig/ends.js";
 import { printed } from "./rig/console.js";
+import { pause, rejection } from "./rig/outcomes.js";
 
 const text = "a message of the other side cannot be read here";
 
@@ -49,17 +50,30 @@ const boundaries = {
 
 for (const [name, make] of Object.entries(boundaries)) {
   describe(`an unreadable message of ${name}`, () => {
-    it("is told to onError once, ends no call, and keeps nothing from being served", async () => {
+    it("is told to onError once, ends none of several calls, and keeps nothing from being served", async () => {
       const { target, transport, raw } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method("echo", ([n]) => n);
+      afterThisTest(() => peer.destroy());
+      const calls = ["a", "b"].map((method) => peer.request(method, undefined, { timeout: 0 }));
+      const ids = [await raw.next(), await raw.next()].map(({ id }) => id);
+      fire(target);
+      assert.deepEqual([errors, peer.pending], [[text], 2]);
+      raw.post({ jsonrpc: "2.0", method: "echo", params: [5], id: "x" });
+      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 5, id: "x" });
+      for (const id of ids) raw.post({ jsonrpc: "2.0", result: "lives", id });
+      assert.deepEqual(await Promise.all(calls), ["lives", "lives"]);
+    });
+
+    it("ends no call that is answered all the same", async () => {
+      const { target, transport, raw } = make();
+      const errors = [];
+      const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) });
       afterThisTest(() => peer.destroy());
       const call = peer.request("a", undefined, { timeout: 0 });
       const { id } = await raw.next();
       fire(target);
       assert.deepEqual([errors, peer.pending], [[text], 1]);
-      raw.post({ jsonrpc: "2.0", method: "echo", params: [5], id: "x" });
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 5, id: "x" });
       raw.post({ jsonrpc: "2.0", result: "lives", id });
       assert.equal(await call, "lives");
     });
@@ -94,12 +108,50 @@ describe("an unreadable message of a session", () => {
     const connecting = connected(port, options);
     const end = await actor.open({ session: hexId(1) });
     const peer = await connecting;
-    const call = peer.request("a");
-    const request = await end.nextCall();
+    const calls = ["a", "b"].map((method) => peer.request(method));
+    const requests = [await end.nextCall(), await end.nextCall()];
     assert.equal(targets.size, 1);
     targets.forEach(fire);
-    assert.deepEqual([told, peer.pending], [[text], 1]);
-    end.answer(request, "lives");
-    assert.equal(await call, "lives");
+    assert.deepEqual([told, peer.pending], [[text], 2]);
+    end.answer(requests[0], "lives");
+    assert.equal(await calls[0], "lives");
+    end.answer(requests[1], "lives");
+    assert.equal(await calls[1], "lives");
+  });
+});
+
+describe("a call that waits for ever when a message comes that is unreadable", () => {
+  /** What becomes of calls without a timeout, `prepare` being run before the message. */
+  async function after(count, prepare = () => {}) {
+    const [near, far] = channel();
+    const raw = new Raw(far);
+    const peer = new JSONRPCPeer(portTransport(near), { onError() {} });
+    afterThisTest(() => peer.destroy());
+    await prepare(peer, near, raw);
+    const calls = Array.from({ length: count }, () => peer.request("a", undefined, { timeout: 0 }));
+    await raw.next();
+    const start = performance.now();
+    fire(near);
+    const error = await Promise.race([...calls.map((call) => rejection(call)), pause(11_000)]);
+    return { error, elapsed: performance.now() - start };
+  }
+
+  it("ends after 10 seconds if it is the only one, and no other may be meant", async function () {
+    this.timeout(30_000);
+    const giveUp = async (peer, _, raw) => {
+      await rejection(peer.request("given up", undefined, { signal: AbortSignal.timeout(1), timeout: 0 }));
+      await raw.next();
+      await raw.next();
+    };
+    const share = (_, near) => {
+      const other = new JSONRPCPeer(portTransport(near), { onError() {} });
+      other.request("other", undefined, { timeout: 0 }).catch(() => {});
+      afterThisTest(() => other.destroy());
+    };
+    const [only, several, given, shared] = await Promise.all([after(1), after(2), after(1, giveUp), after(1, share)]);
+    const { error, elapsed } = only;
+    assert.deepEqual([error.name, error.reason, error.method, error.cause.message], ["CallError", "unreadable-response", "a", text]);
+    assert.isAtLeast(elapsed, 9_900);
+    assert.deepEqual([several.error, given.error, shared.error], [undefined, undefined, undefined]);
   });
 });

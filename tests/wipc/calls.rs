@@ -355,7 +355,8 @@ async fn another_framing_is_recognised_on_either_side() -> Test {
     let client = Client::new(Transport::new(reader, writer, Framing::Newline)?);
     let call = client.call::<()>("wait", &()).timeout(None);
     far.write_all(&[&frame(FrameType::Open, "")[..], b"\n"].concat()).await?;
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::OtherFraming(Framing::Wipc))));
+    let lost = Closed::OtherFraming { peer: Framing::Wipc, own: Framing::Newline };
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(lost)));
     Ok(())
 }
 

@@ -42,7 +42,7 @@ impl Reader {
         while let Some(event) = self.decoder.next(&mut input) {
             let swallowed = swallowed(self.framing, &event);
             let found = found(event);
-            self.record(found);
+            found.into_iter().for_each(|found| self.record(found));
             if let Some(swallowed) = swallowed {
                 self.given_back += swallowed.len();
                 self.decoder.unread(&swallowed);
@@ -62,7 +62,7 @@ impl Reader {
             let found = found(event);
             rest = [&swallowed[..], input].concat();
             self.given_back += swallowed.len();
-            self.record(found);
+            found.into_iter().for_each(|found| self.record(found));
         }
     }
 
@@ -77,7 +77,7 @@ impl Reader {
 
     pub(super) fn finish(&mut self) {
         // At most one thing is held; a second call finds nothing.
-        if let Some(last) = self.decoder.finish().map(found) {
+        if let Some(last) = self.decoder.finish().and_then(found) {
             self.record(last);
         }
         assert_eq!(self.decoder.finish(), None);
@@ -141,12 +141,14 @@ fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     Some(body[start..].to_vec())
 }
 
-fn found(event: Event<'_>) -> Found {
-    match event {
+fn found(event: Event<'_>) -> Option<Found> {
+    Some(match event {
+        // It has its fault already.
+        Event::Dropped { .. } => return None,
         Event::Body(body) => Found::Body(body.to_vec()),
         Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),
         Event::Fault(fault) => Found::Fault(fault),
         Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
         Event::Noise { bytes, starts } => Found::Noise { bytes: bytes.to_vec(), starts },
-    }
+    })
 }

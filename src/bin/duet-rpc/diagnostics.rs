@@ -31,7 +31,7 @@ pub(crate) fn log(diagnostic: Diagnostic<'_>) {
         Diagnostic::Panicked { method, .. } => error!(method = name(method), "internal fault: a handler panicked"),
         Diagnostic::UnmatchedResponse { id } => warn!(id = %Shown(id), "a response that no call waits for"),
         Diagnostic::PeerError { code, .. } => warn!("the client reports an error ({code})"),
-        Diagnostic::OtherFraming(framing) => warn!("the client seems to speak {framing}"),
+        Diagnostic::OtherFraming { peer, own } => warn!("the client seems to speak {peer}, not {own}"),
         Diagnostic::Malformed => warn!("neither request nor response"),
         _ => {}
     }

@@ -162,7 +162,8 @@ Exit codes:
   2  the command line or the params cannot be used
   3  the peer could not be reached, or the program could not be started
   4  no answer came in time
-  5  the peer is gone, or what it sent breaks the protocol
+  5  the peer is gone, or what it sent breaks the protocol or cannot be taken: it
+     is not JSON, or too long
   130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
 The result goes to standard output. All else goes to standard error: an error of
@@ -192,7 +193,7 @@ pub(crate) struct DecodeArguments {
 /// What the bytes on standard input are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DecodeFraming {
-    /// Told from the first message
+    /// Told from the first message: a line of JSON that has a member `jsonrpc`, or a header
     #[default]
     Auto,
     /// `Content-Length: N`, a blank line and N bytes, as language servers do
@@ -222,7 +223,8 @@ Reasons of errors:
 
 Exit codes:
   0  all that came are messages and passthrough
-  1  there was an error, or the input was truncated
+  1  there was an error, the input was truncated, or it holds no message and
+     looks like another framing
   2  the command line cannot be used, or reading or writing failed
 If the reader of the output goes away, reading ends. The exit code then tells
 what came until then.

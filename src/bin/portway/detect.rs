@@ -1,9 +1,9 @@
-//! Which framing a stream is in, told from the first message in it. What is before that is noise, such as a banner.
+//! Which framing a stream is in, told from the first message in it. What is before that is noise: a banner, or a log, be it
+//! in JSON.
 
 use memchr::memchr;
 use portway::Framing;
 use portway::codec::content_length::header_within;
-use serde_json::value::RawValue;
 
 /// Looks at a stream, line by line, until there is a message.
 #[derive(Debug)]
@@ -35,8 +35,12 @@ impl Detector {
             at = end;
             self.searched = end;
         }
-        if framing.is_none() && self.held.len() - at > self.most {
-            at = self.held.len();
+        let rest = self.held.get(at..).unwrap_or_default();
+        if framing.is_none() && rest.len() > self.most {
+            framing = Framing::recognise(rest).filter(|framing| *framing == Framing::Newline);
+            if framing.is_none() {
+                at = self.held.len();
+            }
         }
         let before = self.held.get(..at).unwrap_or_default();
         if !before.trim_ascii().is_empty() {
@@ -49,7 +53,10 @@ impl Detector {
 
     /// Reads the last line, which has no end: the framing that it most looks like.
     pub(crate) fn finish(&self) -> Framing {
-        framing_of(&self.held).or_else(|| Framing::recognise(&self.held)).unwrap_or(Framing::ContentLength)
+        match self.held.trim_ascii_start() {
+            [b'{' | b'[', ..] => Framing::Newline,
+            _ => framing_of(&self.held).or_else(|| Framing::recognise(&self.held)).unwrap_or(Framing::ContentLength),
+        }
     }
 
     /// What was read and is not noise.
@@ -58,12 +65,92 @@ impl Detector {
     }
 }
 
+/// Looks for a frame in a stream of lines: the line of a header, and a blank line behind it. What seemed to be the first
+/// message was then a line of a log.
+#[derive(Debug, Default)]
+pub(crate) struct HeaderWatch {
+    /// What may be the beginning of a header.
+    held: Vec<u8>,
+    /// Whether the end of a line that is no header is to come.
+    is_in_line: bool,
+}
+
+/// The longest header that is looked for, in bytes.
+const LONGEST_HEADER: usize = 256;
+
+impl HeaderWatch {
+    /// Reads on, and hands over what is no header. Gives what was read from the header on, once there is one.
+    pub(crate) fn take(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
+        while !bytes.is_empty() {
+            let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+            let (piece, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
+            bytes = rest;
+            if !self.is_in_line {
+                self.held.extend_from_slice(piece);
+                match Header::of(&self.held) {
+                    Header::Open => continue,
+                    Header::Whole => {
+                        self.held.extend_from_slice(rest);
+                        return Some(std::mem::take(&mut self.held));
+                    }
+                    Header::None => lines(&self.held),
+                }
+                self.held.clear();
+            } else {
+                lines(piece);
+            }
+            self.is_in_line = !piece.ends_with(b"\n");
+        }
+        None
+    }
+
+    /// Hands over what may have been the beginning of a header: nothing more comes.
+    pub(crate) fn finish(&mut self, lines: impl FnOnce(&[u8])) {
+        if !self.held.is_empty() {
+            lines(&std::mem::take(&mut self.held));
+        }
+    }
+}
+
+/// Whether there is a header, with the blank line that ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Header {
+    None,
+    /// As far as it goes.
+    Open,
+    Whole,
+}
+
+impl Header {
+    fn of(text: &[u8]) -> Self {
+        let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+        let begins = |line: &[u8], name: &[u8]| {
+            let length = line.len().min(name.len());
+            line.get(..length)
+                .is_some_and(|start| name.get(..length).is_some_and(|name| start.eq_ignore_ascii_case(name)))
+        };
+        let first = lines.next().unwrap_or_default();
+        let is_length =
+            if first.ends_with(b"\n") { header_within(first) == Some(0) } else { begins(first, b"content-length") };
+        if !is_length || text.len() > LONGEST_HEADER {
+            return Self::None;
+        }
+        for line in lines {
+            match line {
+                b"\n" | b"\r\n" => return Self::Whole,
+                b"\r" => {}
+                _ if begins(line, b"content-type") => {}
+                _ => return Self::None,
+            }
+        }
+        Self::Open
+    }
+}
+
 /// The framing of a line, if it is the first of a message.
 fn framing_of(line: &[u8]) -> Option<Framing> {
-    // A log line may begin with a bracket: only JSON is a message.
     match Framing::recognise(line) {
-        Some(Framing::Newline) if serde_json::from_slice::<&RawValue>(line).is_ok() => Some(Framing::Newline),
-        Some(Framing::ContentLength) => Some(Framing::ContentLength),
+        Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
         // What reaches the end of a line is whole.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
@@ -93,10 +180,12 @@ mod tests {
         for (banner, message, framing) in [
             ("", header, Framing::ContentLength),
             ("[INFO] starting\n{ready}\n", header, Framing::ContentLength),
+            ("{\"level\":30,\"msg\":\"starting\"}\n[1]\n", header, Framing::ContentLength),
             ("[INFO] starting\n", b"{\"jsonrpc\":\"2.0\"}\n", Framing::Newline),
-            ("Hello. Content-Length is what I speak\n", b" [1]\n{}\n", Framing::Newline),
-            ("12\n\"text\"\n", b"[]\n", Framing::Newline),
-            (&format!("{}\n", "long ".repeat(50)), b"{}\n", Framing::Newline),
+            ("{\"level\":30}\n", b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\"}\n", Framing::Newline),
+            ("Hello. Content-Length is what I speak\n", b" [{\"jsonrpc\":\"2.0\"}]\n{}\n", Framing::Newline),
+            ("12\n\"text\"\n", b"{\"id\":1,\"result\":NaN,\"jsonrpc\":\"2.0\"}\n", Framing::Newline),
+            (&format!("{}\n", "long ".repeat(50)), b"{\"jsonrpc\":\"2.0\"}\n", Framing::Newline),
         ] {
             let stream = [banner.as_bytes(), message].concat();
             for size in [1, 3, 1000] {
@@ -104,6 +193,36 @@ mod tests {
                 assert_eq!(found(&stream, size), expected, "{banner} {size}");
             }
         }
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_for_its_line_is_one_of_lines() {
+        let stream = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{}", "x".repeat(200));
+        assert_eq!(found(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
+    }
+
+    #[test]
+    fn a_header_and_a_blank_line_among_lines_are_those_of_a_frame() {
+        let lines = "{\"jsonrpc\":\"2.0\",\"level\":30}\n\nContent-Length: none\nContent-Length: 5\nfive\nContent\n";
+        for header in ["Content-Length: 2\r\n\r\n", "content-length:2\nContent-Type: x\n\n"] {
+            let stream = format!("{lines}{header}{{}}\n");
+            for size in [1, 3, 1_000] {
+                let (mut watch, mut passed, mut rest) = (HeaderWatch::default(), Vec::new(), Vec::new());
+                for piece in stream.as_bytes().chunks(size) {
+                    if rest.is_empty() {
+                        rest = watch.take(piece, |line| passed.extend_from_slice(line)).unwrap_or_default();
+                    } else {
+                        rest.extend_from_slice(piece);
+                    }
+                }
+                assert_eq!(String::from_utf8_lossy(&passed), lines, "{size}");
+                assert_eq!(String::from_utf8_lossy(&rest), format!("{header}{{}}\n"), "{size}");
+            }
+        }
+        let (mut watch, mut passed) = (HeaderWatch::default(), Vec::new());
+        assert_eq!(watch.take(b"{}\nContent-Length: 5\n", |line| passed.extend_from_slice(line)), None);
+        watch.finish(|line| passed.extend_from_slice(line));
+        assert_eq!(passed, b"{}\nContent-Length: 5\n");
     }
 
     #[test]

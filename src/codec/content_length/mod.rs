@@ -87,9 +87,12 @@ impl Decoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.take_back();
+        if let Some(dropped) = self.machine.dropped() {
+            return Some(event(dropped, &[], &self.machine));
+        }
         let again = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
         if let Some(found) = again {
-            return Some(event(found, &self.unread, self.machine.given()));
+            return Some(event(found, &self.unread, &self.machine));
         }
         if !self.unread.is_empty() {
             self.unread = Vec::new();
@@ -100,7 +103,7 @@ impl Decoder {
         let found = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
         self.credit = self.credit.saturating_add((used as u64).saturating_mul(MAX_REREADS));
-        Some(event(found?, source, self.machine.given()))
+        Some(event(found?, source, &self.machine))
     }
 
     /// The input has ended: what was held as an event, if anything was. Call it after [`Self::next`] gave `None`.
@@ -108,7 +111,7 @@ impl Decoder {
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.take_back();
         let found = self.machine.finish()?;
-        Some(event(found, &[], self.machine.given()))
+        Some(event(found, &[], &self.machine))
     }
 
     /// A number that stays the same while one message has begun and is not complete: the time for
@@ -118,7 +121,8 @@ impl Decoder {
         self.machine.unfinished()
     }
 
-    /// Gives up the message that has begun. What still comes of it is noise that continues this fault.
+    /// Gives up the message that has begun. What still comes of it is noise that continues this fault. [`Self::next`] then
+    /// gives how it began, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { held: self.machine.give_up() }
     }
@@ -143,16 +147,17 @@ impl Decoder {
     }
 }
 
-fn event<'a>(found: Found, source: &'a [u8], given: &'a [u8]) -> Event<'a> {
+fn event<'a>(found: Found, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
     let bytes = |place: Place| match place {
         Place::Nowhere => &[],
         Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-        Place::Given => given,
+        Place::Given => machine.given(),
     };
     match found {
         Found::Body(place, None) => Event::Body(bytes(place)),
         Found::Body(place, Some(reason)) => Event::Refused { body: bytes(place), reason },
         Found::Fault(fault) => Event::Fault(fault),
         Found::Noise { place, starts } => Event::Noise { bytes: bytes(place), starts },
+        Found::Dropped(why) => Event::Dropped { beginning: machine.beginning(), why },
     }
 }

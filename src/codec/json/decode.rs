@@ -13,7 +13,7 @@ use crate::Limits;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{
     Class, Entry, ErrorCode, ErrorObject, Fault, Id, Incoming, Kind, Malformed, Message, Notification, Reason,
-    Rejected, Request, Response, Unusable,
+    Rejected, Request, Response, Unreadable, Unusable,
 };
 use crate::profile::{BatchPolicy, Profile};
 use crate::validate::Code;
@@ -87,7 +87,7 @@ impl Reader<'_> {
             }
             let entry = self.entry(scanner)?;
             let is_kept = match &entry {
-                Ok(Message::Response(_)) => true,
+                Ok(Message::Response(_)) | Err(Unusable::Unreadable { .. }) => true,
                 Err(Unusable::Ignore) => entries.len() < room,
                 _ => {
                     calls += 1;
@@ -122,9 +122,9 @@ impl Reader<'_> {
         let class = envelope.shape(MAX_METHOD_LENGTH).classify(self.profile);
         match (class, flaw) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
-            (Class::Success | Class::Failure, _) => self.response(&envelope, flaw.is_none() && !envelope.repeated),
+            (Class::Success | Class::Failure, _) => self.response(&envelope, flaw),
             _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
-            (_, Some(Flaw::Unrepresentable)) => Err(Fault::ParseError.into()),
+            (_, Some(Flaw::LoneSurrogate | Flaw::NumberOutOfRange)) => Err(Fault::ParseError.into()),
             // Nobody waits for the answer to a notification.
             (Class::Notification, Some(Flaw::TooDeep)) => Err(Unusable::Ignore),
             (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
@@ -149,12 +149,23 @@ impl Reader<'_> {
     }
 
     /// A response. With a flaw, or a member that comes twice, it only ends its call.
-    fn response(&self, envelope: &Envelope<'_>, is_sound: bool) -> Entry<Box<RawValue>> {
+    fn response(&self, envelope: &Envelope<'_>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
+        let why = match flaw {
+            Some(Flaw::TooDeep) => Some(Unreadable::TooDeep),
+            Some(Flaw::LoneSurrogate) => Some(Unreadable::LoneSurrogate),
+            Some(Flaw::NumberOutOfRange) => Some(Unreadable::NumberOutOfRange),
+            None => envelope.repeated.then_some(Unreadable::RepeatedMember),
+        };
+        if let Some(why) = why {
+            return Err(Unusable::Unreadable { id: (!envelope.is_id_repeated).then_some(id), why });
+        }
         let outcome = match (envelope.error, envelope.result) {
-            _ if !is_sound => Err(internal_error("Invalid response", None)),
             (Some(error), _) if kind(Some(error)) != Kind::Null => Err(read_error(error)),
-            (_, Some(result)) => raw(result).ok_or_else(|| internal_error("Invalid response", None)),
+            (_, Some(result)) => match raw(result) {
+                Some(result) => Ok(result),
+                None => return Err(Unusable::Unreadable { id: Some(id), why: Unreadable::NotJson }),
+            },
             _ => return Err(Unusable::Empty(id)),
         };
         Ok(Message::Response(Response { id, outcome }))

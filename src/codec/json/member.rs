@@ -20,6 +20,8 @@ pub(super) struct Envelope<'a> {
     pub(super) error: Option<&'a str>,
     /// Whether one of them came twice. The last one is kept.
     pub(super) repeated: bool,
+    /// Whether that is the id.
+    pub(super) is_id_repeated: bool,
 }
 
 impl<'a> Envelope<'a> {
@@ -30,7 +32,7 @@ impl<'a> Envelope<'a> {
 
     /// Reads the object that comes next; `None` if the text is no JSON, or no object comes.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
-        let ([jsonrpc, id, method, params, result, error], repeated) = read_members(scanner, |name| match name {
+        let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
             "jsonrpc" => Some(0),
             "id" => Some(1),
             "method" => Some(2),
@@ -39,7 +41,8 @@ impl<'a> Envelope<'a> {
             "error" => Some(5),
             _ => None,
         })?;
-        Some(Self { jsonrpc, id, method, params, result, error, repeated })
+        let (repeated, is_id_repeated) = (repeats != 0, repeats & 1 << 1 != 0);
+        Some(Self { jsonrpc, id, method, params, result, error, repeated, is_id_repeated })
     }
 
     /// The name of a method that is longer than this, in characters, has a kind of its own.
@@ -137,23 +140,23 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// The members of the object that comes next, each at its place, and whether one of them came twice: then the last one
-/// counts. `None` if the text is no JSON, or no object comes.
+/// The members of the object that comes next, each at its place, and which of them came twice, one bit each: then the last
+/// one counts. `None` if the text is no JSON, or no object comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     place_of: impl Fn(&str) -> Option<usize>,
-) -> Option<([Option<&'a str>; N], bool)> {
+) -> Option<([Option<&'a str>; N], u32)> {
     let mut values = [None; N];
-    let mut repeated = false;
+    let mut repeats = 0;
     scanner.members(|name, value| {
         // Hardly anybody writes names with escapes.
         let place = within_quotes(name).and_then(&place_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
             place_of(&string(name)?)
         });
-        if let Some(kept) = place.and_then(|place| values.get_mut(place)) {
-            repeated |= kept.replace(value).is_some();
+        if let Some((place, kept)) = place.and_then(|place| Some((place, values.get_mut(place)?))) {
+            repeats |= u32::from(kept.replace(value).is_some()) << place;
         }
     })?;
-    Some((values, repeated))
+    Some((values, repeats))
 }

@@ -11,11 +11,13 @@
 //!   decoders read as `Infinity`, as `null` or not at all. A call that holds one anywhere, be it in its id, is -32700.
 //! - A member of the envelope that comes twice could be read in two ways, and is -32600 with the id null.
 //! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. No lane here is recursive.
-//! - A response is never answered. One of the above makes it a failure, so that the call that waits for it ends.
+//! - A response is never answered. One of the above makes it [`Unusable::Unreadable`](crate::message::Unusable::Unreadable),
+//!   which ends the call that waits for it. [`glance`] looks for whom a text is that is no JSON.
 //! - Members that the specification does not know are passed over; members come in any order.
 
 mod decode;
 mod encode;
+mod glance;
 mod member;
 mod raw;
 mod scan;
@@ -28,6 +30,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 pub use decode::{cancelled_id, decode};
 pub use encode::{encode, encode_into};
+pub use glance::{Glance, glance};
 pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};

@@ -9,8 +9,10 @@ use alloc::vec::Vec;
 pub(super) enum Flaw {
     /// Arrays and objects in each other, more than the limit.
     TooDeep,
-    /// It holds a number that no double is near to, or a string that is no Unicode.
-    Unrepresentable,
+    /// It holds a string that is no Unicode.
+    LoneSurrogate,
+    /// It holds a number that no double is near to.
+    NumberOutOfRange,
 }
 
 /// Reads a text from its beginning to its end. What gives `None` has found that the text is no JSON.
@@ -233,12 +235,12 @@ fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a 
                 0xD800..0xDC00 => match tail {
                     [b'\\', b'u', a, b, c, d, tail @ ..] if is_low_surrogate([*a, *b, *c, *d]) => tail,
                     _ => {
-                        flaw.get_or_insert(Flaw::Unrepresentable);
+                        flaw.get_or_insert(Flaw::LoneSurrogate);
                         tail
                     }
                 },
                 0xDC00..0xE000 => {
-                    flaw.get_or_insert(Flaw::Unrepresentable);
+                    flaw.get_or_insert(Flaw::LoneSurrogate);
                     tail
                 }
                 _ => tail,
@@ -304,7 +306,7 @@ fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]>
     if has_exponent || length >= 309 {
         let number = text.get(..length).and_then(|number| str::from_utf8(number).ok())?;
         if !number.parse().is_ok_and(f64::is_finite) {
-            flaw.get_or_insert(Flaw::Unrepresentable);
+            flaw.get_or_insert(Flaw::NumberOutOfRange);
         }
     }
     Some(rest)
@@ -364,7 +366,7 @@ mod tests {
     #[test]
     fn numbers_beyond_a_double_are_flaws() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
-            assert_eq!(scan(number, 9), Ok(Some(Flaw::Unrepresentable)), "{number}");
+            assert_eq!(scan(number, 9), Ok(Some(Flaw::NumberOutOfRange)), "{number}");
         }
         for number in
             ["1e308", "-0", "1e-400", "0e999999999", "[1E+2]", &"9".repeat(308), &format!("0.{}", "9".repeat(400))]
@@ -381,7 +383,7 @@ mod tests {
         for text in
             [r#""\ud83d""#, r#""\ude00""#, r#""\ud83dx""#, r#""\ud83d\ud83d""#, r#""\ud83d\n""#, r#"{"\ud800":1}"#]
         {
-            assert_eq!(scan(text, 9), Ok(Some(Flaw::Unrepresentable)), "{text}");
+            assert_eq!(scan(text, 9), Ok(Some(Flaw::LoneSurrogate)), "{text}");
         }
     }
 

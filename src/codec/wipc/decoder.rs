@@ -8,7 +8,9 @@ use core::ops::Range;
 use memchr::memchr;
 
 use super::{Event, Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD, header};
+use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
+use crate::message::Unreadable;
 
 /// Finds the frames in a stream.
 ///
@@ -38,6 +40,8 @@ struct Machine {
     max_call: usize,
     /// A payload that is longer than that: its length, and how much of it is still to come.
     dropped: Option<(usize, usize)>,
+    /// How the payload of a `CALL` began that is dropped.
+    beginning: Beginning,
     /// What may be the beginning of a header.
     head: Head,
     /// The frame whose header was accepted, and the length of its payload.
@@ -65,6 +69,7 @@ enum Found {
     Oversize(u64),
     Passthrough(Place),
     Truncated(u64),
+    Dropped(Unreadable),
 }
 
 /// Where the bytes of a find are.
@@ -97,6 +102,7 @@ impl Decoder {
             max_payload: if max_payload < MAX_PAYLOAD { max_payload } else { MAX_PAYLOAD },
             max_call: usize::MAX,
             dropped: None,
+            beginning: Beginning::new(),
             head: Head { bytes: [0; HEADER_BYTES], length: 0 },
             frame: None,
             held: Vec::new(),
@@ -120,9 +126,12 @@ impl Decoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.take_back();
+        if let Some(why) = self.machine.beginning.take() {
+            return Some(event(Found::Dropped(why), &[], &self.machine));
+        }
         if !self.again.is_empty() {
             if let Some(found) = self.search_again() {
-                return Some(event(found, &self.again, &self.machine.given));
+                return Some(event(found, &self.again, &self.machine));
             }
             self.again = Vec::new();
         }
@@ -130,7 +139,7 @@ impl Decoder {
         let mut used = 0;
         let found = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
-        Some(event(found?, source, &self.machine.given))
+        Some(event(found?, source, &self.machine))
     }
 
     fn search_again(&mut self) -> Option<Found> {
@@ -147,7 +156,7 @@ impl Decoder {
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.take_back();
         let found = self.machine.finish()?;
-        Some(event(found, &[], &self.machine.given))
+        Some(event(found, &[], &self.machine))
     }
 
     /// A number that stays the same while a header was accepted and its payload is not complete; `None` in between.
@@ -163,7 +172,13 @@ impl Decoder {
     /// Of a payload that is dropped nothing is searched: what still comes of it is searched, as if it were no part of one.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
+            self.machine.beginning.close();
             return HEADER_BYTES + length - rest;
+        }
+        if self.machine.max_call < usize::MAX
+            && let Some((FrameType::Call, _)) = self.machine.frame
+        {
+            self.machine.beginning.drop_all([self.machine.held.as_slice()], Unreadable::Stalled);
         }
         let Some(header) = self.machine.drop_frame() else { return 0 };
         let mut again = mem::take(&mut self.machine.held);
@@ -191,8 +206,15 @@ impl Machine {
         while *at < source.len() {
             if let Some((length, rest)) = self.dropped {
                 let count = rest.min(source.len() - *at);
+                self.beginning.add(source.get(*at..*at + count)?);
                 *at += count;
                 self.dropped = (count < rest).then_some((length, rest - count));
+                if self.dropped.is_none() {
+                    self.beginning.close();
+                }
+                if let Some(why) = self.beginning.take() {
+                    return Some(Found::Dropped(why));
+                }
                 continue;
             }
             let found = match self.frame {
@@ -280,6 +302,7 @@ impl Machine {
         self.count += 1;
         if frame_type == FrameType::Call && length > self.max_call {
             self.dropped = Some((length, length));
+            self.beginning.open(Unreadable::TooLarge);
             return Some(Found::Oversize(length as u64));
         }
         self.frame = Some((frame_type, length));
@@ -355,15 +378,16 @@ impl Head {
     }
 }
 
-fn event<'a>(found: Found, source: &'a [u8], given: &'a [u8]) -> Event<'a> {
+fn event<'a>(found: Found, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
     let bytes = |place: Place| match place {
         Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-        Place::Given => given,
+        Place::Given => &machine.given,
     };
     match found {
         Found::Frame(frame_type, place) => Event::Frame(Frame { frame_type, payload: bytes(place) }),
         Found::Passthrough(place) => Event::Passthrough(bytes(place)),
         Found::Oversize(length) => Event::Oversize { length },
         Found::Truncated(held) => Event::Truncated { held },
+        Found::Dropped(why) => Event::Dropped { beginning: machine.beginning.bytes(), why },
     }
 }

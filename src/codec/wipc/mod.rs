@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::limits::MAX_WIPC_PAYLOAD;
+use crate::message::Unreadable;
 
 pub use self::decoder::Decoder;
 
@@ -102,6 +103,14 @@ pub enum Event<'a> {
     Oversize {
         /// How long it is, in bytes, as its header says.
         length: u64,
+    },
+    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or was given up. It may have been an
+    /// answer.
+    Dropped {
+        /// How its payload begins: a kibibyte, or less if that is all that came.
+        beginning: &'a [u8],
+        /// Why it was dropped.
+        why: Unreadable,
     },
     /// The input has ended inside of a frame. Its bytes, so many, were passed through, unless they were dropped.
     Truncated {

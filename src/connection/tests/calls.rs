@@ -37,6 +37,7 @@ fn ends(pair: &mut Pair) -> Vec<(u64, &'static str)> {
                 End::Answered(Ok(_)) => "result",
                 End::Answered(Err(_)) => "error",
                 End::Invalid => "invalid",
+                End::Unreadable(_) => "unreadable",
                 End::TimedOut => "timed out",
                 End::Closed => "closed",
             },

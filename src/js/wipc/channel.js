@@ -2,12 +2,12 @@
 
 import { complain } from "../../web/complain.js";
 import { define } from "../../web/errors.js";
-import { CLOSE_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, READ_AHEAD, WRITE_GRACE } from "../../web/limit-values.js";
+import { CLOSE_TIMEOUT, MAX_BEGINNING, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, READ_AHEAD, WRITE_GRACE } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
 import { HEADER, WipcType, encodeWipc } from "./frame.js";
 import { Outgoing } from "./outgoing.js";
 import { Turn, checkTime, timer } from "./time.js";
-import { WipcTransport } from "./transport.js";
+import { TooLong, WipcTransport } from "./transport.js";
 
 /** So many messages of one chunk are handled before those that are answered soon have their answers. */
 const TOGETHER = 16;
@@ -92,7 +92,7 @@ export class WipcChannel {
         truncated: (size) => this.#call("onTruncated", size),
         // A message that is too long is not kept.
         skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#isForHook,
-        skipped: (type, length) => this.#receive(type, length),
+        skipped: (type, length, beginning) => this.#receive(type, new TooLong(length, beginning)),
       },
       { maxPayload: options.maxPayload },
     );
@@ -307,8 +307,10 @@ export class WipcChannel {
         // With nobody there yet, calls wait for the transport.
         if (this.#isForHook) return this.#call("onCall", payload);
         this.#handled += 1;
-        // Of one that is too long, the length is left.
-        return this.transport().receive(payload.length > this.#maxMessage ? payload.length : payload);
+        // Of one that is too long, its length and its beginning are left.
+        return this.transport().receive(
+          payload.length > this.#maxMessage ? new TooLong(payload.length, payload.slice(0, MAX_BEGINNING)) : payload,
+        );
       case WipcType.CLOSE:
         // A peer sends nothing after its CLOSE.
         if (this.#isClosedByPeer) return;

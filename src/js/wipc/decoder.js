@@ -1,7 +1,7 @@
 // Finds the frames in a stream of bytes that comes in any pieces. Every byte leaves once, in order: in a frame, or as
 // passthrough.
 
-import { MAX_PAYLOAD } from "../../web/limit-values.js";
+import { MAX_BEGINNING, MAX_PAYLOAD } from "../../web/limit-values.js";
 import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, ownBytes, sizeAt } from "./frame.js";
 import { Pieces } from "./pieces.js";
 
@@ -14,6 +14,8 @@ export class WipcDecoder {
   #partial = undefined;
   #header;
   #pieces;
+  /** How a payload begins that is not kept. */
+  #beginning;
   /** Chunks that are not searched yet; the first of them, and what all of them cost. */
   #rest = [];
   #next = 0;
@@ -204,7 +206,9 @@ export class WipcDecoder {
 
   #open(header, size) {
     this.#header = header;
-    this.#pieces = this.#hooks.skips?.(header[4], size) ? undefined : new Pieces();
+    const isKept = !this.#hooks.skips?.(header[4], size);
+    this.#pieces = isKept ? new Pieces() : undefined;
+    this.#beginning = isKept ? undefined : new Uint8Array(Math.min(size, MAX_BEGINNING));
     this.#partial = { type: header[4], length: size, received: 0 };
   }
 
@@ -213,6 +217,8 @@ export class WipcDecoder {
     const partial = this.#partial;
     const end = Math.min(bytes.length, at + partial.length - partial.received);
     const more = bytes.subarray(at, end);
+    const room = this.#beginning?.length - partial.received;
+    if (room > 0) this.#beginning.set(more.subarray(0, room), partial.received);
     partial.received += more.length;
     if (partial.received < partial.length) {
       this.#pieces?.add(more);
@@ -220,7 +226,7 @@ export class WipcDecoder {
     }
     this.#partial = undefined;
     if (this.#pieces === undefined) {
-      this.#tell(() => this.#hooks.skipped(partial.type, partial.length));
+      this.#tell(() => this.#hooks.skipped(partial.type, partial.length, this.#beginning));
       return end;
     }
     const payload = more.length === partial.length ? more : this.#pieces.joined(partial.length, more);

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
 
 import { complain } from "../../web/complain.js";
+import { answersIn } from "./answers.js";
 import { AtWork } from "./at-work.js";
 import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
@@ -8,12 +9,20 @@ import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-val
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
 const OVERSIZE = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
 
+/** What is left of a message that is too long. */
+export class TooLong {
+  constructor(size, beginning) {
+    this.size = size;
+    this.beginning = beginning;
+  }
+}
+
 export class WipcTransport {
   /** @internal The requests that are being answered, for the link. */
   atWork;
   #channel;
   #handler = undefined;
-  /** Payloads that wait for a handler, and what they cost. Of a message that is too long there is the length alone. */
+  /** Payloads that wait for a handler, and what they cost. */
   #unread = [];
   #unreadBytes = 0;
   #isServing;
@@ -86,11 +95,11 @@ export class WipcTransport {
     return this.#unread.length >= MAX_UNHANDLED_MESSAGES || this.#unreadBytes > MAX_UNWRITTEN_BYTES;
   }
 
-  /** @internal A CALL frame has come; of one that is too long, its length. */
+  /** @internal A CALL frame has come: its payload, or a `TooLong`. */
   receive(payload) {
     if (this.#handler !== undefined && this.#unread.length === 0) return this.#read(payload);
     const wasFull = this.isFull;
-    this.#unread.push(typeof payload === "number" ? payload : ownBytes(payload));
+    this.#unread.push(payload instanceof TooLong ? payload : ownBytes(payload));
     this.#unreadBytes += costOf(payload);
     if (!wasFull && this.isFull && this.#handler === undefined) {
       console.warn("portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall");
@@ -144,14 +153,16 @@ export class WipcTransport {
   }
 
   #take(payload) {
-    if (typeof payload === "number") {
-      return this.#refuse(OVERSIZE, `a message of ${payload} bytes in a CALL frame was dropped: maxMessage sets the limit`);
+    if (payload instanceof TooLong) {
+      const { size, beginning } = payload;
+      const text = `a message of ${size} bytes in a CALL frame was dropped: maxMessage sets the limit`;
+      return this.#refuse(OVERSIZE, beginning, new Error(text));
     }
     let value;
     try {
       value = parseWipcJSON(payload);
     } catch (error) {
-      return this.#refuse(PARSE_ERROR, `a CALL frame without JSON: ${error.message}`, error);
+      return this.#refuse(PARSE_ERROR, payload, new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }));
     }
     if (!Array.isArray(value)) return this.#pass(asMessage(value), payload.length);
     const messages = value.map(asMessage).filter((message) => message !== undefined);
@@ -159,10 +170,11 @@ export class WipcTransport {
     else if (value.length === 0) this.#pass(INVALID, 0);
   }
 
-  /** What nobody serves is answered by nobody. */
-  #refuse(answer, text, cause) {
+  /** What cannot be read is answered where somebody serves. If it is the answer to a call, that ends. */
+  #refuse(answer, bytes, error) {
     if (this.#isServing()) this.send(answer);
-    else this.#report(new Error(text, { cause }));
+    else this.#report(error);
+    if (this.#isWaiting()) this.#report(error, answersIn(bytes));
   }
 
   #pass(message, bytes) {
@@ -203,7 +215,7 @@ function isInexact(id) {
 
 /** What a payload costs that waits, in bytes. */
 function costOf(payload) {
-  return OVERHEAD + (payload.length ?? 0);
+  return OVERHEAD + (payload.length ?? payload.beginning.length);
 }
 
 function isCall({ method }) {

@@ -4,6 +4,7 @@
 //! deadlines of the link.
 
 mod ending;
+mod time;
 
 use core::fmt;
 use core::pin::Pin;
@@ -20,8 +21,9 @@ use std::vec::{self, Vec};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep};
 
+use self::time::{Doubt, Unfinished};
 use super::Text;
 use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
@@ -31,7 +33,7 @@ use super::link::Link;
 use super::state::Stage;
 use super::transport::Streams;
 use crate::codec::frame::{Event as Frame, FrameFault};
-use crate::codec::framing::{FrameDecoder, Framing};
+use crate::codec::framing::FrameDecoder;
 use crate::connection::{Connection, Event, Ignored};
 use crate::message::Entry;
 
@@ -68,8 +70,12 @@ pub(super) struct Driver {
     is_behind: bool,
     /// The current batch, and its elements that wait for the next turn.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
-    /// Which message has begun and is not complete, and since when.
-    unfinished: Option<(u64, Instant)>,
+    /// The message that has begun and is not complete.
+    unfinished: Option<Unfinished>,
+    /// A time that is up, while what has come is read before that is believed.
+    doubt: Option<Doubt>,
+    /// Whether something was read since the doubt began, or went on.
+    has_read: bool,
     /// Whether the other side has said that it ends: nothing more is read than what was.
     is_last_read: bool,
     /// Whether this side sent `CLOSE`. The output is shut down once the buffer is written.
@@ -107,6 +113,8 @@ impl Driver {
             is_behind: false,
             batch: None,
             unfinished: None,
+            doubt: None,
+            has_read: false,
             is_last_read: false,
             has_sent_close: false,
             closing: None,
@@ -184,6 +192,7 @@ impl Driver {
             Event::Ignored(Ignored::PeerError(error)) => {
                 self.link.listener.tell(Diagnostic::PeerError { code: error.code, message: &error.message });
             }
+            Event::Ignored(Ignored::Unreadable(why)) => self.link.listener.tell(Diagnostic::UnreadableAnswer(why)),
             Event::Ignored(Ignored::Malformed) => self.link.listener.tell(Diagnostic::Malformed),
             // The link has seen to it.
             Event::Ended { .. } => {}
@@ -229,7 +238,7 @@ impl Driver {
         // A batch that has begun goes on: its replies leave, and make room, once all of it is done.
         if self.batch.is_none() && !self.link.has_room() {
             // That a message does not go on is then no fault of its sender.
-            self.unfinished = self.unfinished.map(|(message, _)| (message, Instant::now()));
+            self.unfinished = self.unfinished.map(|unfinished| Unfinished::begin(unfinished.message));
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
@@ -257,6 +266,7 @@ impl Driver {
         let read = Pin::new(reader).poll_read(context, &mut buffer);
         if read.is_ready() {
             turn.made_progress();
+            self.has_read = true;
         }
         let end = match read {
             Poll::Pending => {
@@ -317,8 +327,8 @@ impl Driver {
             }
         }
         self.unfinished = self.decoder.unfinished().map(|message| match self.unfinished {
-            Some((same, since)) if same == message => (message, since),
-            _ => (message, Instant::now()),
+            Some(same) if same.message == message => same.go_on(),
+            _ => Unfinished::begin(message),
         });
         (bytes.len(), self.is_last_read.then_some(Closed::End))
     }
@@ -368,60 +378,6 @@ impl Driver {
     fn end_batch(&mut self) {
         if let Some((batch, _)) = self.batch.take() {
             self.link.input(|connection| connection.end_batch(batch));
-        }
-    }
-
-    /// Ends when something was due.
-    fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
-        let call = timeout.map(|timeout| self.link.instant(timeout));
-        let limit = match self.link.framing {
-            Framing::Wipc => self.link.wipc.payload_timeout,
-            _ => Some(Duration::from_millis(self.link.limits.partial_frame_ms)),
-        };
-        // While unread input is held, the message may be complete, so its timeout does not run.
-        let frame = self
-            .unfinished
-            .filter(|_| !self.is_behind)
-            .zip(limit)
-            .and_then(|((_, since), limit)| since.checked_add(limit));
-        let end = self.end.as_ref().map(|(_, deadline)| *deadline);
-        let closing = self.closing.and_then(|closing| {
-            // Input that is already there is handled for one more grace at most.
-            if self.is_read_deferred { closing.checked_add(self.link.grace) } else { Some(closing) }
-        });
-        let Some(next) = [call, frame, end, closing].into_iter().flatten().min() else { return Poll::Pending };
-        ready!(self.poll_until(context, next));
-        let now = Instant::now();
-        if frame.is_some_and(|frame| frame <= now) {
-            let fault = self.decoder.time_out();
-            self.unfinished = None;
-            self.inbox.take_fault(fault);
-            // It may have hidden others.
-            if let (_, Some(why)) = self.take(&[], context) {
-                self.begin_end(why);
-            }
-        }
-        if closing.is_some_and(|deadline| deadline <= now) {
-            let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
-            self.begin_end(why);
-        }
-        let milliseconds = self.link.now();
-        self.link.input(|connection| connection.handle_timeout(milliseconds));
-        Poll::Ready(())
-    }
-
-    /// Waits with the one timer. It may be set to an earlier time than is wanted now; it is set anew only once that has come,
-    /// since most deadlines are never reached.
-    fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        loop {
-            if Instant::now() >= deadline {
-                return Poll::Ready(());
-            }
-            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-            if sleep.deadline() > deadline || sleep.is_elapsed() {
-                sleep.as_mut().reset(deadline);
-            }
-            ready!(sleep.as_mut().poll(context));
         }
     }
 }

@@ -31,6 +31,7 @@ const TOO_MANY_CALLS: u32 = 7;
 const SESSION_ENDED: u32 = 8;
 const PEER_GONE: u32 = 9;
 const UNRESPONSIVE: u32 = 10;
+const UNREADABLE_RESPONSE: u32 = 12;
 
 /// Calls the other side.
 ///
@@ -339,6 +340,7 @@ pub(super) fn failure(what: u32, value: JsValue, max_visits: usize) -> CallError
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,
         INVALID_RESPONSE => CallError::InvalidResponse,
+        UNREADABLE_RESPONSE => CallError::UnreadableResponse,
         TOO_MANY_CALLS => CallError::TooManyCalls,
         SESSION_ENDED => CallError::SessionEnded,
         PEER_GONE => CallError::PeerGone,

@@ -136,6 +136,8 @@ pub enum CallError {
     Unresponsive,
     /// The answer has neither result nor error.
     InvalidResponse,
+    /// The response has come, and cannot be read here.
+    UnreadableResponse,
     /// Too many calls wait already; this one was not sent.
     TooManyCalls,
     /// The params are neither object nor array, or serde cannot write them; nothing was sent.
@@ -170,6 +172,7 @@ impl CallError {
             Self::PeerGone => Some("peer-gone"),
             Self::Unresponsive => Some("unresponsive"),
             Self::InvalidResponse => Some("invalid-response"),
+            Self::UnreadableResponse => Some("unreadable-response"),
             Self::TooManyCalls => Some("too-many-calls"),
             _ => None,
         }
@@ -186,6 +189,7 @@ impl fmt::Display for CallError {
             Self::PeerGone => f.write_str("the other side is gone"),
             Self::Unresponsive => f.write_str("the other side does not respond"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
+            Self::UnreadableResponse => f.write_str("the response has come and cannot be read"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
             // By name only: its `Debug` form has a stack, and its message may have the source of a function.

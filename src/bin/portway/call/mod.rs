@@ -6,10 +6,12 @@ mod params;
 mod streams;
 
 use std::io::{self, IsTerminal, Write};
+use std::pin::pin;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use portway::message::Unreadable;
 use portway::{CallError, Closed, Context, Framing, Limits, Peer, RpcError, Transport, stdio};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -28,6 +30,9 @@ use crate::terminal::Shown;
 const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
 const GONE: u8 = 5;
+
+/// What has come when the time is up is still read: this process may have been stopped meanwhile.
+const LAST_LOOK: Duration = Duration::from_millis(20);
 
 /// As good as for ever.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -70,7 +75,8 @@ async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Resul
         // Dropping the call cancels it: the peer need not go on.
         tokio::select! {
             kind = signals.next() => Ending::Signal(code_of(kind)),
-            end = within(arguments.timeout, call) => {
+            why = link.notices.unreadable() => Ending::Failed(CallError::Unreadable(why)),
+            end = answer(arguments.timeout, call) => {
                 end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Ending::Failed, Ending::Result)
             }
         }
@@ -195,6 +201,13 @@ async fn within<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
+/// The same, for what may be there already when the limit is over.
+async fn answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    let in_time = within(limit, &mut call).await;
+    if in_time.is_some() { in_time } else { within(Timeout(Some(LAST_LOOK)), call).await }
+}
+
 fn show_progress(value: &RawValue) {
     say(format_args!("progress: {}", compact(value.get())));
 }
@@ -235,10 +248,13 @@ fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Problem> {
 
 /// Why there is no answer.
 fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArguments, notices: &Notices) -> Problem {
-    let other = notices.other_framing().map(|framing| match framing {
-        Framing::ContentLength => "It speaks Content-Length frames: use --framing content-length, or leave it out.",
-        Framing::Newline => "It speaks one message a line: use --framing newline, or leave it out.",
-        Framing::Wipc => "It speaks WIPC: use --framing wipc.",
+    let other = notices.other_framing().map(|peer| {
+        let not = arguments.framing.fixed().map(|own| format!(", not {own}")).unwrap_or_default();
+        match peer {
+            Framing::ContentLength => format!("It speaks {peer}{not}: use --framing content-length, or leave it out."),
+            Framing::Newline => format!("It speaks {peer}{not}: use --framing newline, or leave it out."),
+            Framing::Wipc => format!("It speaks {peer}{not}: use --framing wipc."),
+        }
     });
     let unknown = match arguments.framing.fixed() {
         None if notices.detected().is_some() => None,
@@ -249,16 +265,23 @@ fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArgume
         Some(_) => Some("Perhaps it speaks another framing: without --framing, that is found out, unless it is wipc."),
     };
     // Of a program that has ended, its own words tell more.
-    let hint = if status.is_some() { other } else { other.or(unknown) };
+    let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
     let gone = |message: String| Problem::new(GONE, message);
     let problem = match error {
         CallError::TimedOut => {
             let waited = arguments.timeout.0.unwrap_or_default();
             let problem = Problem::new(TIMED_OUT, format!("no answer came within {waited:?}"));
-            return problem.with_hint(hint.unwrap_or("--timeout SECONDS waits longer."));
+            return problem.with_hint(hint.as_deref().unwrap_or("--timeout SECONDS waits longer."));
         }
         CallError::Params(problem) => Problem::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
-        CallError::Lost(closed @ (Closed::OtherFraming(_) | Closed::NoMessages(_))) => {
+        CallError::Unreadable(why) => {
+            let problem = gone(format!("the answer of the peer cannot be taken: {why}"));
+            return match why {
+                Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES takes longer ones."),
+                _ => problem,
+            };
+        }
+        CallError::Lost(closed @ (Closed::OtherFraming { .. } | Closed::NoMessages(_))) => {
             gone(format!("this is not the framing of the peer: {closed}"))
         }
         CallError::InvalidResponse => gone("the response of the peer has neither result nor error".to_owned()),

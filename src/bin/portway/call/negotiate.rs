@@ -14,6 +14,8 @@ use std::time::Duration;
 use portway::codec::content_length::header_within;
 use portway::codec::frame::Event;
 use portway::codec::framing::FrameDecoder;
+use portway::codec::json;
+use portway::message::{Id, Unreadable};
 use portway::{Framing, Limits, Transport};
 use serde_json::value::RawValue;
 use tokio::io::{
@@ -26,7 +28,7 @@ use tokio::time::timeout;
 
 use super::notices::Notices;
 use super::streams::{Reader, Writer};
-use crate::detect::Detector;
+use crate::detect::{Detector, HeaderWatch};
 use crate::limits::MAX_NEGOTIATION_BYTES;
 
 /// What carries bytes to and fro. Ends with [`Negotiation::end`].
@@ -118,7 +120,7 @@ struct Receiver {
 
 enum Stage {
     Unknown(Detector),
-    Newline,
+    Newline(HeaderWatch),
     ContentLength(Box<FrameDecoder>),
 }
 
@@ -155,7 +157,15 @@ impl Receiver {
         }
         match &mut self.stage {
             Stage::Unknown(_) => Ok(()),
-            Stage::Newline => self.lines.write_all(bytes).await,
+            Stage::Newline(watch) => {
+                let mut lines = Vec::new();
+                let frames = watch.take(bytes, |line| lines.extend_from_slice(line));
+                self.lines.write_all(&lines).await?;
+                let Some(frames) = frames else { return Ok(()) };
+                let decoder = FrameDecoder::new(Framing::ContentLength, &self.limits);
+                self.stage = Stage::ContentLength(Box::new(decoder));
+                Box::pin(self.take(&frames)).await
+            }
             Stage::ContentLength(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
                     let mut line = Vec::new();
@@ -181,6 +191,11 @@ impl Receiver {
             let rest = self.know(framing);
             self.take(&rest).await?;
         }
+        if let Stage::Newline(watch) = &mut self.stage {
+            let mut lines = Vec::new();
+            watch.finish(|line| lines.extend_from_slice(line));
+            self.lines.write_all(&lines).await?;
+        }
         if let Stage::ContentLength(decoder) = &mut self.stage {
             let mut line = Vec::new();
             while let Some(event) = decoder.finish() {
@@ -193,7 +208,7 @@ impl Receiver {
     /// Goes over to a framing, and gives what has come in it.
     fn know(&mut self, framing: Framing) -> Vec<u8> {
         let stage = match framing {
-            Framing::Newline => Stage::Newline,
+            Framing::Newline => Stage::Newline(HeaderWatch::default()),
             // Who speaks WIPC would not have understood what was sent.
             Framing::ContentLength | Framing::Wipc => {
                 Stage::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
@@ -222,12 +237,26 @@ fn show(event: &Event<'_>, line: &mut Vec<u8>, notices: &Notices) -> Option<Vec<
         }
         Event::Body(body) => {
             notices.no_json();
+            unreadable(body, Unreadable::NotJson, notices);
             return header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec);
         }
-        Event::Refused { .. } => notices.no_json(),
+        Event::Refused { body, .. } => {
+            notices.no_json();
+            unreadable(body, Unreadable::ContentType, notices);
+        }
+        Event::Dropped { beginning, why } => unreadable(beginning, *why, notices),
         Event::Fault(fault) => notices.fault(*fault),
         Event::Noise { bytes, .. } => notices.noise(bytes),
         Event::Frame(frame) => notices.frame(*frame),
     }
     None
+}
+
+/// A message cannot be taken, of which this is the text: it may answer the one call that there is.
+fn unreadable(text: &[u8], why: Unreadable, notices: &Notices) {
+    let mut is_answer = false;
+    let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));
+    if is_answer || glance.is_nameless {
+        notices.end_call(why);
+    }
 }

@@ -7,7 +7,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use portway::codec::frame::FrameFault;
 use portway::codec::wipc::{Frame, FrameType};
+use portway::message::Unreadable;
 use portway::{Diagnostic, ErrorCode, Framing};
+use tokio::sync::Notify;
 
 use crate::limits::{MAX_PEER_LINES, MAX_SHOWN_LINE};
 use crate::output::say;
@@ -23,6 +25,9 @@ pub(super) struct Notices {
     detected: OnceLock<Framing>,
     /// What the peer seems to speak, other than what was asked for.
     other: OnceLock<Framing>,
+    /// Why the answer cannot be taken, if it came before the client could see it.
+    unreadable: OnceLock<Unreadable>,
+    is_unreadable: Notify,
 }
 
 impl Notices {
@@ -38,11 +43,27 @@ impl Notices {
         self.other.get().copied()
     }
 
+    /// The answer has come, and cannot be taken.
+    pub(super) fn end_call(&self, why: Unreadable) {
+        let _ = self.unreadable.set(why);
+        self.is_unreadable.notify_one();
+    }
+
+    /// Waits until the answer has come and cannot be taken.
+    pub(super) async fn unreadable(&self) -> Unreadable {
+        loop {
+            if let Some(why) = self.unreadable.get() {
+                return *why;
+            }
+            self.is_unreadable.notified().await;
+        }
+    }
+
     pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
         match diagnostic {
             Diagnostic::Noise(bytes) => self.noise(bytes),
-            Diagnostic::OtherFraming(framing) => {
-                let _ = self.other.set(*framing);
+            Diagnostic::OtherFraming { peer, .. } => {
+                let _ = self.other.set(*peer);
             }
             Diagnostic::Frame(fault) => self.fault(*fault),
             Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.no_json(),
@@ -54,6 +75,9 @@ impl Notices {
             }
             Diagnostic::UnmatchedResponse { id } => {
                 self.show(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
+            }
+            Diagnostic::UnreadableAnswer(why) => {
+                self.show(format_args!("the peer sent an answer that cannot be taken: {why}"))
             }
             Diagnostic::Malformed => self.show("the peer sent something that is neither request nor response"),
             _ => {}

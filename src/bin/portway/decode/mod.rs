@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use portway::codec::content_length::header_within;
 use portway::codec::frame::{Event, FrameFault};
-use portway::codec::framing::FrameDecoder;
+use portway::codec::framing::{FrameDecoder, Recogniser};
 use portway::codec::wipc;
 use portway::message::{Fault, Reason};
 use portway::{Framing, Limits, stdio};
@@ -19,8 +19,8 @@ use serde_json::value::RawValue;
 use self::events::Events;
 use self::progress::Progress;
 use crate::arguments::{DecodeArguments, DecodeFraming};
-use crate::detect::Detector;
-use crate::output::{Problem, UNUSABLE, ended};
+use crate::detect::{Detector, HeaderWatch};
+use crate::output::{Problem, UNUSABLE, ended, say, say_more};
 use crate::terminal::Shown;
 
 /// How much is read at once.
@@ -48,15 +48,44 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Problem> {
         progress.advance(count, events.count());
     };
     progress.clear();
-    ended(written, if events.has_errors() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let is_other = events.count().messages == 0 && stream.guess.other.is_some();
+    ended(written, if events.has_errors() || is_other { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn unreadable(error: io::Error) -> Problem {
     Problem::new(UNUSABLE, format!("cannot read standard input: {error}"))
 }
 
+/// The input.
+struct Stream {
+    state: State,
+    guess: Guess,
+}
+
+/// Whether the input looks like another framing than the one that was named.
+struct Guess {
+    named: Option<Framing>,
+    recogniser: Recogniser,
+    other: Option<Framing>,
+}
+
+impl Guess {
+    /// Looks at what is no message, until there is one.
+    fn look(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
+        let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
+        self.other = look(&mut self.recogniser).filter(|other| *other != named);
+        let Some(other) = self.other else { return };
+        say(format_args!("the input looks like {other}, not {named}"));
+        say_more(match other {
+            Framing::ContentLength => "Use --framing content-length, or leave it out.",
+            Framing::Newline => "Use --framing newline, or leave it out.",
+            Framing::Wipc => "Use --framing wipc.",
+        });
+    }
+}
+
 /// What the bytes are, as far as it is known.
-enum Stream {
+enum State {
     Unknown {
         detector: Detector,
         limits: Limits,
@@ -64,6 +93,9 @@ enum Stream {
     Frames {
         decoder: FrameDecoder,
         framing: Framing,
+        /// Of lines, if it was not said that it is lines.
+        watch: Option<HeaderWatch>,
+        limits: Limits,
     },
     /// Frames that need not be messages.
     Wipc(wipc::Decoder),
@@ -73,42 +105,49 @@ impl Stream {
     fn new(arguments: &DecodeArguments) -> Self {
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes.unwrap_or(limits.message_bytes);
-        match arguments.framing {
-            DecodeFraming::Auto => Self::Unknown { detector: Detector::new(limits.message_bytes), limits },
-            DecodeFraming::ContentLength => Self::frames(Framing::ContentLength, &limits),
-            DecodeFraming::Newline => Self::frames(Framing::Newline, &limits),
+        let (state, named) = match arguments.framing {
+            DecodeFraming::Auto => (State::Unknown { detector: Detector::new(limits.message_bytes), limits }, None),
+            DecodeFraming::ContentLength => {
+                (State::frames(Framing::ContentLength, limits, None), Some(Framing::ContentLength))
+            }
+            DecodeFraming::Newline => (State::frames(Framing::Newline, limits, None), Some(Framing::Newline)),
             DecodeFraming::Wipc => {
                 let most = arguments.max_bytes.and_then(|most| u32::try_from(most).ok());
-                Self::Wipc(wipc::Decoder::with_max_payload(most.unwrap_or(wipc::MAX_PAYLOAD)))
+                let decoder = wipc::Decoder::with_max_payload(most.unwrap_or(wipc::MAX_PAYLOAD));
+                (State::Wipc(decoder), Some(Framing::Wipc))
             }
-        }
-    }
-
-    const fn frames(framing: Framing, limits: &Limits) -> Self {
-        Self::Frames { decoder: FrameDecoder::new(framing, limits), framing }
+        };
+        Self { state, guess: Guess { named, recogniser: Recogniser::default(), other: None } }
     }
 
     fn take(&mut self, mut bytes: &[u8], events: &mut Events<impl Write>) -> io::Result<()> {
-        match self {
-            Self::Unknown { detector, limits } => {
+        match &mut self.state {
+            State::Unknown { detector, limits } => {
                 let mut noise = Ok(());
                 let framing = detector.take(bytes, |bytes| noise = events.passthrough(bytes));
                 noise?;
                 let Some(framing) = framing else { return Ok(()) };
-                let known = Self::frames(framing, limits);
+                let known = State::found(framing, *limits);
                 self.become_known(known, events)
             }
-            Self::Frames { decoder, framing } => {
-                while let Some(event) = decoder.next(&mut bytes) {
-                    if let Some(swallowed) = show(&event, *framing, events)? {
-                        decoder.unread(&swallowed);
-                    }
-                }
-                Ok(())
+            State::Frames { decoder, framing, watch: None, .. } => {
+                decode(decoder, *framing, &mut bytes, &mut self.guess, events)
             }
-            Self::Wipc(decoder) => {
+            State::Frames { decoder, framing, watch: Some(watch), limits } => {
+                let mut decoded = Ok(());
+                let frames = watch.take(bytes, |mut lines| {
+                    if decoded.is_ok() {
+                        decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events);
+                    }
+                });
+                decoded?;
+                let Some(frames) = frames else { return Ok(()) };
+                self.state = State::frames(Framing::ContentLength, *limits, None);
+                self.take(&frames, events)
+            }
+            State::Wipc(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
-                    show_wipc(&event, events)?;
+                    show_wipc(&event, &mut self.guess, events)?;
                 }
                 Ok(())
             }
@@ -116,20 +155,25 @@ impl Stream {
     }
 
     fn finish(&mut self, events: &mut Events<impl Write>) -> io::Result<()> {
-        if let Self::Unknown { detector, limits } = self {
-            let known = Self::frames(detector.finish(), limits);
+        if let State::Unknown { detector, limits } = &self.state {
+            let known = State::found(detector.finish(), *limits);
             self.become_known(known, events)?;
         }
-        match self {
-            Self::Unknown { .. } => {}
-            Self::Frames { decoder, framing } => {
+        match &mut self.state {
+            State::Unknown { .. } => {}
+            State::Frames { decoder, framing, watch, .. } => {
+                let mut decoded = Ok(());
+                if let Some(watch) = watch {
+                    watch.finish(|mut lines| decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events));
+                }
+                decoded?;
                 while let Some(event) = decoder.finish() {
-                    show(&event, *framing, events)?;
+                    show(&event, *framing, &mut self.guess, events)?;
                 }
             }
-            Self::Wipc(decoder) => {
+            State::Wipc(decoder) => {
                 while let Some(event) = decoder.finish() {
-                    show_wipc(&event, events)?;
+                    show_wipc(&event, &mut self.guess, events)?;
                 }
             }
         }
@@ -137,20 +181,53 @@ impl Stream {
     }
 
     /// Goes over to a decoder, which begins with what the detector has left.
-    fn become_known(&mut self, known: Self, events: &mut Events<impl Write>) -> io::Result<()> {
-        match std::mem::replace(self, known) {
-            Self::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
-            Self::Frames { .. } | Self::Wipc(_) => Ok(()),
+    fn become_known(&mut self, known: State, events: &mut Events<impl Write>) -> io::Result<()> {
+        match std::mem::replace(&mut self.state, known) {
+            State::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
+            State::Frames { .. } | State::Wipc(_) => Ok(()),
         }
     }
 }
 
+impl State {
+    const fn frames(framing: Framing, limits: Limits, watch: Option<HeaderWatch>) -> Self {
+        Self::Frames { decoder: FrameDecoder::new(framing, &limits), framing, watch, limits }
+    }
+
+    /// The framing that the input turned out to be in.
+    fn found(framing: Framing, limits: Limits) -> Self {
+        Self::frames(framing, limits, (framing == Framing::Newline).then(HeaderWatch::default))
+    }
+}
+
+/// Writes the events in some bytes.
+fn decode(
+    decoder: &mut FrameDecoder,
+    framing: Framing,
+    bytes: &mut &[u8],
+    guess: &mut Guess,
+    events: &mut Events<impl Write>,
+) -> io::Result<()> {
+    while let Some(event) = decoder.next(bytes) {
+        if let Some(swallowed) = show(&event, framing, guess, events)? {
+            decoder.unread(&swallowed);
+        }
+    }
+    Ok(())
+}
+
 /// Writes an event. Gives what a body has swallowed of the messages that follow it.
-fn show(event: &Event<'_>, framing: Framing, events: &mut Events<impl Write>) -> io::Result<Option<Vec<u8>>> {
+fn show(
+    event: &Event<'_>,
+    framing: Framing,
+    guess: &mut Guess,
+    events: &mut Events<impl Write>,
+) -> io::Result<Option<Vec<u8>>> {
     match event {
         Event::Body(body) => match json_text(body) {
             Some(text) => events.message(text)?,
             None => {
+                guess.look(|_| Framing::recognise(body), events);
                 events.error(Fault::ParseError, "parse-error")?;
                 if framing == Framing::ContentLength {
                     return Ok(header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec));
@@ -163,16 +240,25 @@ fn show(event: &Event<'_>, framing: Framing, events: &mut Events<impl Write>) ->
             let (fault, reason) = (fault.fault().unwrap_or(Fault::ParseError), name(*fault));
             events.error(fault, reason)?;
         }
-        Event::Noise { bytes, .. } => events.passthrough(bytes)?,
+        Event::Noise { bytes, .. } => {
+            guess.look(|recogniser| recogniser.look(bytes), events);
+            events.passthrough(bytes)?;
+        }
+        // It has its error already.
+        Event::Dropped { .. } => {}
         Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload)?,
     }
     Ok(None)
 }
 
-fn show_wipc(event: &wipc::Event<'_>, events: &mut Events<impl Write>) -> io::Result<()> {
+fn show_wipc(event: &wipc::Event<'_>, guess: &mut Guess, events: &mut Events<impl Write>) -> io::Result<()> {
     match event {
         wipc::Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload),
-        wipc::Event::Passthrough(bytes) => events.passthrough(bytes),
+        wipc::Event::Passthrough(bytes) => {
+            guess.look(|recogniser| recogniser.look(bytes), events);
+            events.passthrough(bytes)
+        }
+        wipc::Event::Dropped { .. } => Ok(()),
         wipc::Event::Oversize { .. } => events.error(Fault::Refused(Reason::Oversize), Reason::Oversize.as_str()),
         wipc::Event::Truncated { held } => events.truncated(*held),
     }

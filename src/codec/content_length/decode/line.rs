@@ -9,6 +9,7 @@ use crate::codec::buffer::{blanks, grow};
 use crate::codec::content_length::header::{Line, length_in, read_line};
 use crate::codec::content_length::search::{Stage, find, is_name};
 use crate::codec::frame::FrameFault;
+use crate::message::Unreadable;
 
 impl Machine {
     /// Reads a line that may be a header, up to its end or to where it turns out to be none.
@@ -240,7 +241,10 @@ impl Machine {
         let length = header.length.or(header.perhaps_length).filter(|_| !header.is_contradictory);
         if header.is_refused {
             match length.map(|length| length.unwrap_or(u64::MAX)) {
-                Some(remaining @ 1..) => self.state = State::Drop { remaining, is_new: true },
+                Some(remaining @ 1..) => {
+                    self.beginning.open(Unreadable::HeaderTooLarge);
+                    self.state = State::Drop { remaining, is_new: true };
+                }
                 _ => self.start_over(),
             }
             return None;
@@ -254,6 +258,7 @@ impl Machine {
         match length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length <= self.message_bytes) {
             None => {
                 self.in_run = true;
+                self.beginning.open(Unreadable::TooLarge);
                 self.state = State::Drop { remaining: length.unwrap_or(u64::MAX), is_new: true };
                 Some(Found::Fault(FrameFault::Oversize { length }))
             }

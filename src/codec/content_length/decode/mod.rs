@@ -10,9 +10,10 @@ use core::ops::Range;
 use super::header::usual_header;
 use super::search::{Peek, Stage, peek};
 use crate::Limits;
+use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
 use crate::codec::frame::FrameFault;
-use crate::message::Reason;
+use crate::message::{Reason, Unreadable};
 
 /// Where the bytes of a find are.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub(super) enum Found {
     Body(Place, Option<Reason>),
     Fault(FrameFault),
     Noise { place: Place, starts: bool },
+    Dropped(Unreadable),
 }
 
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(super) struct Machine {
     held: Vec<u8>,
     /// What was held, and is now given away.
     given: Vec<u8>,
+    /// How the message began that is dropped.
+    beginning: Beginning,
     /// Whether noise would continue a run, or a fault.
     in_run: bool,
     count: u64,
@@ -126,6 +130,7 @@ impl Machine {
             header: Header::NEW,
             held: Vec::new(),
             given: Vec::new(),
+            beginning: Beginning::new(),
             in_run: false,
             count: 0,
         }
@@ -133,6 +138,15 @@ impl Machine {
 
     pub(super) fn given(&self) -> &[u8] {
         &self.given
+    }
+
+    pub(super) fn beginning(&self) -> &[u8] {
+        self.beginning.bytes()
+    }
+
+    /// The message that was dropped, once enough of it is known.
+    pub(super) fn dropped(&mut self) -> Option<Found> {
+        self.beginning.take().map(Found::Dropped)
     }
 
     /// Takes back what was given away. Its memory serves for the next message of the same stream.
@@ -158,6 +172,11 @@ impl Machine {
     /// Drops what is held, and how many bytes it was.
     pub(super) fn give_up(&mut self) -> usize {
         let held = self.header.bytes + self.held.len();
+        match self.state {
+            State::Body { .. } => self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled),
+            State::Drop { .. } => self.beginning.close(),
+            State::Line(_) | State::Noise { .. } => {}
+        }
         self.held = Vec::new();
         self.in_run = true;
         self.start_over();
@@ -282,8 +301,9 @@ impl Machine {
         if !is_new {
             let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(rest.len());
             *at += length;
+            self.beginning.add(rest.get(..length)?);
             self.drop_on(remaining, length);
-            return None;
+            return self.dropped();
         }
         self.held.push(*rest.first()?);
         match peek(&self.held) {
@@ -292,11 +312,14 @@ impl Machine {
                 *at += 1;
                 self.start_over();
                 self.state = State::Line(Part::Value);
+                self.beginning.close();
+                return self.dropped();
             }
             Peek::Body => {
                 // The last byte is still in the source.
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
+                self.beginning.add(self.held.get(..dropped)?);
                 self.drop_on(remaining, dropped);
                 self.held.drain(..dropped);
                 return self.noise_held();
@@ -311,6 +334,7 @@ impl Machine {
         let remaining = remaining - dropped as u64;
         self.state = State::Drop { remaining, is_new: false };
         if remaining == 0 {
+            self.beginning.close();
             self.start_over();
         }
     }

@@ -1,0 +1,46 @@
+//! Readings of the clock, and the timeouts of calls.
+
+use super::{CallKey, Connection, End, Event};
+use crate::message::{Outgoing, Payload, RequestId};
+
+impl<P: Payload> Connection<P> {
+    /// Has a call wait anew, for that many milliseconds from the next [`handle_timeout`](Self::handle_timeout) on; `None`
+    /// waits for ever. Returns whether it was still waiting.
+    pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
+        let waits = self.calls.contains(call);
+        if waits {
+            self.deadlines.restart(call.slot, timeout, u64::MAX);
+        }
+        waits
+    }
+
+    /// Takes progress of a call of ours that somebody listens to: it waits anew for `timeout` milliseconds, as by
+    /// [`restart`](Self::restart), but ends by `end`. So a peer cannot keep a call alive for ever. `end` and `now` are on the clock of
+    /// [`handle_timeout`](Self::handle_timeout).
+    pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
+        if self.calls.contains(call) {
+            self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
+        }
+    }
+
+    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end, and the peer is asked
+    /// to stop working on them.
+    pub fn handle_timeout(&mut self, now: u64) {
+        self.deadlines.advance(now);
+        while let Some(slot) = self.deadlines.expired() {
+            if let Some(call) = self.calls.in_slot(slot) {
+                self.calls.take(call.id);
+                self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
+                self.unanswered += 1;
+                self.events.push_back(Event::Ended { call, end: End::TimedOut });
+            }
+        }
+        self.deadlines.settle();
+    }
+
+    /// Takes a reading of the clock from which the calls that were made since the last one count. No call ends by it.
+    pub fn start_clock(&mut self, now: u64) {
+        self.deadlines.advance(now);
+        self.deadlines.settle();
+    }
+}

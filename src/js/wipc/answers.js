@@ -1,0 +1,115 @@
+// What can be told of a message that cannot be read: whose answer it is, if it is one. The text may be cut off anywhere, and
+// may be no JSON; its members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BLANKS = [0x20, 0x09, 0x0d, 0x0a];
+const OPENING = [0x7b, 0x5b];
+const CLOSING = [0x7d, 0x5d];
+const BOM = [0xef, 0xbb, 0xbf];
+
+/**
+ * The ids of the answers in the text of an unreadable message, or in its beginning. Where it may be an answer whose id cannot
+ * be read, undefined stands for that.
+ */
+export function answersIn(bytes) {
+  const reader = new Reader(bytes);
+  const isBatch = reader.skip(OPENING[1]);
+  const ids = [];
+  do {
+    if (reader.peek() === undefined && !isBatch) return [undefined];
+    if (!reader.skip(OPENING[0])) return ids;
+    const { isCall, id, isUnclear } = reader.members();
+    if (isCall) continue;
+    if (Number.isSafeInteger(id) && !isUnclear) ids.push(id);
+    // Of a batch, the other elements may be anything.
+    else if ((id === undefined || isUnclear) && !isBatch) return [undefined];
+  } while (isBatch && reader.skip(COMMA));
+  return ids;
+}
+
+class Reader {
+  #bytes;
+  #at = 0;
+
+  constructor(bytes) {
+    this.#bytes = bytes;
+    if (BOM.every((byte, index) => bytes[index] === byte)) this.#at = 3;
+  }
+
+  /** The next byte that is no white space; undefined at the end. */
+  peek() {
+    while (BLANKS.includes(this.#bytes[this.#at])) this.#at += 1;
+    return this.#bytes[this.#at];
+  }
+
+  /** Passes over this byte, if it is the next one. */
+  skip(byte) {
+    const isNext = this.peek() === byte;
+    if (isNext) this.#at += 1;
+    return isNext;
+  }
+
+  /** What the members of an object tell, whose bracket was taken: as far as it goes. */
+  members() {
+    const seen = { isCall: false, id: undefined, isUnclear: false };
+    for (let name; (name = this.#string()) !== undefined && this.skip(COLON); ) {
+      const value = this.#value();
+      if (name === "method" || name === "params") seen.isCall = true;
+      if (name === "id") {
+        const id = value?.trim() ?? "";
+        seen.isUnclear = seen.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
+        // One in quotes, or null, is that of no call.
+        seen.id = /^\d+$/.test(id) ? Number(id) : NaN;
+      }
+      if (!this.skip(COMMA)) break;
+    }
+    this.skip(CLOSING[0]);
+    return seen;
+  }
+
+  /** The string that comes next, as it is written; undefined if none comes, or not all of one. */
+  #string() {
+    if (!this.skip(QUOTE)) return undefined;
+    const begin = this.#at;
+    return this.#passString() ? textOf(this.#bytes, begin, this.#at - 1) : undefined;
+  }
+
+  /** Passes over the rest of a string; false if the text ends before. */
+  #passString() {
+    for (;;) {
+      const end = this.#bytes.indexOf(QUOTE, this.#at);
+      if (end < 0) {
+        this.#at = this.#bytes.length;
+        return false;
+      }
+      let escapes = 0;
+      while (end - escapes > this.#at && this.#bytes[end - escapes - 1] === BACKSLASH) escapes += 1;
+      this.#at = end + 1;
+      if (escapes % 2 === 0) return true;
+    }
+  }
+
+  /** Passes over a value, up to what ends it, and gives its beginning; undefined if the text ends first. */
+  #value() {
+    const begin = this.#at;
+    for (let depth = 0; this.#at < this.#bytes.length; ) {
+      const byte = this.#bytes[this.#at];
+      if (depth === 0 && (byte === COMMA || CLOSING.includes(byte))) return textOf(this.#bytes, begin, this.#at);
+      this.#at += 1;
+      if (byte === QUOTE) this.#passString();
+      else if (OPENING.includes(byte)) depth += 1;
+      else if (CLOSING.includes(byte)) depth -= 1;
+    }
+    return undefined;
+  }
+}
+
+/** The longest text that is looked at: an id or a name. */
+const LONGEST = 64;
+
+function textOf(bytes, begin, end) {
+  return String.fromCharCode(...bytes.subarray(begin, Math.min(end, begin + LONGEST)));
+}

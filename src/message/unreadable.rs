@@ -1,0 +1,44 @@
+//! Answers that cannot be taken.
+
+use core::fmt;
+
+/// Why an answer to a call of ours cannot be taken. It is no error of the peer's handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// It is longer than [`crate::Limits::message_bytes`].
+    TooLarge,
+    /// Its header is longer than [`crate::Limits::header_bytes`].
+    HeaderTooLarge,
+    /// Its header says that it is something else than JSON-RPC in UTF-8.
+    ContentType,
+    /// It is not JSON (RFC 8259): `NaN` and `Infinity` are not, nor is text that is not UTF-8.
+    NotJson,
+    /// It is nested deeper than [`crate::Limits::depth`].
+    TooDeep,
+    /// A string in it holds half of a surrogate pair, and so is no Unicode text.
+    LoneSurrogate,
+    /// It holds a number that is too large for a double.
+    NumberOutOfRange,
+    /// A member of its envelope, such as `result`, comes twice.
+    RepeatedMember,
+    /// No byte of it came for [`crate::Limits::partial_frame_ms`], or over WIPC it was not complete within the timeout of
+    /// payloads.
+    Stalled,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLarge => "it is longer than the limit of messages",
+            Self::HeaderTooLarge => "its header is longer than the limit of headers",
+            Self::ContentType => "its header says that it is not JSON-RPC in UTF-8",
+            Self::NotJson => "it is not JSON",
+            Self::TooDeep => "it is nested deeper than the limit",
+            Self::LoneSurrogate => "a string in it holds half of a surrogate pair",
+            Self::NumberOutOfRange => "a number in it is too large for a double",
+            Self::RepeatedMember => "a member of its envelope comes twice",
+            Self::Stalled => "it stopped before its end",
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! What ends by the clock, and when that is believed.
+
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+use std::boxed::Box;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::Driver;
+use crate::codec::framing::Framing;
+use crate::native::error::Closed;
+use crate::native::limits::{LAST_LOOK, LAST_LOOKS};
+
+/// A message that has begun and is not complete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unfinished {
+    /// Its number, see [`FrameDecoder::unfinished`](crate::codec::framing::FrameDecoder::unfinished).
+    pub(super) message: u64,
+    since: Instant,
+    /// When the last of it came.
+    heard: Instant,
+}
+
+/// A time that is up. This process may have been stopped, or its thread blocked: what has come meanwhile is read first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubt {
+    /// When it is believed at the latest, however much there still is to read.
+    latest: Instant,
+    /// When it is believed, unless something is read before.
+    until: Instant,
+}
+
+impl Unfinished {
+    pub(super) fn begin(message: u64) -> Self {
+        let now = Instant::now();
+        Self { message, since: now, heard: now }
+    }
+
+    /// More of it has come.
+    pub(super) fn go_on(self) -> Self {
+        Self { heard: Instant::now(), ..self }
+    }
+}
+
+impl Driver {
+    /// Ends when something was due.
+    pub(super) fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
+        let call = timeout.map(|timeout| self.link.instant(timeout));
+        let frame = self.frame_deadline();
+        let believed = self.believed(call.into_iter().chain(frame).min());
+        let end = self.end.as_ref().map(|(_, deadline)| *deadline);
+        let closing = self.closing.and_then(|closing| {
+            // Input that is already there is handled for one more grace at most.
+            if self.is_read_deferred { closing.checked_add(self.link.grace) } else { Some(closing) }
+        });
+        let Some(next) = [believed, end, closing].into_iter().flatten().min() else { return Poll::Pending };
+        ready!(self.poll_until(context, next));
+        let now = Instant::now();
+        if closing.is_some_and(|deadline| deadline <= now) {
+            let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
+            self.begin_end(why);
+        }
+        if believed.is_none_or(|believed| now < believed) {
+            return Poll::Ready(());
+        }
+        if frame.is_some_and(|frame| frame <= now) {
+            let fault = self.decoder.time_out();
+            self.unfinished = None;
+            self.inbox.take_fault(fault);
+            // It may have hidden others.
+            if let (_, Some(why)) = self.take(&[], context) {
+                self.begin_end(why);
+            }
+        }
+        let milliseconds = self.link.now();
+        self.link.input(|connection| connection.handle_timeout(milliseconds));
+        Poll::Ready(())
+    }
+
+    /// When the message that has begun is given up. While calls of ours wait, their timeouts bound how long it may take, and
+    /// it only has to go on.
+    fn frame_deadline(&self) -> Option<Instant> {
+        // While unread input is held, the message may be complete, so its timeout does not run.
+        let unfinished = self.unfinished.filter(|_| !self.is_behind)?;
+        if self.link.framing == Framing::Wipc {
+            return unfinished.since.checked_add(self.link.wipc.payload_timeout?);
+        }
+        let from = if self.link.pending_calls() > 0 { unfinished.heard } else { unfinished.since };
+        from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
+    }
+
+    /// When it is believed that this time is up. Once it is, the reactor has another turn, and more as long as there is
+    /// something to read.
+    fn believed(&mut self, due: Option<Instant>) -> Option<Instant> {
+        let now = Instant::now();
+        let Some(due) = due.filter(|due| *due <= now && self.reader.is_some()) else {
+            self.doubt = None;
+            return due;
+        };
+        let doubt = match self.doubt {
+            Some(doubt) if now < doubt.until => doubt,
+            Some(doubt) if now < doubt.latest && (self.has_read || self.is_read_deferred || self.is_behind) => {
+                self.has_read = false;
+                Doubt { until: now + LAST_LOOK, ..doubt }
+            }
+            // It stays so until the calls that are due have ended.
+            Some(_) => return Some(due),
+            None => {
+                self.has_read = false;
+                Doubt { latest: now + LAST_LOOKS, until: now + LAST_LOOK }
+            }
+        };
+        self.doubt = Some(doubt);
+        Some(doubt.until)
+    }
+
+    /// Waits with the one timer. It may be set to an earlier time than is wanted now; it is set anew only once that has come,
+    /// since most deadlines are never reached.
+    pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        loop {
+            if Instant::now() >= deadline {
+                return Poll::Ready(());
+            }
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if sleep.deadline() > deadline || sleep.is_elapsed() {
+                sleep.as_mut().reset(deadline);
+            }
+            ready!(sleep.as_mut().poll(context));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What has come is read before a time is believed to be up: a thread may be blocked, or its process stopped.
+
+use std::error::Error;
+use std::io::Write;
+use std::os::unix::net::UnixStream as Blocking;
+use std::thread;
+use std::time::Duration;
+
+use portway::{CallError, Client, Framing, Transport};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, frame};
+
+type Test = Result<(), Box<dyn Error>>;
+
+const SOON: Duration = Duration::from_millis(50);
+
+/// A link over a real socket: only the reactor knows whether there is something to read.
+fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
+    let (near, far) = Blocking::pair()?;
+    near.set_nonblocking(true)?;
+    let (reader, writer) = UnixStream::from_std(near)?.into_split();
+    Ok((Client::new(Transport::new(reader, writer, Framing::ContentLength)?), far))
+}
+
+#[tokio::test]
+async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_a_timeout_is_believed() -> Test {
+    for bytes in [1, 100_000] {
+        let (client, mut far) = socket()?;
+        let call = client.call::<String>("late", &()).timeout(SOON).start();
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(bytes));
+        far.write_all(&frame(&answer))?;
+        thread::sleep(2 * SOON);
+        // It has the link driven, before the reactor has had its turn.
+        let next = client.call::<Value>("next", &()).start();
+        assert_eq!(timeout(PATIENCE, call).await?.map(|text| text.len()), Ok(bytes));
+        drop(next);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_before_it_is_given_up() -> Test {
+    let (near, mut far) = Blocking::pair()?;
+    near.set_nonblocking(true)?;
+    let (reader, writer) = UnixStream::from_std(near)?.into_split();
+    let mut limits = portway::limits::Limits::DEFAULT;
+    limits.partial_frame_ms = 50;
+    let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?.with_limits(limits));
+    let call = client.call::<u32>("slow", &()).start();
+    let answer = frame(r#"{"jsonrpc":"2.0","id":1,"result":7}"#);
+    let (start, rest) = answer.split_at(40);
+    far.write_all(start)?;
+    // So that the beginning is read.
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    far.write_all(rest)?;
+    thread::sleep(2 * SOON);
+    let next = client.call::<Value>("next", &()).start();
+    assert_eq!(timeout(PATIENCE, call).await?, Ok(7));
+    drop(next);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_peer_that_never_stops_sending_does_not_keep_a_call_from_its_timeout() -> Test {
+    let (near, mut far) = UnixStream::pair()?;
+    let (reader, writer) = near.into_split();
+    let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?);
+    let flood = tokio::spawn(async move {
+        let message = frame(r#"{"jsonrpc":"2.0","method":"noise"}"#).repeat(1_000);
+        while far.write_all(&message).await.is_ok() {}
+    });
+    let call = client.call::<Value>("never", &()).timeout(SOON).start();
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::TimedOut));
+    flood.abort();
+    Ok(())
+}

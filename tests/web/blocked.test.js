@@ -1,0 +1,47 @@
+// What has come while this thread was blocked, or its process stopped, is taken before a timeout is believed.
+
+import { assert } from "chai";
+import { JSONRPCClient, portTransport } from "./rig/portway.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { Raw } from "./rig/ends.js";
+import { rejection } from "./rig/outcomes.js";
+
+const SOON = 50;
+
+function block(ms) {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+function link() {
+  const { port1, port2 } = new MessageChannel();
+  const client = new JSONRPCClient(portTransport(port1));
+  afterThisTest(() => [client, port2].forEach((end) => (end.destroy ?? end.close).call(end)));
+  return { client, raw: new Raw(port2) };
+}
+
+describe("an answer that has come while this thread was blocked", () => {
+  for (const [name, next] of [
+    ["is taken before a timeout is believed", () => {}],
+    ["is taken even if another call is made first", (client) => client.request("next", [], { timeout: 1 }).catch(() => {})],
+  ]) {
+    it(name, async () => {
+      const { client, raw } = link();
+      const call = client.request("late", [], { timeout: SOON });
+      const { id } = await raw.next();
+      raw.post({ jsonrpc: "2.0", result: "here", id });
+      block(4 * SOON);
+      next(client);
+      assert.equal(await call, "here");
+    });
+  }
+
+  it("does not keep others from their timeouts", async () => {
+    const { client, raw } = link();
+    const [first, second] = ["a", "b"].map((method) => client.request(method, [], { timeout: SOON }));
+    const { id } = await raw.next();
+    raw.post({ jsonrpc: "2.0", result: "here", id });
+    block(4 * SOON);
+    assert.equal((await rejection(second)).reason, "timeout");
+    assert.equal(await first, "here");
+  });
+});

@@ -1,0 +1,111 @@
+// Answers in CALL frames that cannot be taken end the calls that they belong to, and no others.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";
+import { CALL, concat, encodeWipc, rawPipe, utf8 } from "./rig/wipc.js";
+import { afterThisTest } from "./rig/cleanup.js";
+import { rejection } from "./rig/outcomes.js";
+
+const MOST = 5_000;
+const LONG = "x".repeat(2 * MOST);
+
+/** A client whose calls have been sent, and what the test answers as the peer. */
+async function waiting(count, Class = JSONRPCClient) {
+  const raw = rawPipe({ maxMessage: MOST });
+  const errors = [];
+  const client = new Class(raw.channel.transport(), { onError: ({ message }) => errors.push(message) });
+  afterThisTest(() => client.destroy());
+  const calls = Array.from({ length: count }, () => client.request("wait", [], { timeout: 0 }));
+  for (const call of calls) call.catch(() => {});
+  return { raw, client, calls, errors };
+}
+
+const post = (raw, text) => raw.post(CALL, text);
+
+const unreadable = (id) => [
+  `{"jsonrpc":"2.0","id":${id},"result":NaN}`,
+  `{"jsonrpc":"2.0","result":Infinity,"id": ${id} }`,
+  `{"jsonrpc":"2.0","id":${id},"result":[1`,
+  `{"jsonrpc":"2.0","id":${id},"result":"${LONG}"}`,
+  `{"result":{"id":77,"\\"":"]"},"id":${id},"error":}`,
+  `[{"jsonrpc":"2.0","id":${id},"result":NaN}]`,
+  concat([utf8(`{"jsonrpc":"2.0","id":${id},"result":"`), Uint8Array.of(0xff), utf8('"}')]),
+];
+
+describe("an unreadable answer over WIPC", () => {
+  for (const [index, text] of unreadable(2).entries()) {
+    it(`ends its own call and no other (${index + 1})`, async () => {
+      const { raw, client, calls, errors } = await waiting(3);
+      await post(raw, text);
+      const error = await rejection(calls[1]);
+      assert.deepEqual([error.name, error.reason, error.id], ["CallError", "unreadable-response", 2]);
+      assert.match(error.cause.message, /without JSON|was dropped/);
+      assert.deepEqual([errors.length, client.pending], [1, 2]);
+      await post(raw, '{"jsonrpc":"2.0","id":3,"result":"yes"}');
+      assert.equal(await calls[2], "yes");
+    });
+  }
+
+  it("ends its call at a peer that serves, too, and is answered as anything that cannot be read", async () => {
+    const { raw, calls } = await waiting(2, JSONRPCPeer);
+    await post(raw, unreadable(1)[0]);
+    assert.equal((await rejection(calls[0])).reason, "unreadable-response");
+  });
+
+  it("in a batch ends the call of each of its answers", async () => {
+    const { raw, client, calls } = await waiting(3);
+    await post(raw, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
+    for (const call of [calls[0], calls[2]]) assert.equal((await rejection(call)).reason, "unreadable-response");
+    assert.equal(client.pending, 1);
+  });
+
+  it("ends the only call that waits if its id cannot be read, and none of several", async () => {
+    const nameless = '{"jsonrpc":"2.0","result":"x';
+    const one = await waiting(1);
+    await post(one.raw, nameless);
+    assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
+    const two = await waiting(2);
+    await post(two.raw, nameless);
+    await post(two.raw, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    assert.equal(await two.calls[0], "yes");
+    assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
+  });
+
+  it("is none if it is a call, or answers somebody else", async () => {
+    const { raw, calls } = await waiting(1);
+    const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map((rest) => `{"jsonrpc":"2.0","id":1,${rest}`);
+    for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
+      if (text !== "") await post(raw, text);
+    }
+    await post(raw, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    assert.equal(await calls[0], "yes");
+  });
+});
+
+describe("an answer over the limit of WIPC", () => {
+  const late = (before) => `{"jsonrpc":"2.0","x":"${"x".repeat(before)}","id":2,"result":"${LONG}"}`;
+  /** The length up to the comma behind the id. */
+  const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
+
+  it("an answer over the limit whose id comes late ends the only call that waits", async () => {
+    const two = await waiting(2);
+    await post(two.raw, late(most + 1));
+    await post(two.raw, late(most));
+    assert.equal((await rejection(two.calls[1])).reason, "unreadable-response");
+    assert.equal(two.client.pending, 1);
+    const one = await waiting(1);
+    await post(one.raw, late(most + 1));
+    assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
+  });
+
+  it("is the same in pieces, and before anybody listens", async () => {
+    const raw = rawPipe({ maxMessage: MOST });
+    const frame = encodeWipc(CALL, late(most));
+    for (let at = 0; at < frame.length; at += 100) raw.postBytes(frame.subarray(at, at + 100));
+    const client = new JSONRPCClient(raw.channel.transport(), { onError() {} });
+    afterThisTest(() => client.destroy());
+    const calls = [1, 2].map(() => client.request("wait", [], { timeout: 0 }));
+    for (const call of calls) call.catch(() => {});
+    assert.equal((await rejection(calls[1])).reason, "unreadable-response");
+  });
+});
