@@ -9,7 +9,9 @@ export class Reporting {
   /** Reports a fault to the application. */
   report(error) {
     try {
-      if (this.onError !== undefined) return this.onError(error);
+      if (this.onError !== undefined) {
+        return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(complain));
+      }
     } catch (thrown) {
       // That must not keep what came with the fault from being done.
       complain(thrown);

@@ -55,6 +55,16 @@ describe("a guest in a worker", () => {
     assert.equal(await text(guest), "");
   });
 
+  it("goes on though the function for its stderr throws", async () => {
+    const onStderr = () => {
+      throw new Error("oh no");
+    };
+    const lines = await printed(async () => {
+      assert.deepEqual(await (await oddly("p", { args: ["p", "one"], onStderr })).exited, { code: 0 });
+    });
+    assert.include(lines, "portway: Error: oh no");
+  });
+
   it("has its stderr on the console if there is no function", async () => {
     const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
     assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);

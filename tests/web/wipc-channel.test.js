@@ -125,6 +125,17 @@ describe("a WIPC channel", () => {
     assert.include(lines[1], "oh no, too");
   });
 
+  it("prints what an asynchronous onError rejects with", async () => {
+    const lines = await printed(async (lines) => {
+      const onData = () => {
+        throw new Error("oh no");
+      };
+      await rawPipe({ onData, onError: () => Promise.reject(new Error("oh no, too")) }).post(DATA);
+      await until(() => lines.length === 2);
+    });
+    assert.deepEqual(lines, ["portway: Error: oh no, too", "portway: Error: oh no"]);
+  });
+
   it("gives a header up whose payload does not come in time", async () => {
     const { told, hooks } = noting();
     const raw = rawPipe({ ...hooks, headerTimeout: 50 });

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { JSONRPCClient, JSONRPCPeer, packaged } from "./rig/portway.js";
-import { CALL, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
+import { CALL, CLOSE, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { pause, rejection, until } from "./rig/outcomes.js";
 
@@ -297,6 +297,14 @@ describe("a guest whose host reads no answers", function () {
     guest.stdin.end();
     assert.deepEqual(await exited, [0, null]);
   });
+});
+
+it("a guest whose onClose throws exits, though its input does not end", async () => {
+  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], { stdio: ["pipe", "pipe", "inherit"] });
+  afterThisTest(() => guest.kill("SIGKILL"));
+  await once(guest.stdout, "data");
+  guest.stdin.write(encodeWipc(CLOSE, ""));
+  assert.deepEqual(await once(guest, "exit"), [0, null]);
 });
 
 describe("a guest that floods and exits", function () {

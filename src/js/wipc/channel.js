@@ -394,7 +394,9 @@ export class WipcChannel {
 
   #report(error) {
     try {
-      if (this.#options.onError !== undefined) return void this.#options.onError(error);
+      if (this.#options.onError !== undefined) {
+        return void this.#options.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(complain));
+      }
     } catch (thrown) {
       complain(thrown);
     }

@@ -37,9 +37,12 @@ export function guestChannel(options = {}) {
     ...channelOptions,
     role: "guest",
     onClose(payload) {
-      closing = onClose?.(payload);
-      void leave(closing);
-      return closing;
+      try {
+        return (closing = onClose?.(payload));
+      } finally {
+        // Also where the application fails, which the channel reports.
+        void leave(closing);
+      }
     },
   });
   channel.ended.then(() => leave(closing));

@@ -1,5 +1,6 @@
 // What a guest writes for humans, as text.
 
+import { complain } from "../../../web/complain.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
@@ -13,12 +14,20 @@ export class TextOf {
 
   add(bytes) {
     const text = this.#decoder.decode(bytes, { stream: true });
-    if (text !== "") this.#write(text);
+    this.#give(text);
   }
 
   end() {
-    const text = this.#decoder.decode();
-    if (text !== "") this.#write(text);
+    this.#give(this.#decoder.decode());
+  }
+
+  #give(text) {
+    try {
+      if (text !== "") this.#write(text);
+    } catch (error) {
+      // The guest goes on.
+      complain(error);
+    }
   }
 }
 

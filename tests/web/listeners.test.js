@@ -1,0 +1,37 @@
+// Functions that an application is called back with: what they throw ends nothing else, and is reported or printed.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { channel } from "./rig/ends.js";
+import { printed } from "./rig/console.js";
+import { until } from "./rig/outcomes.js";
+
+function fail(text) {
+  throw new Error(text);
+}
+
+describe("a listener that fails", () => {
+  for (const [how, listen] of [
+    ["throws", fail],
+    ["rejects", async (text) => fail(text)],
+  ]) {
+    it(`since it ${how} ends nothing: onProgress, onNotify and onError`, async () => {
+      const { near, far } = channel();
+      const lines = await printed(async (lines) => {
+        const onError = () => listen("of onError");
+        const server = new JSONRPCServer(far, { onError }).onNotify("note", () => listen("of onNotify"));
+        server.method("work", (params, context) => {
+          context.progress(1);
+          return "done";
+        });
+        const client = new JSONRPCClient(near, { onError });
+        client.notify("note");
+        assert.equal(await client.request("work", [], { onProgress: () => listen("of onProgress") }), "done");
+        assert.equal(await client.request("work"), "done");
+        await until(() => lines.length === 4);
+      });
+      const expected = ["onError", "onError", "onNotify", "onProgress"].map((name) => `portway: Error: of ${name}`);
+      assert.deepEqual(lines.sort(), expected);
+    });
+  }
+});
