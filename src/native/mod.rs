@@ -29,6 +29,7 @@ mod progress;
 mod running;
 mod server;
 mod socket_file;
+mod start;
 mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
@@ -47,7 +48,7 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::server::{Server, Stopper};
 pub use self::transport::Transport;
-pub(crate) use self::transport::about;
+pub(crate) use self::transport::cannot_start;
 pub use crate::text::RpcError;
 
 use crate::text::Text;

@@ -22,6 +22,7 @@ use super::driver::Driver;
 use super::frames::WipcSettings;
 use super::limits::{BUSY_SOCKET_TIMEOUT, LINK_GRACE, PAIR_BYTES};
 use super::link::{Link, Settings};
+use super::start::hidden_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::WholeStdout;
 use crate::Limits;
@@ -100,7 +101,7 @@ impl Transport {
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
-        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
+        let mut child = spawned.map_err(|error| cannot_start(&error, command.as_std()))?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
@@ -216,8 +217,17 @@ impl Transport {
 }
 
 /// The same error, which says what it is about.
-pub(crate) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
+pub(super) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// The same error of the start of a program, which names the program, and the reason if the system hides it.
+pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
+    let program = command.get_program().display();
+    match hidden_reason(error, command) {
+        Some(reason) => io::Error::new(error.kind(), format!("{program}: {reason}")),
+        None => about(error, program),
+    }
 }
 
 /// A TCP address in an error: text without its quotes.

@@ -12,7 +12,7 @@ use super::OwnedFrame;
 use super::channel::{Channel, Receiver, Sender, run_until};
 use super::guest_process::GuestProcess;
 use crate::codec::wipc::FrameType;
-use crate::native::about;
+use crate::native::cannot_start;
 use crate::native::limits::OUTPUT_GRACE;
 
 /// A guest in a process of its own, for frames of any content. Dropping the host kills the guest. The guest is also killed two
@@ -50,7 +50,7 @@ impl Host {
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
-        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
+        let mut child = spawned.map_err(|error| cannot_start(&error, command.as_std()))?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the guest has no standard input or output"));
         };

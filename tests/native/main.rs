@@ -25,6 +25,7 @@ mod processes;
 mod serving;
 mod sockets;
 mod standard_streams;
+mod starting;
 mod storm;
 mod streams;
 mod turns;

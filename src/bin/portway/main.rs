@@ -13,6 +13,8 @@ mod harmless;
 mod layout;
 mod limits;
 mod output;
+#[path = "../../native/start.rs"]
+mod start;
 mod terminal;
 mod validate;
 

@@ -15,6 +15,7 @@ use crate::arguments::{Target, Timeout};
 use crate::connect;
 use crate::limits::LINK_GRACE;
 use crate::output::Problem;
+use crate::start::hidden_reason;
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -55,6 +56,9 @@ impl Streams {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| {
+            if let Some(reason) = hidden_reason(&error, command.as_std()) {
+                return Problem::new(UNREACHABLE, format!("cannot start {name}: {reason}"));
+            }
             let problem = Problem::new(UNREACHABLE, format!("cannot start {name}: {error}"));
             match error.kind() {
                 io::ErrorKind::NotFound => {
