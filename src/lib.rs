@@ -40,6 +40,12 @@
 //! ```
 #![no_std]
 
+#[cfg(all(feature = "cli", not(unix)))]
+compile_error!(
+    "the feature `cli` needs Unix: the commands `portway` and `duet-rpc` use sockets, signals and descriptors of Unix. Leave it \
+     out for this target: the codecs, the state machine and the validator need none of these"
+);
+
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
-use super::transport::about;
+use super::transport::cannot_start;
 
 /// How often to look for what a process has left behind. It ends without a word to us.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -55,7 +55,7 @@ impl ChildProcess {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Pipes)> {
         let prepared = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
         let spawned = prepared.spawn();
-        let mut child = spawned.map_err(|error| about(&error, command.as_std().get_program().display()))?;
+        let mut child = spawned.map_err(|error| cannot_start(&error, command.as_std()))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };

@@ -30,6 +30,7 @@ mod progress;
 mod running;
 mod server;
 mod socket_file;
+mod start;
 mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;

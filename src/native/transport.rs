@@ -22,6 +22,7 @@ use super::driver::Driver;
 use super::frames::WipcSettings;
 use super::limits::{BUSY_SOCKET_TIMEOUT, LINK_GRACE, PAIR_BYTES};
 use super::link::{Link, Settings};
+use super::start::hidden_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::WholeStdout;
 use crate::Limits;
@@ -234,8 +235,17 @@ impl Transport {
 }
 
 /// The same error, which says what it is about.
-pub(crate) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
+pub(super) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// The same error of the start of a program, which names the program, and the reason if the system hides it.
+pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
+    let program = command.get_program().display();
+    match hidden_reason(error, command) {
+        Some(reason) => io::Error::new(error.kind(), format!("{program}: {reason}")),
+        None => about(error, program),
+    }
 }
 
 /// A TCP address in an error: text without its quotes.

@@ -1,5 +1,6 @@
 //! `portway call`: how it ends when there is no result, and with which exit code.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,28 @@ async fn who_cannot_be_reached_is_3() -> Test {
         let done = run(arguments).await?;
         assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{arguments:?}: {}", done.stderr);
         assert!(done.stderr.contains(expected), "{arguments:?}: {}", done.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_script_whose_interpreter_is_missing_is_3_and_the_interpreter_is_named() -> Test {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("script");
+    let name = script.to_str().ok_or("no path")?;
+    for (first_line, expected) in [
+        (
+            "#!/bin/sh\r\n",
+            "the interpreter /bin/sh in the first line of the script was not found: the line ends with CRLF",
+        ),
+        ("#!/nonexistent/sh\n", "the interpreter /nonexistent/sh in the first line of the script was not found\n"),
+    ] {
+        std::fs::write(&script, first_line)?;
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
+        let done = run(["call", "add", "--", name]).await?;
+        assert_eq!(done.code, Some(3));
+        assert!(done.stderr.contains(&format!("cannot start {name}: {expected}")), "{}", done.stderr);
+        assert!(!done.stderr.contains("Is it installed"), "{}", done.stderr);
     }
     Ok(())
 }

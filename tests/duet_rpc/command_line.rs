@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::pipe;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::daemon::{Builder, program};
 
@@ -108,4 +108,22 @@ fn help_that_is_not_read_is_no_failure_and_help_that_cannot_be_written_is() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(complained.starts_with("error: cannot write to standard output: No space left"), "{complained}");
     }
+}
+
+#[test]
+fn each_shell_has_completions_and_bash_completes_with_them() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, said, complained) = run(&["completions", shell]);
+        assert_eq!((code, complained.as_str()), (Some(0), ""));
+        for word in ["rpc", "version", "log-level"] {
+            assert!(said.contains(word), "{shell}: {word}");
+        }
+    }
+    let (code, said, complained) = run(&["completions", "sh"]);
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(complained.contains("bash"), "{complained}");
+    let script = run(&["completions", "bash"]).1;
+    let then = "COMP_WORDS=(duet-rpc vers); COMP_CWORD=1; _duet__rpc duet-rpc vers duet-rpc; echo \"${COMPREPLY[@]}\"";
+    let output = Command::new("bash").args(["-c", &format!("{script}\n{then}")]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "version\n", "{:?}", output.stderr);
 }

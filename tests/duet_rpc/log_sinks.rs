@@ -1,16 +1,21 @@
 //! Where the log goes, and when it has colours.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write, pipe};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat};
 
-use crate::daemon::{Builder, Daemon, program};
-use crate::frames::{frame, request, split_frame};
+use crate::daemon::{Builder, Daemon, PATIENCE, program};
+use crate::frames::{Answer, frame, request, split_frame};
 use crate::log::Line;
 
 /// A folder that is removed again.
@@ -254,7 +259,7 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
     let folder = Folder::new();
     let fifo = folder.path("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    refused(&fifo);
+    assert_eq!(refused(&fifo), "it is no regular file");
     // Neither does one that somebody reads.
     let reader = File::options().read(true).write(true).open(&fifo).unwrap();
     assert_eq!(refused(&fifo), "it is no regular file");
@@ -263,9 +268,99 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
 
 #[test]
 fn devices_and_standard_streams_are_refused() {
-    for file in ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"] {
-        refused(Path::new(file));
+    const OF_THE_PROTOCOL: &str = "it is the standard input or output, which is the protocol's";
+    for (file, reason) in [
+        ("/dev/null", "it is no regular file"),
+        ("/tmp", "it is no regular file"),
+        ("/dev/stderr", "it is a symbolic link, which is not followed"),
+        ("/dev/stdout", OF_THE_PROTOCOL),
+        ("/dev/stdin", OF_THE_PROTOCOL),
+        ("/dev/fd/1", OF_THE_PROTOCOL),
+        ("/proc/self/fd/0", OF_THE_PROTOCOL),
+        ("/proc/self/fd/1", OF_THE_PROTOCOL),
+    ] {
+        assert_eq!(refused(Path::new(file)), reason, "{file}");
     }
+}
+
+#[test]
+fn nothing_is_logged_where_standard_error_is_standard_output() {
+    let folder = Folder::new();
+    let question = [frame(request(1, "nope")), frame(request(2, "version"))].concat();
+    for kind in ["pipe", "file", "inetd"] {
+        for log in ["", "/dev/stdout"] {
+            let mut command = program();
+            command.args(["rpc", "--log-level", "debug"]).env("DUET_RPC_LOG", log);
+            let mut answers = Vec::new();
+            match kind {
+                "pipe" => {
+                    let (mut reader, writer) = pipe().unwrap();
+                    command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
+                    let mut daemon = command.spawn().unwrap();
+                    // It holds ends of the pipe.
+                    drop(command);
+                    daemon.stdin.take().unwrap().write_all(&question).unwrap();
+                    reader.read_to_end(&mut answers).unwrap();
+                    assert!(daemon.wait().unwrap().success());
+                }
+                "file" => {
+                    let file = folder.path("output");
+                    let output = File::create(&file).unwrap();
+                    command.stdin(Stdio::piped()).stderr(output.try_clone().unwrap()).stdout(output);
+                    let mut daemon = command.spawn().unwrap();
+                    daemon.stdin.take().unwrap().write_all(&question).unwrap();
+                    assert!(daemon.wait().unwrap().success());
+                    answers = fs::read(&file).unwrap();
+                }
+                _ => {
+                    let (mut near, far) = UnixStream::pair().unwrap();
+                    let far = || Stdio::from(OwnedFd::from(far.try_clone().unwrap()));
+                    let mut daemon = command.stdin(far()).stdout(far()).stderr(far()).spawn().unwrap();
+                    near.write_all(&question).unwrap();
+                    near.shutdown(Shutdown::Write).unwrap();
+                    assert!(daemon.wait().unwrap().success());
+                    drop(command);
+                    near.set_nonblocking(true).unwrap();
+                    // What has come, and then the end or that nothing more is there.
+                    let _ = near.read_to_end(&mut answers);
+                }
+            }
+            let mut rest = answers.as_slice();
+            for id in ["1", "2"] {
+                let (text, length) = split_frame(rest).unwrap().unwrap();
+                assert_eq!(Answer::read(text).id(), id, "{kind}");
+                rest = &rest[length..];
+            }
+            assert!(rest.is_empty(), "{kind}: {:?}", String::from_utf8_lossy(rest));
+        }
+    }
+}
+
+#[test]
+fn a_warning_of_the_log_that_nobody_reads_does_not_hold_up_the_start() {
+    let (_unread, mut full) = pipe().unwrap();
+    let usual = fcntl_getfl(&full).unwrap();
+    fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();
+    // The last bytes one by one, so that not even a short line has room.
+    for piece in [&[0; 4_096][..], &[0]] {
+        while full.write(piece).is_ok() {}
+    }
+    fcntl_setfl(&full, usual).unwrap();
+    let mut command = program();
+    command.args(["rpc"]).env("DUET_RPC_LOG", "/tmp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(full);
+    let mut daemon = command.spawn().unwrap();
+    daemon.stdin.take().unwrap().write_all(&frame(request(1, "version"))).unwrap();
+    let mut stdout = daemon.stdout.take().unwrap();
+    let (tell, answer) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stdout.read_to_end(&mut bytes);
+        let _ = tell.send(bytes);
+    });
+    let answer = answer.recv_timeout(PATIENCE);
+    let _ = daemon.kill();
+    daemon.wait().unwrap();
+    assert!(String::from_utf8_lossy(&answer.unwrap()).contains("\"result\""));
 }
 
 #[test]

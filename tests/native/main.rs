@@ -26,6 +26,7 @@ mod processes;
 mod serving;
 mod sockets;
 mod standard_streams;
+mod starting;
 mod stopped;
 mod storm;
 mod streams;

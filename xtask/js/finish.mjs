@@ -157,9 +157,6 @@ for (const file of ["README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "L
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
   else console.warn(`${file} is not there yet`);
 }
-// The registry shows no images of the package.
-const readme = join(stage, "README.md");
-if (existsSync(readme)) await writeFile(readme, (await readFile(readme, "utf8")).replace(/^!\[.*\)\n\n/gm, ""));
 const bundles = await Promise.allSettled(entries.map(bundle));
 for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {
   // esbuild has printed what is wrong with the sources; its stack would say nothing more.

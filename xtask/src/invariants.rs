@@ -1,4 +1,5 @@
-//! What no compiler checks: the core names nothing of any platform, and no file in src/ grows without end.
+//! What no compiler checks: the core names nothing of any platform, no file in src/ grows without end, and the README has no
+//! image that registries cannot show.
 
 use std::path::Path;
 
@@ -42,7 +43,16 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
             breaches.push(format!("{name}:{lines}: a file in src/ has at most {MOST_LINES} lines"));
         }
     }
+    let readme = std::fs::read_to_string(workspace.path("README.md"))?;
+    breaches
+        .extend(images(&readme).map(|line| format!("README.md:{line}: registries show no image of the repository")));
     Ok(breaches)
+}
+
+/// The lines with an image that is a file.
+fn images(text: &str) -> impl Iterator<Item = usize> {
+    let is_image = |line: &str| line.split("![").skip(1).any(|image| !image.contains("](https://"));
+    text.lines().enumerate().filter(move |(_, line)| is_image(line)).map(|(index, _)| index + 1)
 }
 
 fn has_extension(file: &Path, extensions: &[&str]) -> bool {
@@ -202,6 +212,12 @@ mod tests {
 
     fn found(source: &str) -> Vec<(usize, String)> {
         forbidden_names(source)
+    }
+
+    #[test]
+    fn an_image_that_is_a_file_is_found_with_its_line() {
+        let text = "![a](https://host/a.svg)\n\n[![b](benches/b.svg)](c) text\n![d](../d.png)\n[e](f.svg)\n";
+        assert_eq!(images(text).collect::<Vec<_>>(), [3, 4]);
     }
 
     #[test]

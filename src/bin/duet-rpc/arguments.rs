@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{ColorChoice, Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+use clap_complete::{Shell, generate};
 use portway::stdio;
 
 use crate::harmless::{harmless_lines, is_obeyed};
@@ -52,6 +53,13 @@ enum Subcommands {
     /// Serve JSON-RPC 2.0 on standard input and output
     #[command(override_usage = "duet-rpc rpc [OPTIONS]")]
     Rpc,
+    /// Print a completion script for a shell
+    #[command(override_usage = "duet-rpc completions <SHELL>")]
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
 }
 
 /// The options of the daemon, if that is what the arguments ask for. All else is done here, and gives the exit code.
@@ -62,6 +70,12 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
         Ok(Arguments { version: false, command: Some(Subcommands::Rpc), options }) => return Ok(options),
         Ok(Arguments { version: false, command: None, .. }) => {
             command.try_get_matches_from_mut(["duet-rpc", "-h"]).map_or_else(|help| show(&help), |_| Ok(()))
+        }
+        Ok(Arguments { version: false, command: Some(Subcommands::Completions { shell }), .. }) => {
+            // Into memory first: it panics when it cannot write.
+            let mut script = Vec::new();
+            generate(shell, &mut command, "duet-rpc", &mut script);
+            stdio::stdout().write_all(&script)
         }
         Ok(_) => writeln!(stdio::stdout(), "{}", env!("CARGO_PKG_VERSION")),
         Err(error) if error.use_stderr() => return Err(complain(&error, &mut command)),

@@ -15,6 +15,8 @@ mod limits;
 mod output;
 #[path = "../shared/signals.rs"]
 mod signals;
+#[path = "../../native/start.rs"]
+mod start;
 mod terminal;
 mod validate;
 

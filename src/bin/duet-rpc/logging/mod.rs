@@ -1,6 +1,7 @@
 //! The log: where it goes, how much it says, and what its lines look like.
 //!
-//! It goes to standard error, or to the file that `DUET_RPC_LOG` names; never to standard output, which is the protocol's.
+//! It goes to standard error, or to the file that `DUET_RPC_LOG` names; never to standard output, which is the protocol's, and
+//! so nowhere if standard error is the same pipe, socket or file.
 //! Its lines hold no payload, no header and no path of a user, but for that of the log itself at the start.
 
 mod format;
@@ -8,10 +9,10 @@ mod queue;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use portway::stdio;
 use rustix::fs::OFlags;
 use tracing_subscriber::Registry;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -33,7 +35,7 @@ use crate::level::Level;
 pub(crate) struct Log {
     queue: Queue,
     level: LevelHandle,
-    /// `stderr`, or the path of a file.
+    /// `stderr`, the path of a file, or `nowhere`.
     sink: String,
 }
 
@@ -58,12 +60,25 @@ impl Log {
     /// If there is one already, or no thread for it.
     pub(crate) fn start(options: &Options) -> io::Result<Self> {
         let file = env::var_os("DUET_RPC_LOG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let opened = file.and_then(|path| open(&path).map(|file| (file, shown(&path))));
+        let (opened, warning) = match file.map(|path| (open_file(&path), shown(&path))) {
+            Some((Ok(file), path)) => (Some((file, path)), None),
+            Some((Err(error), path)) => {
+                let warning = format!("Warning: Cannot write to log file '{path}': {error}. Using stderr instead.\n");
+                (None, Some(warning))
+            }
+            None => (None, None),
+        };
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
+            // Lines in between would break the frames.
+            None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
+        // At whatever level. Standard error may be a pipe that nobody reads, which must not hold up the start.
+        if let Some(warning) = warning {
+            queue.make_writer().write_all(warning.as_bytes())?;
+        }
         let (filter, handle) = reload::Layer::new(options.log_level.filter());
         let lines =
             tracing_subscriber::fmt::layer().with_ansi(has_color).event_format(Lines).with_writer(queue.clone());
@@ -75,7 +90,7 @@ impl Log {
         &self.level
     }
 
-    /// `stderr`, or the path of a file.
+    /// `stderr`, the path of a file, or `nowhere`.
     pub(crate) fn sink(&self) -> &str {
         &self.sink
     }
@@ -90,40 +105,53 @@ impl Log {
 /// file is refused: a FIFO could hold up the daemon, and a device could be anything. So is a file with another hard link, which
 /// could be a file of this user that somebody else has linked here.
 fn open_file(path: &Path) -> io::Result<File> {
+    // Before it is opened, since a device may react to that. Behind a symbolic link there may be a stream of the protocol.
+    if let Ok(named) = path.symlink_metadata() {
+        expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
+    }
     // Without NONBLOCK, to open a FIFO waits for who reads it. With a regular file it changes nothing.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags.bits() as i32).open(path)?;
     let opened = file.metadata()?;
-    if !opened.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
+    expect_log(&opened)?;
     if opened.nlink() > 1 {
         return Err(io::Error::other("it has more than one name: remove its other hard links"));
-    }
-    let is_opened = |stream: &dyn Fn() -> io::Result<File>| {
-        let stream = stream().and_then(|stream| stream.metadata());
-        stream.is_ok_and(|stream| (stream.dev(), stream.ino()) == (opened.dev(), opened.ino()))
-    };
-    let input = || io::stdin().as_fd().try_clone_to_owned().map(File::from);
-    let output = || io::stdout().as_fd().try_clone_to_owned().map(File::from);
-    if is_opened(&input) || is_opened(&output) {
-        return Err(io::Error::other("it is the standard input or output, which is the protocol's"));
     }
     Ok(file)
 }
 
-/// Opens the file of the log. If it cannot be written, that is told on standard error, at whatever level.
-fn open(path: &Path) -> Option<File> {
-    match open_file(path) {
-        Ok(file) => Some(file),
-        Err(error) => {
-            let path = shown(path);
-            // Without standard error there is nobody to tell.
-            let _ =
-                writeln!(stdio::stderr(), "Warning: Cannot write to log file '{path}': {error}. Using stderr instead.");
-            None
-        }
+/// # Errors
+/// If this is no file for a log.
+fn expect_log(file: &Metadata) -> io::Result<()> {
+    if is_of_protocol(file) {
+        return Err(io::Error::other("it is the standard input or output, which is the protocol's"));
     }
+    if file.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link, which is not followed"));
+    }
+    if !file.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(())
+}
+
+/// Whether this is the standard input or output.
+fn is_of_protocol(file: &Metadata) -> bool {
+    [opened(&io::stdin()), opened(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
+}
+
+/// Whether standard error is the standard output or input: after `2>&1`, or as inetd starts a program. A terminal may be all
+/// of them.
+fn is_stderr_of_protocol() -> bool {
+    opened(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
+}
+
+fn opened(stream: &impl AsFd) -> io::Result<Metadata> {
+    File::from(stream.as_fd().try_clone_to_owned()?).metadata()
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// A path on a terminal and in a line of the log.

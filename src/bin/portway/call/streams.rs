@@ -18,6 +18,7 @@ use super::{UNREACHABLE, within};
 use crate::arguments::{Target, Timeout};
 use crate::connect;
 use crate::output::Problem;
+use crate::start::hidden_reason;
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -65,6 +66,9 @@ impl Streams {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| {
+            if let Some(reason) = hidden_reason(&error, command.as_std()) {
+                return Problem::new(UNREACHABLE, format!("cannot start {name}: {reason}"));
+            }
             let problem = Problem::new(UNREACHABLE, format!("cannot start {name}: {error}"));
             match error.kind() {
                 io::ErrorKind::NotFound => {

@@ -1,0 +1,56 @@
+//! The reason why a program cannot be started. The command `portway` includes this file, too.
+
+use std::borrow::ToOwned;
+use std::env;
+use std::ffi::OsStr;
+use std::format;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::string::String;
+use std::vec::Vec;
+
+/// The longest first line that Linux reads of a script.
+const MAX_FIRST_LINE: u64 = 256;
+
+/// The reason where the error of the system hides it: it is `ENOENT`, too, if the working directory or an interpreter is missing.
+pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
+    if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
+        return Some(format!("the working directory {}: {error}", folder.display()));
+    }
+    if error.kind() != io::ErrorKind::NotFound {
+        return None;
+    }
+    let program = find(command)?;
+    let Some(interpreter) = interpreter(&program) else {
+        return Some("the program is there, but the loader that it needs is not".to_owned());
+    };
+    let (name, problem) = match interpreter.strip_suffix(b"\r") {
+        Some(name) => (name, "was not found: the line ends with CRLF, and has to end with LF"),
+        None => (interpreter.as_slice(), "was not found"),
+    };
+    Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
+}
+
+/// The file of the program, as the system looks for it.
+fn find(command: &Command) -> Option<PathBuf> {
+    let program = Path::new(command.get_program());
+    let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));
+    if program.as_os_str().as_bytes().contains(&b'/') {
+        return Some(folder.join(program)).filter(|file| file.is_file());
+    }
+    let own = command.get_envs().find(|(name, _)| *name == "PATH");
+    let path = own.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
+    env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
+}
+
+/// The interpreter that a script names in its first line.
+fn interpreter(program: &Path) -> Option<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let words = line.trim_ascii_start().split(|byte| matches!(byte, b' ' | b'\t'));
+    words.into_iter().next().map(<[u8]>::to_vec)
+}
