@@ -59,7 +59,7 @@ impl<P: Payload> Connection<P> {
         Self {
             config,
             calls: PendingCalls::new(config.last_id),
-            deadlines: Deadlines::new(config.time_grain),
+            deadlines: Deadlines::new(config.time_grain, config.longest_wait),
             call_batches: NonZeroU32::MIN,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
@@ -304,7 +304,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end.
+    /// Takes a reading of the clock, in the unit of the timeouts and from any fixed start. Calls whose time is up end.
     pub fn handle_timeout(&mut self, now: u64) {
         self.deadlines.advance(now);
         while let Some(slot) = self.deadlines.expired() {

@@ -4,6 +4,7 @@
 
 import { answering, boundaryOf, enter, insides, leave } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
+import { Timer, now, timerProblem } from "./clock.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, TICK, WAKE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
@@ -20,8 +21,6 @@ import { Service } from "./service.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
-
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** What wasm has died of is nobody's business on the other side. */
 const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
@@ -63,8 +62,7 @@ export class Link extends Reporting {
   #lastId;
   #limits = { ...DEFAULTS };
   #nullParams = true;
-  #timer = undefined;
-  #onTimer = () => this.#setTimer();
+  #timer = new Timer(() => this.#setTimer());
 
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
@@ -140,6 +138,7 @@ export class Link extends Reporting {
     const slot = word >>> ARGUMENT_SHIFT;
     const id = ++this.#lastId;
     this.#calls.keep(slot, id, owner, method, resolve, reject);
+    if (word & ARM && timerProblem(timeout)) return this.#calls.drop(slot, timerProblem(timeout));
     if (signal !== undefined) this.#watch(slot, signal);
     if (stream !== undefined) this.#calls.listen(slot, id, stream);
     else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
@@ -152,7 +151,7 @@ export class Link extends Reporting {
     }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
     if (this.#calls.idOf(slot) !== id) return;
-    if (word & ARM) this.#setTimer();
+    this.#arm(word);
     return slot;
   }
 
@@ -170,7 +169,7 @@ export class Link extends Reporting {
 
   /** Has the call in a slot wait anew: a timeout in milliseconds, negative for none. */
   restart(slot, timeout) {
-    if (this.#core.run(RESTART, slot, timeout) & ARM) this.#setTimer();
+    this.#arm(this.#core.run(RESTART, slot, timeout));
   }
 
   /** Notifies the other side, if it is there. */
@@ -210,7 +209,7 @@ export class Link extends Reporting {
       if (problem !== undefined) return Promise.reject(problem);
     }
     const signal = options?.signal ?? undefined;
-    const problem = signalProblem(signal);
+    const problem = signalProblem(signal) ?? timerProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (calls.length === 0) return Promise.resolve([]);
@@ -226,7 +225,7 @@ export class Link extends Reporting {
         if (notify) entries.push({ message: callMessage(method, params) });
         continue;
       }
-      arm |= word & ARM;
+      arm |= word;
       const slot = word >>> ARGUMENT_SHIFT;
       const id = ++this.#lastId;
       outcomes.push(new Promise(executor));
@@ -235,7 +234,7 @@ export class Link extends Reporting {
       entries.push({ message: callMessage(method, params, id), slot });
     }
     this.#outbox.sendTogether(entries);
-    if (arm) this.#setTimer();
+    this.#arm(arm);
     return Promise.allSettled(outcomes);
   }
 
@@ -284,7 +283,7 @@ export class Link extends Reporting {
   #close() {
     this.closed = true;
     this.#gone = DESTROYED;
-    clearTimeout(this.#timer);
+    this.#timer.stop();
     this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#outbox.flush();
@@ -317,7 +316,7 @@ export class Link extends Reporting {
   /** The wasm has died, and all that it knew: every call ends, and every request is answered. */
   #die() {
     if (this.closed) return;
-    clearTimeout(this.#timer);
+    this.#timer.stop();
     this.#outbox.sendEach(this.#service.surrender(DEAD));
     const end = this.#core.death;
     this.#calls.dropStreams(end);
@@ -454,7 +453,7 @@ export class Link extends Reporting {
 
   /** The other side is at work on a call, which so may take longer. */
   #progress({ slot, onProgress, timeout, end }, value) {
-    const left = end - performance.now();
+    const left = end - now();
     if (timeout >= 0 && left > 0) this.restart(slot, Math.min(timeout, left));
     this.guard(() => onProgress(value));
   }
@@ -490,11 +489,12 @@ export class Link extends Reporting {
     return new CallError("too-many-calls", `JSON-RPC call refused, too many are pending: ${method}`, method);
   }
 
+  /** Sets the timer if a word asks for it, or if it may be lost. */
+  #arm(word) {
+    if (word & ARM || this.#timer.isUnsure) this.#setTimer();
+  }
   #setTimer() {
-    const now = performance.now();
-    this.#outputs.perform(this.#core.run(TICK, now));
-    const wake = this.closed ? -1 : this.#core.run(WAKE);
-    clearTimeout(this.#timer);
-    this.#timer = wake > 0 ? setTimeout(this.#onTimer, Math.min(Math.max(wake - now, 1), LONGEST_TIMER)) : undefined;
+    this.#outputs.perform(this.#core.run(TICK, this.#timer.read()));
+    this.#timer.set(this.closed ? -1 : this.#core.run(WAKE));
   }
 }

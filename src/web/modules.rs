@@ -19,6 +19,7 @@ ship! {
     "/src/js/early.js" as early,
     "/src/web/boundaries.js" as boundaries,
     "/src/web/calls.js" as calls,
+    "/src/web/clock.js" as clock,
     "/src/web/columns.js" as columns,
     "/src/web/commands.js" as commands,
     "/src/web/complain.js" as complain,

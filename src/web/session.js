@@ -13,6 +13,7 @@ import {
   MIN_HEARTBEAT,
   RELOAD_SILENCE,
 } from "./limit-values.js";
+import { runLater } from "./later.js";
 import { listen } from "./listen.js";
 import { Pulse, holdLock, watchLock } from "./liveness.js";
 import { strangerText } from "./origin.js";
@@ -143,7 +144,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (number === 1) {
       held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
       // Whoever has waited for this is told first, and can set up what receives.
-      setTimeout(release);
+      runLater(release);
     }
     key = newId();
     const tell = (method, params) => session === other && other.port.postMessage(note(method, params));
