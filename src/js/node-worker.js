@@ -63,7 +63,7 @@ function wrapperOf(emitter, events, send) {
       });
       emitter.on(events[type], wrappers.get(listener));
       // A process that is disconnected already reports that to nobody.
-      if (type === "close" && emitter.connected === false) queueMicrotask(wrappers.get(listener));
+      if (type === "close" && emitter.connected === false) Promise.resolve().then(wrappers.get(listener));
     },
     removeEventListener(type, listener) {
       if (Object.hasOwn(events, type)) emitter.off(events[type], wrappers.get(listener));
