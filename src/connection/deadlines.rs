@@ -8,10 +8,6 @@ use alloc::vec::Vec;
 
 use super::chunks::Chunks;
 
-/// No call waits longer for its first reading of the clock, in milliseconds. It is also how long a driver's timer may
-/// outlive the last call.
-const LONGEST_WAIT: u64 = 1_000;
-
 /// The end of a queue, and the queue of a call without a timeout.
 const NONE: u32 = u32::MAX;
 
@@ -24,6 +20,9 @@ pub(super) struct Deadlines {
     now: u64,
     next: Option<u64>,
     grain: u64,
+    /// No call waits longer for its first reading of the clock. It is also how long a driver's timer may outlive the last
+    /// call.
+    longest_wait: u64,
 }
 
 /// Calls with one timeout, oldest first.
@@ -49,8 +48,8 @@ struct Link {
 const UNLINKED: Link = Link { at: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
-    pub(super) const fn new(grain: u64) -> Self {
-        Self { queues: Vec::new(), links: Chunks::new(), now: 0, next: None, grain }
+    pub(super) const fn new(grain: u64, longest_wait: u64) -> Self {
+        Self { queues: Vec::new(), links: Chunks::new(), now: 0, next: None, grain, longest_wait }
     }
 
     /// When the next reading of the clock is wanted.
@@ -58,7 +57,7 @@ impl Deadlines {
         self.next
     }
 
-    /// Starts a timeout of that many milliseconds for a slot that has none.
+    /// Starts a timeout for a slot that has none.
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
@@ -158,7 +157,7 @@ impl Deadlines {
         match timeout.checked_div(self.grain) {
             None => 0,
             Some(0) => 1,
-            Some(LONGEST_WAIT..) => LONGEST_WAIT,
+            Some(wait) if wait > self.longest_wait => self.longest_wait,
             Some(wait) => wait,
         }
     }
@@ -198,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_call_counts_from_the_first_reading_after_it() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         assert_eq!(expired_at(&mut deadlines, 1_000), [0_u32; 0]);
         deadlines.insert(0, 50);
         assert_eq!(deadlines.next(), Some(1_000));
@@ -211,7 +210,7 @@ mod tests {
 
     #[test]
     fn with_a_grain_readings_are_rare_and_calls_never_early() {
-        let mut deadlines = Deadlines::new(16);
+        let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 1_600);
         assert_eq!(deadlines.next(), Some(100));
         assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
@@ -225,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_shorter_timeout_wants_an_earlier_reading() {
-        let mut deadlines = Deadlines::new(16);
+        let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 1_600);
         deadlines.insert(1, 160);
         assert_eq!(deadlines.next(), Some(10));
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_long_timeout_is_at_most_a_second_late() {
-        let mut deadlines = Deadlines::new(16);
+        let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 3_600_000);
         assert_eq!(deadlines.next(), Some(1_000));
         assert_eq!(expired_at(&mut deadlines, 1_000), [0_u32; 0]);
@@ -246,10 +245,19 @@ mod tests {
     }
 
     #[test]
+    fn how_late_a_long_timeout_may_be_is_set() {
+        let mut deadlines = Deadlines::new(16, 5_000);
+        deadlines.insert(0, 3_600_000);
+        assert_eq!(deadlines.next(), Some(5_000));
+        deadlines.insert(1, 16_000);
+        assert_eq!(deadlines.next(), Some(1_000));
+    }
+
+    #[test]
     fn removal_anywhere_leaves_the_rest_in_order() {
         for gone in 0..4 {
             for stamped in [false, true] {
-                let mut deadlines = Deadlines::new(0);
+                let mut deadlines = Deadlines::new(0, 1_000);
                 for slot in 0..4 {
                     deadlines.insert(slot, 10);
                 }
@@ -268,7 +276,7 @@ mod tests {
 
     #[test]
     fn slots_are_used_again_under_another_timeout() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         deadlines.insert(1, 10);
         deadlines.remove(0);
@@ -282,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_timeout_that_begins_anew_goes_to_the_end_of_its_queue() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         for slot in 0..3 {
             deadlines.insert(slot, 10);
         }
@@ -298,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_timeout_that_is_restarted_again_and_again_ends_once_nothing_is_left() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         for now in [100, 108, 116, 124] {
             assert_eq!(expired_at(&mut deadlines, now), [0_u32; 0]);
@@ -319,7 +327,7 @@ mod tests {
 
     #[test]
     fn many_distinct_timeouts_each_end_in_time() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         for slot in 0..1_000_u32 {
             deadlines.insert(slot, u64::from(slot * 7919 % 1_000));
         }
@@ -336,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_longest_timeout_does_not_overflow() {
-        let mut deadlines = Deadlines::new(16);
+        let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, u64::MAX);
         assert_eq!(expired_at(&mut deadlines, 5), [0_u32; 0]);
         assert!(deadlines.next().is_some());
@@ -344,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_ends_nothing_early() {
-        let mut deadlines = Deadlines::new(0);
+        let mut deadlines = Deadlines::new(0, 1_000);
         assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(0, 10);
         assert_eq!(expired_at(&mut deadlines, 50), [0_u32; 0]);

@@ -63,7 +63,7 @@ impl<P: Payload> Connection<P> {
         Self {
             config,
             calls: PendingCalls::new(config.last_id),
-            deadlines: Deadlines::new(config.time_grain),
+            deadlines: Deadlines::new(config.time_grain, config.longest_wait),
             call_batches: NonZeroU32::MIN,
             unanswered: 0,
             inbound: InboundRequests::new(),

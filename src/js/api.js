@@ -28,7 +28,7 @@ function checkHandler(name, handler) {
   if (typeof handler !== "function") throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
 }
 
-export class JSONRPCClient {
+class JSONRPCClient {
   #link;
   #timeout;
   #destroyed = false;
@@ -94,7 +94,7 @@ export class JSONRPCClient {
   }
 }
 
-export class JSONRPCServer {
+class JSONRPCServer {
   /** @internal */
   methods = new Map();
   /** @internal */
@@ -132,7 +132,7 @@ export class JSONRPCServer {
 }
 
 /** A client, and a server on the same transport. */
-export class JSONRPCPeer extends JSONRPCClient {
+class JSONRPCPeer extends JSONRPCClient {
   #server;
 
   constructor(transport, options) {
@@ -170,12 +170,18 @@ function remote(client) {
   });
 }
 
-// `using` needs a symbol that not every engine has yet.
-if (Symbol.dispose !== undefined) {
-  for (const { prototype } of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
-    prototype[Symbol.dispose] = prototype.destroy;
-  }
-}
+// They are finished by calls that are marked as pure, since bundlers keep what changes a class at the top of a module.
 
-// Vue makes no proxy around an object with this, in a `ref` or `reactive`: behind one, private members are out of reach.
-for (const { prototype } of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) define(prototype, "__v_skip", true);
+const Client = /* @__PURE__ */ finished(JSONRPCClient);
+const Server = /* @__PURE__ */ finished(JSONRPCServer);
+const Peer = /* @__PURE__ */ finished(JSONRPCPeer);
+export { Client as JSONRPCClient, Peer as JSONRPCPeer, Server as JSONRPCServer };
+
+function finished(Class) {
+  const { prototype } = Class;
+  // `using` needs a symbol that not every engine has yet.
+  if (Symbol.dispose !== undefined) prototype[Symbol.dispose] = prototype.destroy;
+  // Vue makes no proxy around an object with this, in a `ref` or `reactive`: behind one, private members are out of reach.
+  define(prototype, "__v_skip", true);
+  return Class;
+}

@@ -2,7 +2,7 @@
 // each table.
 
 /** JSON-RPC 2.0 §5.1, and the one that the Language Server Protocol adds for cancelled requests. */
-export const ErrorCode = Object.freeze({
+export const ErrorCode = /* @__PURE__ */ Object.freeze({
   ParseError: -32700,
   InvalidRequest: -32600,
   MethodNotFound: -32601,
@@ -12,7 +12,7 @@ export const ErrorCode = Object.freeze({
 });
 
 /** In-browser builders, previews and agents. */
-export const wiggum = Object.freeze({
+export const wiggum = /* @__PURE__ */ Object.freeze({
   BUILD_FAILED: -32001,
   GATE_FAILED: -32002,
   PERMISSION_DENIED: -32003,
@@ -24,7 +24,7 @@ export const wiggum = Object.freeze({
 });
 
 /** The Kaiak agent interface. */
-export const kaiak = Object.freeze({
+export const kaiak = /* @__PURE__ */ Object.freeze({
   SESSION_CREATION_FAILED: -32001,
   WORKSPACE_ACCESS_DENIED: -32002,
   SESSION_NOT_FOUND: -32003,

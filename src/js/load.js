@@ -3,23 +3,27 @@
 import { initSync as start } from "portway-glue";
 import { install, needsWasm } from "../web/core.js";
 import { settleEarly } from "../web/early-messages.js";
+import { tagOf } from "../web/errors.js";
 
 /** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */
 export function initSync(input) {
   if (!needsWasm()) return;
-  const module = input instanceof WebAssembly.Module ? input : new WebAssembly.Module(input);
+  const module = isModule(input) ? input : new WebAssembly.Module(input);
   // The glue would take it, fail, and keep it for good.
   if (WebAssembly.Module.imports(module).length === 0) throw new Error("portway: this is the WebAssembly of something else");
-  install(start({ module }));
+  install(start(module));
   settleEarly();
 }
 
-/** `init`, with what it loads if it is told nothing. */
-export function makeInit(defaultInput) {
+/** Of whichever realm: a test runner has several. */
+const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
+
+/** `init`, with what it loads if it is told nothing, and how it reads what is at a place: a response or bytes. */
+export function makeInit(defaultInput, read = (place) => fetch(place)) {
   let started;
   return function init(input) {
     if (!needsWasm()) return Promise.resolve();
-    started ??= compile(input, defaultInput)
+    started ??= compile(input, defaultInput, read)
       .then(initSync)
       .catch(explain)
       .catch((error) => {
@@ -32,26 +36,39 @@ export function makeInit(defaultInput) {
   };
 }
 
-/** Browsers name the permission that allows `eval`, too; wasm needs less. */
 function explain(error) {
-  if (!/unsafe-eval|CSP/.test(error?.message)) throw error;
-  throw new Error("portway: the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", { cause: error });
+  const { message } = Object(error);
+  // Browsers name the permission that allows `eval`, too; wasm needs less.
+  if (/unsafe-eval|CSP/.test(message)) fail("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
+  if (/\bmemory/.test(message)) fail("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
+  throw error;
 }
 
-async function compile(input, defaultInput) {
-  const given = await (input ?? defaultInput());
-  const isPlace = typeof given === "string" || given instanceof URL || given?.url !== undefined;
-  if (!isPlace) return given instanceof WebAssembly.Module ? given : WebAssembly.compile(given);
-  const response = typeof given.arrayBuffer === "function" && given.ok !== undefined ? given : await fetch(given);
-  const place = `portway: ${response.url || given}`;
-  const { status } = response;
+function fail(text, cause) {
+  throw new Error(`portway: ${text}`, { cause });
+}
+
+async function compile(input, defaultInput, read) {
+  let given = await input;
+  let place = "portway_bg.wasm";
+  try {
+    given ??= defaultInput();
+    const { ok, url, href = url } = Object(given);
+    if (typeof given === "string" || (href !== undefined && ok === undefined)) {
+      place = given;
+      given = await read(given);
+    }
+  } catch (error) {
+    fail(`${place} cannot be read: copy it there, import "portway/inline", or give init() its bytes`, error);
+  }
+  if (given?.ok === undefined) return isModule(given) ? given : WebAssembly.compile(given);
+  const { status, url } = given;
+  place = `${url || place}`;
   // It gives out nothing from outside of its root, where a linked package is.
   const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
-  if (!response.ok) throw new Error(`${place} is not there (status ${status}${hint})`);
-  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (!given.ok) fail(`${place} is not there (status ${status}${hint})`);
+  const bytes = new Uint8Array(await given.arrayBuffer());
   // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
-  if (String(bytes.subarray(0, 4)) !== "0,97,115,109") {
-    throw new Error(`${place} is no WebAssembly (${response.headers.get("content-type")})`);
-  }
+  if (String(bytes.subarray(0, 4)) !== "0,97,115,109") fail(`${place} is no WebAssembly (${given.headers.get("content-type")})`);
   return WebAssembly.compile(bytes);
 }

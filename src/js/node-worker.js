@@ -67,7 +67,7 @@ function wrapperOf(emitter, events, send) {
       // A process that is disconnected already, or a thread that has ended, reports that to nobody.
       if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
         error ??= new Error("it has ended already");
-        queueMicrotask(wrappers.get(listener));
+        Promise.resolve().then(wrappers.get(listener));
       }
     },
     removeEventListener(type, listener) {

@@ -169,6 +169,14 @@ fn findings_of_a_batch_name_their_element() {
     assert_eq!(report.warnings(), ["[Item 1] No \"id\" field - this is a notification"]);
 }
 
+/// The npm package reads them from wasm as such: not every realm of JavaScript has a `TextDecoder`.
+#[test]
+fn texts_are_ascii() {
+    for rule in Rule::ALL {
+        assert!(rule.text().is_ascii(), "{rule:?}");
+    }
+}
+
 #[test]
 fn a_batch_of_none_is_an_error_of_its_own() {
     let report = Report::batch([]);

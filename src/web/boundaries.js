@@ -1,10 +1,14 @@
 // Boundaries on which several transports of one realm are made: no two calls there may have one id, and each request gets
 // one answer. The registry is on the global object, since a realm may hold more than one copy of this library.
 
-const registry = (globalThis[Symbol.for("portway.boundaries")] ??= { objects: new WeakMap(), names: new Map(), frames: new Set() });
+const newRegistry = () => ({
+  objects: new WeakMap(),
+  names: new Map(),
+  /** The ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
+  frames: new Set(),
+});
 
-/** The ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
-export const frames = registry.frames;
+export const registry = /* @__PURE__ */ (() => (globalThis[Symbol.for("portway.boundaries")] ??= newRegistry()))();
 
 /** The connections of this realm, oldest first. Each has a `target()`, a `channel`, and `giveWay()`. */
 export const connections = (registry.connections ??= new Set());
@@ -28,7 +32,7 @@ export function boundaryOf(object) {
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
-  for (const { frame, current, boundary } of source === globalThis ? frames : []) {
+  for (const { frame, current, boundary } of source === globalThis ? registry.frames : []) {
     if (frame === target || current() === target) windows.set(target, boundary);
   }
   return registered(windows, target);

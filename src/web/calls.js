@@ -1,5 +1,6 @@
 // Our calls while they wait, by the slot that wasm gave them.
 
+import { now } from "./clock.js";
 import { ABANDON } from "./commands.js";
 import { CallError } from "./errors.js";
 import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
@@ -70,7 +71,7 @@ export class Calls {
 
   /** Has a handler for the progress of a call, which ends at last though there is progress. */
   listenToProgress(slot, id, timeout, { onProgress, totalTimeout }) {
-    const end = performance.now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
+    const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.listen(slot, id, { onProgress, timeout, end });
   }
 
@@ -181,4 +182,4 @@ export class Calls {
 }
 
 /** The end of a call of a client that was destroyed, or of one that was made after that. */
-export const DESTROYED = new CallError("destroyed", "JSON-RPC client destroyed");
+export const DESTROYED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC client destroyed");

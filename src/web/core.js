@@ -59,7 +59,7 @@ function mourn(instance) {
 }
 
 // A link may be dropped without `destroy()`, together with what it listens to.
-const dropped = new FinalizationRegistry(({ instance, link, user }) => free(instance, link, user));
+const dropped = /* @__PURE__ */ new FinalizationRegistry(({ instance, link, user }) => free(instance, link, user));
 
 function free(instance, link, user) {
   call(instance, link, FREE);

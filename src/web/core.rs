@@ -32,6 +32,10 @@ use crate::profile::Profile;
 /// Timeouts may come a sixteenth late, a second at most, and a call costs no reading of the clock.
 const TIME_GRAIN: u64 = 16;
 
+/// The unit of time here: thousandths of the milliseconds of JavaScript, whose fractions count.
+const MILLISECOND: f64 = 1_000.0;
+const SECOND: u64 = 1_000_000;
+
 /// Without the names of the codes, which JavaScript has itself.
 const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
 
@@ -66,7 +70,7 @@ struct Subject {
 
 impl State {
     const fn new(last_id: u64) -> Self {
-        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_last_id(last_id);
+        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
         let connection = Connection::new(config);
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
         let subject = Subject { element: 0, replies: Vec::new(), fault };
@@ -83,13 +87,13 @@ impl State {
     }
 
     fn call(&mut self, timeout: f64, batch: u32) -> u32 {
-        let call = self.connection.begin_call(milliseconds(timeout), NonZeroU32::new(batch));
+        let call = self.connection.begin_call(microseconds(timeout), NonZeroU32::new(batch));
         call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
     }
 
     fn restart(&mut self, slot: u32, timeout: f64, end: f64, now: f64) -> u32 {
         if let Some(call) = self.connection.call_in_slot(slot) {
-            self.connection.handle_progress(call, milliseconds(timeout), milliseconds(end), now as u64);
+            self.connection.handle_progress(call, microseconds(timeout), microseconds(end), (now * MILLISECOND) as u64);
         }
         NOTHING | self.arm()
     }
@@ -174,16 +178,16 @@ impl State {
             commands::NEXT => self.output(),
             commands::RESPOND => self.respond(a as u32, b as u32),
             commands::TICK => {
-                self.connection.handle_timeout(a as u64);
+                self.connection.handle_timeout((a * MILLISECOND) as u64);
                 self.output()
             }
             commands::START_CLOCK => {
-                self.connection.start_clock(a as u64);
+                self.connection.start_clock((a * MILLISECOND) as u64);
                 0.0
             }
             commands::WAKE => {
                 self.armed = self.connection.poll_timeout();
-                self.armed.map_or(-1.0, |wanted| wanted as f64)
+                self.armed.map_or(-1.0, |wanted| wanted as f64 / MILLISECOND)
             }
             commands::CLOSE => {
                 self.connection.close();
@@ -287,10 +291,9 @@ impl Subject {
     }
 }
 
-/// A timeout of JavaScript, negative for none. The clock and the timeout lose their fractions here: with the two more, no
-/// call ends early.
-fn milliseconds(timeout: f64) -> Option<u64> {
-    (timeout >= 0.0).then_some((timeout as u64).saturating_add(2))
+/// A timeout of JavaScript in milliseconds, negative for none.
+fn microseconds(timeout: f64) -> Option<u64> {
+    (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
 }
 
 /// Runs a command (`commands.rs` lists them, with their arguments) on a link. The answer is a word, unless it says

@@ -1,6 +1,6 @@
 // Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
 
-import { boundaryOf, boundaryOfWindow, frames } from "./boundaries.js";
+import { boundaryOf, boundaryOfWindow, registry } from "./boundaries.js";
 import { takeEarly } from "./early-messages.js";
 import { isOurs } from "./envelope.js";
 import { gone, portClosed, tagOf } from "./errors.js";
@@ -19,8 +19,8 @@ export function doorTo(target, origin) {
   if (target.window === target) return windowDoor(() => target, origin);
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin, target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
-  // Who is on a broadcast channel is not one, and sessions are of two.
-  if (isChannel && !(target instanceof BroadcastChannel)) return channelDoor(target);
+  // Who is on a broadcast channel is not one, and sessions are of two. Not every realm has the class.
+  if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelDoor(target);
   throw new TypeError("connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }");
 }
 
@@ -57,8 +57,8 @@ function windowDoor(current, origin, frame) {
         // The key of the session shows whose goodbye it is.
         if (isOurs(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
       };
-      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad }), () => frames.delete(door)];
-      frames.add(door);
+      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad }), () => registry.frames.delete(door)];
+      registry.frames.add(door);
       if (current() !== null) takeEarly(current()).forEach(onEvent);
       return () => stops.forEach((stop) => stop());
     },

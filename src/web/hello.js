@@ -1,6 +1,7 @@
 // Agrees with the other side on a port or a lane, whoever of the two is there first, and again each time that the other side is
 // new. PROTOCOL.md has the rules.
 
+import { now } from "./clock.js";
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
 import { callMessage, isPort } from "./outgoing.js";
@@ -127,11 +128,11 @@ export class Handshake {
     if (!this.isReady) return void (this.#early = other);
     if (other.id === this.#session?.id || other.id === this.#offer?.id) return;
     // Whoever floods this side with names is answered now and then; who means it says hello again.
-    const now = performance.now();
+    const time = now();
     // A clock may be set back.
-    if (Math.abs(now - this.#lastMet) < MIN_HELLO_INTERVAL) return;
-    if (this.#offer !== undefined && Math.abs(now - this.#offeredAt) < this.#answerKeptFor) return;
-    this.#lastMet = now;
+    if (Math.abs(time - this.#lastMet) < MIN_HELLO_INTERVAL) return;
+    if (this.#offer !== undefined && Math.abs(time - this.#offeredAt) < this.#answerKeptFor) return;
+    this.#lastMet = time;
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
     if (this.#session !== undefined) {
@@ -153,7 +154,7 @@ export class Handshake {
       other.port = port1;
     }
     this.#offer = other;
-    this.#offeredAt = now;
+    this.#offeredAt = time;
     this.#answerKeptFor = GOODBYE_TIMEOUT;
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);

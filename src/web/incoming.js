@@ -123,6 +123,8 @@ export class Incoming {
 
   /** @internal */
   abort(reason) {
+    // Where there are no signals, no handler waits for one.
+    if (globalThis.AbortController === undefined) return this.outflow?.stop(reason);
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);
     this.outflow?.stop(this.#controller.signal.reason);

@@ -3,7 +3,7 @@
 
 import { answering, boundaryOf, enter, insides, leave, othersWait } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
-import { Clock } from "./clock.js";
+import { Clock, now, timerProblem } from "./clock.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
@@ -137,6 +137,7 @@ export class Link extends Reporting {
     const slot = word >>> ARGUMENT_SHIFT;
     const id = ++this.#lastId;
     this.#calls.keep(slot, id, owner, method, resolve, reject);
+    if (word & ARM && timerProblem(timeout)) return this.#calls.drop(slot, timerProblem(timeout));
     if (signal !== undefined) this.#watch(slot, signal);
     if (stream !== undefined) this.#calls.listen(slot, id, stream);
     else if (options?.onProgress) this.#calls.listenToProgress(slot, id, timeout, options);
@@ -149,7 +150,7 @@ export class Link extends Reporting {
     }
     // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
     if (this.#calls.idOf(slot) !== id) return;
-    if (word & ARM) this.#clock.start();
+    this.#clock.start(word);
     return slot;
   }
 
@@ -166,8 +167,8 @@ export class Link extends Reporting {
   }
 
   /** Has the call in a slot wait anew: a timeout in milliseconds, and a time by which it ends at last; negative for none. */
-  restart(slot, timeout, end = -1, now = 0) {
-    if (this.#core.run(RESTART, slot, timeout, end, now) & ARM) this.#clock.start();
+  restart(slot, timeout, end = -1, time = 0) {
+    this.#clock.start(this.#core.run(RESTART, slot, timeout, end, time));
   }
 
   /** Notifies the other side, if it is there. */
@@ -207,7 +208,7 @@ export class Link extends Reporting {
       if (problem !== undefined) return Promise.reject(problem);
     }
     const signal = options?.signal ?? undefined;
-    const problem = signalProblem(signal);
+    const problem = signalProblem(signal) ?? timerProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (calls.length === 0) return Promise.resolve([]);
@@ -223,7 +224,7 @@ export class Link extends Reporting {
         if (notify) entries.push({ message: callMessage(method, params) });
         continue;
       }
-      arm |= word & ARM;
+      arm |= word;
       const slot = word >>> ARGUMENT_SHIFT;
       const id = ++this.#lastId;
       outcomes.push(new Promise(executor));
@@ -232,7 +233,7 @@ export class Link extends Reporting {
       entries.push({ message: callMessage(method, params, id), slot });
     }
     this.#outbox.sendTogether(entries);
-    if (arm) this.#clock.start();
+    this.#clock.start(arm);
     return Promise.allSettled(outcomes);
   }
 
@@ -460,7 +461,7 @@ export class Link extends Reporting {
 
   /** The other side is at work on a call, which so may take longer. */
   #progress({ slot, onProgress, timeout, end }, value) {
-    if (timeout >= 0) this.restart(slot, timeout, end, performance.now());
+    if (timeout >= 0) this.restart(slot, timeout, end, now());
     this.guard(() => onProgress(value));
   }
 

@@ -1,5 +1,6 @@
 // Whether the other side is still there, where nobody tells: a lock that goes with it, and a heartbeat.
 
+import { now } from "./clock.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { setTimer } from "./timers.js";
 
@@ -74,8 +75,8 @@ export class Pulse {
     const soon = this.#canHurry && (isWaiting || hurry);
     this.slow = this.#canHurry && !soon;
     const pause = soon ? Math.min(WINDOW_CHECK_INTERVAL, this.#rest) : this.#rest;
-    const due = performance.now() + pause;
+    const due = now() + pause;
     // Late, this thread was blocked, or the page hidden or halted.
-    this.#timer = setTimer(() => this.#run(performance.now() - due < pause / 4 ? pause : 0), pause);
+    this.#timer = setTimer(() => this.#run(now() - due < pause / 4 ? pause : 0), pause);
   }
 }

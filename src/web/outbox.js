@@ -10,7 +10,7 @@ import { settle } from "./small.js";
 const STEPS = 4;
 
 // `queueMicrotask` costs several times as much.
-const TURN = Promise.resolve();
+const TURN = /* @__PURE__ */ Promise.resolve();
 
 /**
  * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
@@ -216,7 +216,7 @@ function entryOf(message, origin) {
 }
 
 /** Stands for what was thrown, if that was nothing. */
-const UNKNOWN = new Error("the transport cannot send");
+const UNKNOWN = /* @__PURE__ */ new Error("the transport cannot send");
 
 function thrownBy(run) {
   try {

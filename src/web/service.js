@@ -158,7 +158,7 @@ export class Service {
   }
 
   #forget() {
-    this.#forgetting = clearTimeout(this.#forgetting);
+    if (this.#forgetting !== undefined) this.#forgetting = clearTimeout(this.#forgetting);
     this.#lingering.clear();
   }
 
@@ -226,10 +226,10 @@ const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "to
 const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
 
 /** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
-const OWN_RESULT = new TypeError("a promise is its own result");
+const OWN_RESULT = /* @__PURE__ */ new TypeError("a promise is its own result");
 
 /** Why a handler is told to stop. */
-const STOPPED = new CallError("destroyed", "JSON-RPC server destroyed");
+const STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
 
 /** Peers in the field send null for no params. */
 function given(params) {

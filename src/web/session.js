@@ -182,7 +182,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     isOpen = true;
     onOpen();
     // Whoever has waited for this is told first, and can set up what receives.
-    setTimer(release);
+    runLater(release);
   }
 
   /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */

@@ -1,6 +1,7 @@
 // Streams: a request `rpc.stream` asks for the items of a method; each comes as a notification `rpc.item`, and the response
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
+import { now } from "./clock.js";
 import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
 import { runLater } from "./later.js";
 import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_STREAM_CREDIT, MAX_TURN_TIME } from "./limit-values.js";
@@ -188,9 +189,9 @@ export class Turn {
   /** Takes one item of the budget. If nothing is left, it returns a promise, after which to try again. */
   take() {
     if (this.#next !== undefined) return this.#next;
-    const now = performance.now();
-    if (this.#left === MAX_ITEMS_PER_TURN) this.#end = now + MAX_TURN_TIME;
-    if (this.#left > 0 && now < this.#end) return void this.#left--;
+    const time = now();
+    if (this.#left === MAX_ITEMS_PER_TURN) this.#end = time + MAX_TURN_TIME;
+    if (this.#left > 0 && time < this.#end) return void this.#left--;
     this.#next = new Promise(runLater).then(() => {
       this.#next = undefined;
       this.#left = MAX_ITEMS_PER_TURN;

@@ -125,7 +125,7 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     destroy() {
       if (destroyed) return;
       destroyed = true;
-      clearInterval(looking);
+      if (looking !== undefined) clearInterval(looking);
       stop?.();
       destroy?.();
     },

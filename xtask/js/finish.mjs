@@ -22,11 +22,26 @@ const shortNames = new Map(
   ).exports,
 );
 
-// The glue starts wasm once. `load.js` sees to that itself, and starts another instance if the first has died.
-function startsAgain(source) {
-  const once = /(function initSync\(module\) \{)\s+if \(wasm !== undefined\) return wasm;/;
-  if (!once.test(source)) throw new Error("the glue keeps a second start off in a new way");
-  return source.replace(once, "$1");
+// What the package has in place of parts of the glue.
+const ownParts = [
+  // `load.js` sees to it that wasm is started once, and starts another instance if the first has died. It gives a module. What
+  // goes into this wasm and comes out of it is numbers, so there is no table of values to fill.
+  [/function initSync\(module\) \{.*?\n\}/s, "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }"],
+  [/(__wbindgen_init_externref_table: function\(\) \{).*?\n        \}/s, "$1}"],
+  // Its texts are ASCII, and not every realm has a `TextDecoder`.
+  [
+    /function getStringFromWasm0\(ptr, len\) \{.*?\n\}/s,
+    "function getStringFromWasm0(ptr, len) { return String.fromCharCode(...new Uint8Array(wasm.memory.buffer, ptr >>> 0, len)); }",
+  ],
+  [/let cachedTextDecoder = .*?\nfunction decodeText\(bytes\) \{.*?\n\}/s, ""],
+];
+
+function withOwnParts(source) {
+  for (const [part, own] of ownParts) {
+    if (!part.test(source)) throw new Error(`the glue has nothing like ${part}`);
+    source = source.replace(part, own);
+  }
+  return source;
 }
 
 const withShortNames = {
@@ -34,7 +49,7 @@ const withShortNames = {
   setup({ onLoad }) {
     onLoad({ filter: /[\\/](portway|core)\.js$/ }, async ({ path }) => {
       if (path !== glue && path !== core) return;
-      const source = path === glue ? startsAgain(await readFile(glue, "utf8")) : await readFile(core, "utf8");
+      const source = path === glue ? withOwnParts(await readFile(glue, "utf8")) : await readFile(core, "utf8");
       if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
       const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
         const short = shortNames.get(name);
@@ -66,28 +81,33 @@ const besideOthers = {
   },
 };
 
+/** esbuild marks what every bundler knows to be pure. */
+const needlessMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
+
 async function bundle({ name, output, platform }) {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
     plugins: [fromSources, withShortNames, besideOthers],
-    loader: { ".wasm": "binary" },
+    loader: { ".wasm": "base64" },
     bundle: true,
     format: "esm",
     target: "es2022",
     platform,
-    minify: true,
+    // All but white space: with that, the marks of what bundlers may drop (`@__PURE__`) would go.
+    minifyIdentifiers: true,
+    minifySyntax: true,
     metafile: true,
     legalComments: "none",
     logLevel: "warning",
   });
   // A second pass by another minifier is worth three percent of the gzipped size.
-  const options = { ecma: 2022, module: true, compress: { passes: 3 } };
+  const options = { ecma: 2022, module: true, compress: { passes: 3 }, format: { preserve_annotations: true } };
   // Node prints the whole line of an error that nobody catches.
-  if (platform === "node") options.format = { max_line_len: 160 };
+  if (platform === "node") options.format.max_line_len = 160;
   const { code } = await minify(outputFiles[0].text, options);
-  await writeFile(join(stage, output), (await licences(metafile)) + code);
+  await writeFile(join(stage, output), (await licences(metafile)) + code.replace(needlessMarks, ""));
 }
 
 /** What is bundled from other packages, for NOTICE: the title and the licence of each. */
@@ -146,14 +166,14 @@ function manifest() {
       [`./${wasm}`]: `./${wasm}`,
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", wasm, "PROTOCOL.md", "SECURITY.md", "LICENSE-*", "NOTICE"],
+    files: ["*.js", "*.d.ts", wasm, "docs", "PROTOCOL.md", "SECURITY.md", "LICENSE-*", "NOTICE"],
   };
 }
 
 await rm(stage, { recursive: true, force: true });
-await mkdir(stage);
+await mkdir(join(stage, "docs"), { recursive: true });
 await copyFile(shortened, join(stage, wasm));
-for (const file of ["README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+for (const file of ["README.md", "docs/environments.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
   else console.warn(`${file} is not there yet`);
 }

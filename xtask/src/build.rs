@@ -26,6 +26,7 @@ const INPUTS: &[&str] = &[
     "package-lock.json",
     "wasm-pack.toml",
     "README.md",
+    "docs",
     "PROTOCOL.md",
     "SECURITY.md",
     "LICENSE-MIT",

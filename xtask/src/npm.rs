@@ -1,19 +1,25 @@
-//! Node, and the packages that the root lock file names.
+//! Node, and the packages that the lock files name: the root one, and that of the suite `environments`.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::cache::lock;
+use crate::cache::{Cache, lock};
 use crate::environment::{Environment, find_in_path};
 use crate::process::{capture, run_ok, step};
 use crate::workspace::Workspace;
 
 /// Node 20.19 is the first that all the tools in the lock file run on.
 const NODE: (u32, u32) = (20, 19);
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// The test runners, frameworks and runtimes that the suite `environments` runs the package under.
+const ENVIRONMENTS: &str = "tests/environments";
 
 /// Installs the packages unless they are there, and gives the folder of their programs.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
@@ -24,13 +30,40 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     check_node()?;
     let _lock = lock(&workspace.path("target/npm.lock"))?;
     if !is_installed(workspace)? {
-        // No package of ours needs its install script, so none of anybody's runs.
-        let mut command = Environment::default().command("npm", &workspace.root)?;
-        command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-        step("npm packages: npm ci", || run_ok(&mut command, &workspace.log("npm"), Duration::from_secs(900)))
-            .context("the npm packages could not be installed; does `npm ping` succeed?")?;
+        step("npm packages: npm ci", || install(&workspace.root, &workspace.log("npm")))?;
     }
     Ok(programs)
+}
+
+/// Installs what the suite `environments` needs into the cache, unless it is there, and gives its folder.
+pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    let wanted = workspace.read(&format!("{ENVIRONMENTS}/package-lock.json"))?;
+    let folder = cache.path("environments");
+    // Written last: a folder without it is not complete.
+    let installed = folder.join("installed.json");
+    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted);
+    if is_complete() {
+        return Ok(folder);
+    }
+    check_node()?;
+    let _lock = cache.lock()?;
+    if !is_complete() {
+        fs::create_dir_all(&folder)?;
+        for file in ["package.json", "package-lock.json"] {
+            fs::copy(workspace.path(ENVIRONMENTS).join(file), folder.join(file))?;
+        }
+        step("npm packages of the environments: npm ci", || install(&folder, &workspace.log("npm-environments")))?;
+        fs::write(&installed, wanted)?;
+    }
+    Ok(folder)
+}
+
+/// Installs by the lock file of a folder. No package of ours needs its install script, so none of anybody's runs.
+fn install(folder: &Path, log: &Path) -> Result<()> {
+    let mut command = Environment::default().command("npm", folder)?;
+    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    run_ok(&mut command, log, LIMIT).context("the npm packages could not be installed; does `npm ping` succeed?")?;
+    Ok(())
 }
 
 fn check_node() -> Result<()> {

@@ -60,6 +60,7 @@ impl Setup {
     pub(crate) fn everything(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;
+        npm::environments(&self.workspace, &self.cache)?;
         println!("wasm      {}", self.toolchain()?.describe());
         let mut complete = true;
         for engine in Engine::ALL {

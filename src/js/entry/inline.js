@@ -1,7 +1,21 @@
 // `portway/inline`: the wasm is part of the module, for places that cannot load a second file.
 
-import bytes from "portway-wasm";
+import text from "portway-wasm";
 import { makeInit } from "../load.js";
 
 export * from "../exports.js";
-export default makeInit(() => bytes);
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** The bytes of a text in base64. Not every realm has `atob`. */
+function bytesOf(text) {
+  const bytes = new Uint8Array(Math.floor((text.replace(/=+$/, "").length * 3) / 4));
+  let bits = 0;
+  for (let n = 0, at = 0; at < bytes.length; n++) {
+    bits = (bits << 6) | DIGITS.indexOf(text[n]);
+    if (n % 4 > 0) bytes[at++] = bits >> (6 - (n % 4) * 2);
+  }
+  return bytes;
+}
+
+export default /* @__PURE__ */ makeInit(() => bytesOf(text));

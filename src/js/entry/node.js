@@ -1,9 +1,25 @@
 // `portway` in Node, whose `fetch` reads no files.
 
 import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { makeInit } from "../load.js";
 
 export * from "../exports.js";
 // The same for Node's workers; it goes before the one of that name above.
 export { connect, workerTransport } from "../node-worker.js";
-export default makeInit(() => readFile(new URL("portway_bg.wasm", import.meta.url)));
+
+/**
+ * The folder of this module. It has no address where it is bundled as CommonJS. (Vite would take `new URL(…, import.meta.url)`
+ * for an asset of a page.)
+ */
+const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
+
+/** The bytes of a file, by its path or URL; other URLs are fetched. */
+function read(place) {
+  const text = place.url ?? String(place);
+  if (/^(https?|data|blob):/.test(text)) return fetch(place);
+  return readFile(/^file:/.test(text) ? fileURLToPath(text) : text);
+}
+
+export default /* @__PURE__ */ makeInit(() => join(folder(), "portway_bg.wasm"), read);

@@ -3,4 +3,4 @@
 import { makeInit } from "../load.js";
 
 export * from "../exports.js";
-export default makeInit(() => new URL("portway_bg.wasm", import.meta.url));
+export default /* @__PURE__ */ makeInit(() => new URL("portway_bg.wasm", import.meta.url));

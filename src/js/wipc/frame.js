@@ -4,7 +4,7 @@
 import { MAX_PAYLOAD } from "../../web/limit-values.js";
 
 /** The types of frames; 4 to 255 are reserved. */
-export const WipcType = Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
+export const WipcType = /* @__PURE__ */ Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
 export const HEADER = 9;
 /** What a frame or a piece of input costs beside its bytes, in bytes. */
@@ -15,8 +15,9 @@ export const FIRST = 0x57;
 const LAST_TYPE = WipcType.DATA;
 
 const EMPTY = new Uint8Array(0);
-const utf8 = new TextEncoder();
-const fromUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Made when they are used: not every realm has them. */
+let utf8;
+let fromUtf8;
 
 /** What `sizeAt` says of bytes that are no header. */
 export const NO_HEADER = -1;
@@ -48,7 +49,7 @@ export function encodeWipc(type, payload) {
   if (!Number.isInteger(type) || type < 0 || type > LAST_TYPE) {
     throw new RangeError(`a frame has the type 0 (OPEN), 1 (CLOSE), 2 (CALL) or 3 (DATA), not ${String(type)}`);
   }
-  const bytes = typeof payload === "string" ? utf8.encode(payload) : bytesOf(payload ?? EMPTY, "a payload");
+  const bytes = typeof payload === "string" ? (utf8 ??= new TextEncoder()).encode(payload) : bytesOf(payload ?? EMPTY, "a payload");
   const size = bytes.length;
   if (size > MAX_PAYLOAD) throw new RangeError(`a payload has at most ${MAX_PAYLOAD} bytes, not ${size}`);
   const frame = new Uint8Array(HEADER + size);
@@ -67,6 +68,7 @@ export function encodeWipc(type, payload) {
 
 /** The value that the JSON text in a payload stands for; a `SyntaxError` or `TypeError` if it is none, or no UTF-8. */
 export function parseWipcJSON(payload) {
+  fromUtf8 ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   return JSON.parse(fromUtf8.decode(payload));
 }
 

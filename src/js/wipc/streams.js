@@ -3,7 +3,16 @@
 import { WipcDecoder } from "./decoder.js";
 import { encodeWipc } from "./frame.js";
 
-export class WipcDecoderStream extends TransformStream {
+class Missing {
+  constructor() {
+    throw new TypeError("there is no TransformStream here");
+  }
+}
+
+/** Not every realm has streams: there, only what needs them fails. */
+const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? Missing)();
+
+export class WipcDecoderStream extends Base {
   constructor(options) {
     let decoder;
     super({
@@ -23,7 +32,7 @@ export class WipcDecoderStream extends TransformStream {
   }
 }
 
-export class WipcEncoderStream extends TransformStream {
+export class WipcEncoderStream extends Base {
   constructor() {
     super({ transform: ({ type, payload }, controller) => controller.enqueue(encodeWipc(type, payload)) });
   }

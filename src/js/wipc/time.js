@@ -1,5 +1,6 @@
 // Times that applications choose, in milliseconds: 0 and Infinity are for ever. And turns of the event loop.
 
+import { now } from "../../web/clock.js";
 import { runLater } from "../../web/later.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
 
@@ -20,12 +21,12 @@ export class Turn {
 
   /** Whether it is time for the next turn. */
   isOver() {
-    return performance.now() >= this.#end;
+    return now() >= this.#end;
   }
 
   /** Resolves in the next turn of the event loop. */
   async next() {
     await new Promise(runLater);
-    this.#end = performance.now() + MAX_TURN_TIME;
+    this.#end = now() + MAX_TURN_TIME;
   }
 }

@@ -1,10 +1,12 @@
 // What is in the tarball, and what its package.json promises.
 
+import { nodeResolve } from "@rollup/plugin-node-resolve";
 import assert from "node:assert/strict";
 import { build } from "esbuild";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { rollup } from "rollup";
 import { root, run } from "../tool.mjs";
 
 const modules = ["portway.js", "node.js", "inline.js", "early.js", "wipc.js", "wipc-node.js", "wipc-wasi.js", "wasi-worker.js"];
@@ -16,7 +18,7 @@ export default async function facts(suite, { installation }) {
   const files = installation.files.map(({ path }) => path).sort();
 
   await suite.test("the tarball has its modules, wasm, declarations, README, licences and notices, and nothing else", () => {
-    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
+    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "docs/environments.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
     const missing = fixed.filter((file) => !files.includes(file));
     const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z-]+\.d\.ts$/.test(file));
     assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
@@ -42,7 +44,9 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("what is installed is what the list of npm says", async () => {
-    assert.deepEqual((await readdir(folder)).sort(), files);
+    const found = await readdir(folder, { recursive: true, withFileTypes: true });
+    const paths = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+    assert.deepEqual(paths.sort(), files);
   });
 
   await suite.test("every module has declarations, and those it names are there", async () => {
@@ -110,11 +114,30 @@ export default async function facts(suite, { installation }) {
     return stdout;
   };
 
-  await suite.test("a bundle that only uses RPCError is right without the wasm", async () => {
-    const use = 'import { RPCError } from "portway"; const e = new RPCError(-32001, "no");';
-    const script = await bundle(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
-    assert.equal(await prints(script), "true RPCError -32001 no\n");
-  });
+  const bundleByRollup = async (contents) => {
+    const file = join(app, "used.js");
+    await writeFile(file, contents);
+    const used = await rollup({ input: file, plugins: [nodeResolve()], external: /^node:/ });
+    const { output } = await used.generate({ format: "es" });
+    return output[0].code;
+  };
+
+  for (const entry of ["portway", "portway/inline"]) {
+    for (const [tool, make] of [["esbuild", bundle], ["Rollup", bundleByRollup]]) {
+      await suite.test(`a bundle of ${tool} that only uses RPCError of ${entry} is right, and has nothing else in it`, async () => {
+        const use = `import { RPCError } from "${entry}"; const e = new RPCError(-32001, "no");`;
+        const script = await make(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
+        assert.equal(await prints(script), "true RPCError -32001 no\n");
+        assert.ok(script.length < 1_100, `it has ${script.length} bytes`);
+      });
+
+      await suite.test(`a bundle of ${tool} that only uses codes and errors of ${entry} has nothing else in it`, async () => {
+        const names = "CallError, ErrorCode, RPCError, kaiak, wiggum";
+        const script = await make(`import { ${names} } from "${entry}"; console.log(${names});`);
+        assert.ok(script.length < 2_200, `it has ${script.length} bytes`);
+      });
+    }
+  }
 
   await suite.test("an import of the package that uses nothing leaves nothing in a bundle", async () => {
     assert.equal((await bundle('import "portway"; import "portway/inline"; import "portway/wipc";')).trim(), "");
@@ -125,8 +148,8 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("init rejects, and does not throw, in a classic script, which has no address", async () => {
-    const use = 'import init from "portway"; init().catch(({ name }) => console.log(name));';
+    const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
     const script = await bundle(use, { format: "iife", platform: "browser" });
-    assert.equal(await prints(script), "TypeError\n");
+    assert.equal(await prints(script), 'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n');
   });
 }

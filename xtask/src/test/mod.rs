@@ -47,6 +47,8 @@ enum Suite {
     Hostile,
     /// The packed npm package in bundlers, pages, workers and Node
     Packaging,
+    /// The packed npm package under test runners, frameworks, bundlers and runtimes
+    Environments,
     /// The type declarations
     Types,
     /// Portway beside other libraries, and the table of the README
@@ -66,13 +68,14 @@ enum Suite {
 }
 
 impl Suite {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Native,
         Self::Wasm,
         Self::Js,
         Self::Liveness,
         Self::Hostile,
         Self::Packaging,
+        Self::Environments,
         Self::Types,
         Self::Comparison,
         Self::Interop,
@@ -154,6 +157,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
                 native::hostile(&mut run);
             }
             Suite::Packaging => node_suites::packaging(&mut run),
+            Suite::Environments => node_suites::environments(&mut run),
             Suite::Types => node_suites::types(&mut run),
             Suite::Comparison => node_suites::comparison(&mut run),
             Suite::Interop => node_suites::interop(&mut run),

@@ -1,4 +1,4 @@
-//! The suites that Node runs: `js`, `liveness`, `hostile`, `packaging`, `types`, `comparison`, `interop`, `example`, `page`,
+//! The suites that Node runs: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`, `example`, `page`,
 //! `soak`.
 //! Each is a script that writes its counts to the file named by `PORTWAY_REPORT`.
 
@@ -9,6 +9,7 @@ use anyhow::{Error, Result, bail};
 use crate::browsers::Engine;
 use crate::demo;
 use crate::environment::Environment;
+use crate::npm;
 use crate::process::{clear, run};
 use crate::setup::Setup;
 use crate::soak;
@@ -59,6 +60,13 @@ fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str, prepare: impl Fn(
 /// The packed package in bundlers, pages, workers and Node.
 pub(super) fn packaging(suites: &mut Run<'_>) {
     in_browser(suites, "packaging", Engine::Chromium, prepare(suites), &["tests/packaging/run.mjs"]);
+}
+
+/// The packed package under test runners, frameworks, bundlers and runtimes, with the code of docs/environments.md.
+pub(super) fn environments(suites: &mut Run<'_>) {
+    let installed = npm::environments(&suites.setup.workspace, &suites.setup.cache);
+    let prepared = installed.and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_ENVIRONMENTS", folder)));
+    in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
 
 /// The type declarations, and the package as its consumers' tools see it.

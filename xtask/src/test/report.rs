@@ -134,9 +134,9 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{:<12}{:<12}{:>8}{:>8}{:>9}", "suite", "engine", "passed", "failed", "skipped")?;
+        writeln!(f, "\n{:<14}{:<12}{:>8}{:>8}{:>9}", "suite", "engine", "passed", "failed", "skipped")?;
         for (suite, engine, Counts { passed, failed, skipped }) in &self.rows {
-            writeln!(f, "{suite:<12}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
+            writeln!(f, "{suite:<14}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
         }
         writeln!(f, "\n{}", self.total())
     }

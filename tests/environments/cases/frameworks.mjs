@@ -1,0 +1,8 @@
+// Vue and zone.js, on which Angular is. (React needs a document, and runs in Vitest.)
+
+import { addPrinted } from "../environment.mjs";
+
+export default async function frameworks(suite, environment) {
+  await addPrinted(suite, "Vue", await environment.project("vue"), process.execPath, "states.mjs");
+  await addPrinted(suite, "zone.js", await environment.project("angular"), process.execPath, "zones.mjs");
+}

@@ -1,0 +1,38 @@
+// Node itself: what init() takes, and imports in a realm that has nothing but the language.
+
+import assert from "node:assert/strict";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "../../packaging/tool.mjs";
+
+const entries = ["portway", "portway/inline", "portway/early", "portway/wipc", "portway/wipc/wasi", "portway/portway.js"];
+
+export default async function node(suite, environment) {
+  const folder = await environment.project("node");
+  const prints = async (script, ...args) => (await run(process.execPath, [script, ...args], { cwd: folder, timeout: 30_000 })).stdout.trim();
+
+  await suite.test("Node: init() takes a file: URL, as text", () => prints("init.mjs"));
+
+  for (const kind of ["a path", "a relative path", "a file: URL", "bytes", "a module", "nothing"]) {
+    await suite.test(`Node: init() takes ${kind}`, async () => assert.equal(await prints("takes.mjs", kind), "3"));
+  }
+
+  for (const entry of entries) {
+    await suite.test(`Node: ${entry} can be imported in a realm that has nothing but the language`, async () => {
+      assert.equal(await prints("bare.mjs", entry), "imported");
+    });
+  }
+
+  await suite.test("Node: where there are no timers, signals and texts, calls without a timeout work, and others say why not", async () => {
+    assert.deepEqual(JSON.parse(await prints("no-timers.mjs")), { sum: 3, stream: 300, refused: "there is no setTimeout here: set the timeout to 0" });
+  });
+
+  await suite.test("Node: without its file, the package says where it has looked and what to do", async () => {
+    const copy = join(folder, "copy");
+    await cp(environment.module("portway"), copy, { recursive: true });
+    await rm(join(copy, "portway_bg.wasm"));
+    const text = await prints("lost.mjs");
+    assert.ok(text.includes(join(copy, "portway_bg.wasm")), text);
+    assert.match(text, /cannot be read: .*portway\/inline.*init\(\)/);
+  });
+}

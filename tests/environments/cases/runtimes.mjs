@@ -1,0 +1,29 @@
+// Deno and Bun, as the programs that their packages bring.
+
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "../../packaging/tool.mjs";
+import { addPrinted } from "../environment.mjs";
+
+/** The program in the package for this machine. It is called directly, since no install script has run. */
+async function programOf(environment, scope, file) {
+  for (const name of await readdir(environment.module(scope))) return join(environment.module(scope), name, file);
+  throw new Error(`${scope} has no program for this machine`);
+}
+
+export default async function runtimes(suite, environment) {
+  const folder = await environment.project("runtimes");
+  for (const [name, scope, file, args] of [
+    ["Node", undefined, undefined, []],
+    ["Deno", "@deno", "deno", ["run", "--allow-all", "--no-lock"]],
+    ["Bun", "@oven", "bin/bun", []],
+  ]) {
+    const program = scope === undefined ? process.execPath : await programOf(environment, scope, file);
+    await suite.test(`${name}: the code of the page makes a call, and ends by itself`, async () => {
+      const { stdout } = await run(program, [...args, "main.js"], { cwd: folder, timeout: 30_000 });
+      assert.equal(stdout.trim(), "3");
+    });
+    await addPrinted(suite, name, folder, program, ...args, "calls-here.js");
+  }
+}

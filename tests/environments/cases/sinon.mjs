@@ -1,0 +1,7 @@
+// The fake timers of sinon.
+
+import { addPrinted } from "../environment.mjs";
+
+export default async function sinon(suite, environment) {
+  await addPrinted(suite, "sinon", await environment.project("sinon"), process.execPath, "clocks.js");
+}

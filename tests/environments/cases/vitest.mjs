@@ -1,0 +1,15 @@
+// Vitest, in each of its environments, with the package inlined and not.
+
+import { join } from "node:path";
+import { run } from "../../packaging/tool.mjs";
+import { addTests } from "../environment.mjs";
+
+export default async function vitest(suite, environment) {
+  await environment.project("react");
+  const folder = await environment.project("vitest");
+  const file = join(folder, "report.json");
+  const args = [environment.module("vitest/vitest.mjs"), "run", "--reporter=json", `--outputFile=${file}`];
+  const ended = run(process.execPath, args, { cwd: folder, timeout: 120_000 });
+  await ended.catch(() => {});
+  await addTests(suite, "Vitest", file, ended);
+}

@@ -1,0 +1,77 @@
+// A folder in which the package is installed from its tarball, and beside it what the groups use.
+
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { root, run } from "../packaging/tool.mjs";
+import { Page } from "./page.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+export class Environment {
+  folder;
+  /** The code of docs/environments.md. */
+  page;
+
+  static async make() {
+    const { PORTWAY_ENVIRONMENTS: installed = here } = process.env;
+    const environment = new Environment();
+    environment.folder = await mkdtemp(join(tmpdir(), "portway-environments-"));
+    environment.page = await Page.read(join(root, "docs/environments.md"));
+    const modules = join(environment.folder, "node_modules");
+    await mkdir(modules);
+    const names = await readdir(join(installed, "node_modules"));
+    await Promise.all(names.map((name) => symlink(join(installed, "node_modules", name), join(modules, name))));
+    // A folder and no link, since test runners treat what is in node_modules in a way of its own.
+    await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], { cwd: environment.folder });
+    const tarball = (await readdir(environment.folder)).find((file) => file.endsWith(".tgz"));
+    await mkdir(join(modules, "portway"));
+    await run("tar", ["xzf", tarball, "-C", join(modules, "portway"), "--strip-components=1"], { cwd: environment.folder });
+    await writeFile(join(environment.folder, "package.json"), '{ "private": true, "type": "module" }\n');
+    return environment;
+  }
+
+  /** A project: its files in `projects`, and those that the page has for it; resolves to its folder. */
+  async project(name) {
+    const folder = join(this.folder, name);
+    await mkdir(folder, { recursive: true });
+    await cp(join(here, "projects", name), folder, { recursive: true }).catch(({ code }) => code === "ENOENT" || Promise.reject(code));
+    await cp(join(here, "projects/shared"), folder, { recursive: true });
+    for (const [file, text] of this.page.take(name)) await writeFile(join(folder, file), text);
+    return folder;
+  }
+
+  /** A file of what is installed. */
+  module(path) {
+    return join(this.folder, "node_modules", path);
+  }
+
+  remove() {
+    return rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Adds the tests that a runner has written to a report; Jest and Vitest have the same form. */
+export async function addTests(suite, group, file, ended) {
+  const report = await readFile(file, "utf8").then(JSON.parse, () => ended.then(() => Promise.reject(new Error("no report was written"))));
+  for (const { name, message, assertionResults } of report.testResults) {
+    if (assertionResults.length === 0) await suite.test(`${group}: ${name}`, () => Promise.reject(new Error(message)));
+    for (const { fullName, status, failureMessages } of assertionResults) {
+      await suite.test(`${group}: ${fullName}`, () => {
+        if (status !== "passed") throw new Error([status, ...failureMessages].join("\n"));
+      });
+    }
+  }
+}
+
+/** Runs a script of a project that prints its tests (`projects/shared/report.js`), and adds them to a report. */
+export async function addPrinted(suite, group, folder, program, ...args) {
+  const { stdout } = (await suite.test(`${group}: the script ends by itself`, () => run(program, args, { cwd: folder, timeout: 60_000 }))) ?? {};
+  for (const line of stdout?.trim().split("\n") ?? []) {
+    const { name, error } = JSON.parse(line);
+    await suite.test(`${group}: ${name}`, () => {
+      if (error !== undefined) throw new Error(error);
+    });
+  }
+}

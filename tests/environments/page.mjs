@@ -1,0 +1,30 @@
+// The code of a page: each block names its file behind the language, as in ```js jest/pair.test.js
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+
+export class Page {
+  #files = new Map();
+  #left;
+
+  static async read(path) {
+    const page = new Page();
+    for (const [, , file, text] of (await readFile(path, "utf8")).matchAll(/^```(\w+) ?(\S*)\n(.*?)^```$/gms)) {
+      assert.notEqual(file, "", `a block names no file:\n${text}`);
+      page.#files.set(file, text);
+    }
+    page.#left = new Set(page.#files.keys());
+    return page;
+  }
+
+  /** The files of a project, as pairs of name and text. */
+  take(project) {
+    const files = [...this.#files].filter(([file]) => file.startsWith(`${project}/`));
+    for (const [file] of files) this.#left.delete(file);
+    return files.map(([file, text]) => [file.slice(project.length + 1), text]);
+  }
+
+  assertAllTaken() {
+    assert.deepEqual([...this.#left], []);
+  }
+}

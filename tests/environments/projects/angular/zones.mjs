@@ -1,0 +1,44 @@
+// The zones of Angular: what is made in one arrives in it, and fakeAsync moves its time.
+
+import "zone.js";
+import "zone.js/testing";
+import init, { JSONRPCClient, JSONRPCServer, portTransport } from "portway";
+import { equal } from "./calls.js";
+import { report } from "./report.js";
+import { ends } from "./timeout.mjs";
+
+const { fakeAsync, tick, withProxyZone } = Zone[Zone.__symbol__("fakeAsyncTest")];
+
+await init();
+
+await report([
+  ["fakeAsync moves timeouts", () => equal(withProxyZone(() => fakeAsync(() => ends(tick))())(), "timeout")],
+  [
+    "a call that fakeAsync has left behind costs no later call",
+    async () => {
+      const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 30 });
+      withProxyZone(() =>
+        fakeAsync(() => {
+          client.request("left over").catch(() => {});
+          tick(1);
+          Zone.current.get("FakeAsyncTestZoneSpec").pendingTimers.length = 0;
+        })(),
+      )();
+      equal(await new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 30 }).request("later").catch(({ reason }) => reason), "timeout");
+    },
+  ],
+  [
+    "an answer arrives in the zone that made the call",
+    async () => {
+      const { port1, port2 } = new MessageChannel();
+      const server = new JSONRPCServer(portTransport(port2)).method("add", ([a, b]) => a + b);
+      const client = new JSONRPCClient(portTransport(port1));
+      const zone = Zone.current.fork({ name: "angular" });
+      const call = () => client.request("add", [1, 2]).then((sum) => [sum, Zone.current.name]);
+      equal(await zone.run(call), [3, "angular"]);
+      client.destroy();
+      server.destroy();
+    },
+  ],
+]);
+process.exit();

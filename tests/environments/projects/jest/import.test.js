@@ -1,0 +1,15 @@
+// As any component that imports a module of the application that imports the package.
+
+import { expect, test } from "@jest/globals";
+import init, { RPCError } from "portway";
+
+test("the import does not throw where fetch and TextDecoder are missing", () => {
+  expect([typeof fetch, typeof TextDecoder]).toEqual(["undefined", "undefined"]);
+  expect(new RPCError(-32001, "x").code).toBe(-32001);
+});
+
+test("init() says what is missing, and the way out", async () => {
+  const error = await init().catch((error) => error);
+  expect(error.message).toMatch(/portway_bg\.wasm cannot be read: .*portway\/inline/);
+  expect(error.cause.message).toMatch(/fetch/);
+});

@@ -1,0 +1,3 @@
+import init from "./copy/node.js";
+
+console.log(await init().catch(({ message }) => message));

@@ -1,0 +1,6 @@
+import { expect, test } from "vitest";
+import init from "../node_modules/portway/portway.js";
+
+test(`${process.env.PLACE}: where the wasm cannot be loaded, the error names the way out`, async () => {
+  await expect(init()).rejects.toThrow(/^portway: .*portway_bg\.wasm cannot be read: .*portway\/inline.*init\(\)/);
+});

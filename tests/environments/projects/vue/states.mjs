@@ -1,0 +1,37 @@
+// Peers and params in the reactive state of Vue, over a real boundary.
+
+import init, { connect } from "portway";
+import { reactive, readonly, ref, shallowReactive } from "vue";
+import { equal } from "./calls.js";
+import { save } from "./form.mjs";
+import { report } from "./report.js";
+
+await init();
+const { port1, port2 } = new MessageChannel();
+const [peer, other] = await Promise.all([connect(port1), connect(port2, { methods: { save: (form) => form, ping: () => "pong" } })]);
+
+const form = { name: "Anna", tags: ["new"], at: new Map([["a", { b: [1] }]]) };
+const plain = (value) => JSON.stringify({ ...value, at: [...value.at] });
+
+await report([
+  ["a peer in a ref, with params that are reactive", async () => equal(await save(peer), { name: "Anna", tags: ["new"] })],
+  [
+    "a peer in a reactive object and in a readonly one",
+    async () => {
+      equal(await reactive({ peer }).peer.request("ping"), "pong");
+      equal(await readonly({ peer }).peer.remote.ping(), "pong");
+    },
+  ],
+  ...[reactive, readonly, shallowReactive, (value) => ref(value).value].map((wrap, n) => [
+    `params of kind ${n} cross alone, behind another call of the turn, and as a result`,
+    async () => {
+      equal(plain(await peer.request("save", wrap(form))), plain(form));
+      const [, saved] = await Promise.all([peer.request("ping"), peer.request("save", wrap(form))]);
+      equal(plain(saved), plain(form));
+      other.method("load", () => wrap(form));
+      equal(plain(await peer.request("load")), plain(form));
+    },
+  ]),
+]);
+peer.destroy();
+other.destroy();
