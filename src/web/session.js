@@ -235,7 +235,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (reopens && [...connections].findLast(isRival) !== connection) return lose(replaced(error), false, reason), stop();
     const was = session;
     end(reason);
-    if (reopens) hold();
     queue = reopens ? [] : undefined;
     if (!reopens) pulse.stop();
     close?.(error, reopens);
