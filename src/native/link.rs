@@ -329,11 +329,6 @@ impl Link {
         });
     }
 
-    /// Whether calls that are made now fail.
-    pub(super) fn is_lost(&self) -> bool {
-        self.lock().lost.is_some()
-    }
-
     pub(super) async fn closed(&self) -> Closed {
         self.observe(|state| if let Stage::Closed(closed) = &state.stage { Some(closed.clone()) } else { None }).await
     }

@@ -202,8 +202,7 @@ impl RunningProcess {
     /// If it has ended and is not started again: with the reason.
     pub async fn ready(&self) -> Result<Client, Closed> {
         let mut current = self.shared.0.subscribe();
-        let is_known =
-            |current: &Current| current.over.is_some() || current.is_set_up && !current.client.link().is_lost();
+        let is_known = |current: &Current| current.over.is_some() || current.is_set_up && !is_lost(&current.client);
         // An error is not possible: `self` has the sender.
         let current = current.wait_for(is_known).await.map_err(|_| Closed::Local)?;
         match &current.over {
@@ -290,6 +289,11 @@ impl Shared {
         }
         is_set_up
     }
+}
+
+/// Whether calls that are made now fail.
+fn is_lost(client: &Client) -> bool {
+    client.link().act(|state| state.lost.is_some())
 }
 
 fn panicked(what: &str) -> Closed {

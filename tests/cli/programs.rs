@@ -1,6 +1,7 @@
 //! `portway call`: programs that are started, and how they end.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -168,6 +169,31 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"true\n"[..]), "{signal}");
         fs::remove_file(path("there"))?;
         fs::remove_file(path("go"))?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_thread_or_a_process_that_cannot_be_had_is_3() -> Test {
+    let folder = tempfile::tempdir()?;
+    // The limit does not hold for root. Another user is to find the command, too.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+    let portway = folder.path().join("portway");
+    fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;
+    let limit = "prlimit --nproc=0:0 \"$@\"";
+    let script = format!(
+        "if [ \"$(id -u)\" = 0 ]; then set -- setpriv --reuid 65534 --clear-groups {limit}; \"$@\"; else {limit}; fi"
+    );
+    for (target, expected) in [
+        (&["--tcp", "localhost:1"][..], "cannot connect to localhost:1: the name cannot be looked up"),
+        (&["--", "cat"], "cannot start cat"),
+    ] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "sh"]).arg(&portway).args(["call", "x"]).args(target);
+        let output = timeout(PATIENCE, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
+        let said = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(expected) && !said.contains("panicked"), "{said}");
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The way to a peer: a socket, or a program that is started.
 
+mod lookup;
 mod tracked;
 
 use std::ffi::OsString;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 pub(super) use self::tracked::Output;
@@ -42,7 +42,7 @@ impl Streams {
             return Ok(Self::new(reader, writer, None));
         }
         if let Some(address) = &target.tcp {
-            let stream = connected(address, limit, TcpStream::connect(address)).await?;
+            let stream = connected(address, limit, lookup::connect(address)).await?;
             // One message is all there is to send.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
