@@ -8,7 +8,7 @@ import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART,
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
 import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
-import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
+import { CallError, INTERNAL_ERROR, PEER_DIED, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
 import { checkedLimits } from "./limits.js";
@@ -23,8 +23,8 @@ import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from ".
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** What wasm has died of is nobody's business on the other side. */
-const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
+/** What wasm has died of is nobody's business at the peer. */
+const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the peer has died", data: { reason: PEER_DIED } };
 
 /**
  * Links by transport, or by the hub that several transports on one boundary share: all clients and servers on it share a

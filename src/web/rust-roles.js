@@ -24,6 +24,7 @@ const REASONS = {
   "peer-gone": 9,
   unresponsive: 10,
   "wasm-died": 11,
+  "peer-died": 12,
 };
 
 // What a server is told; `api/server.rs` has the same numbers.
