@@ -94,3 +94,8 @@ pub use web::api::{
     Call, CallError, Cancelled, Client, Connect, Context, Items, Origin, Peer, RpcError, Server, Transport,
     TransportError,
 };
+
+/// The samples of the README have to compile.
+#[cfg(all(doctest, feature = "native", unix))]
+#[doc = include_str!("../README.md")]
+pub mod readme {}

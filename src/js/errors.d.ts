@@ -33,6 +33,8 @@ export type CallErrorReason =
   /** The other side did not answer the heartbeat. Later calls are sent. */
   | "unresponsive"
   /** This side's wasm has died. `init()` starts another, for new clients and servers. */
+  /** The peer's wasm has died, or its program in Rust of a panic or a trap: it answers nothing any more. */
+  | "peer-died"
   | "wasm-died"
   /** `connect`: nobody has answered in time. */
   | "no-answer"

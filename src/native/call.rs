@@ -23,18 +23,28 @@ use crate::limits::TOTAL_TIMEOUT_FACTOR;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it: the other side is
-/// told by the notification `$/cancelRequest`.
+/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it, and so does its timeout: the
+/// peer gets the notification `$/cancelRequest`.
 ///
-/// ```no_run
+/// ```
 /// # use core::time::Duration;
-/// # use portway::{CallError, Client};
-/// # async fn run(client: Client) -> Result<(), CallError> {
+/// # use portway::{Client, Context, RpcError, Server, Transport};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (here, there) = Transport::pair()?;
+/// # let server = Server::new(there);
+/// # server.method("build", |(entry,): (String,), context: Context| async move {
+/// #     context.progress(&50.0)?;
+/// #     Ok::<_, RpcError>(entry.replace(".rs", ""))
+/// # });
+/// # server.forget();
+/// # let client = Client::new(here);
 /// let built: String = client
 ///     .call("build", &["main.rs"])
 ///     .timeout(Duration::from_secs(60))
-///     .on_progress(|percent: f64| { /* show it */ })
+///     .on_progress(|percent: f64| println!("{percent} %"))
 ///     .await?;
+/// assert_eq!(built, "main");
 /// # Ok(())
 /// # }
 /// ```

@@ -6,15 +6,23 @@ use std::process::ExitStatus;
 use std::string::{String, ToString};
 
 use crate::codec::framing::Framing;
-use crate::message::Unreadable;
-use crate::text::RpcError;
+use crate::message::{ErrorCode, Unreadable};
+use crate::text::{HANDLER_PANICKED, RpcError};
+
+/// The `data.reason` of a peer whose program has died.
+const PEER_DIED: &str = "peer-died";
 
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The other side answered with an error.
+    /// The peer answered with an error.
     Remote(RpcError),
+    /// The handler of the peer has panicked. The peer goes on.
+    HandlerPanicked,
+    /// The program of the peer has died, of a panic or a trap: it answers nothing any more. Programs that are compiled to wasm
+    /// report it.
+    PeerDied,
     /// No answer came in time.
     TimedOut,
     /// The client was destroyed.
@@ -51,6 +59,16 @@ impl CallError {
         }
     }
 
+    /// The end of a call that was answered with this error.
+    pub(super) fn from_answer(error: RpcError) -> Self {
+        let reason = if error.code == ErrorCode::INTERNAL_ERROR { error.reason() } else { None };
+        match reason.as_deref() {
+            Some(HANDLER_PANICKED) => Self::HandlerPanicked,
+            Some(PEER_DIED) => Self::PeerDied,
+            _ => Self::Remote(error),
+        }
+    }
+
     pub(super) fn from_end(closed: &Closed) -> Self {
         match closed {
             Closed::Local => Self::Destroyed,
@@ -64,10 +82,12 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Remote(error) => error.fmt(f),
+            Self::HandlerPanicked => f.write_str("the handler of the peer has panicked"),
+            Self::PeerDied => f.write_str("the program of the peer has died"),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
             Self::PeerGone => f.write_str("the other side is gone"),
-            Self::Lost(closed) => write!(f, "the link is lost: {closed}"),
+            Self::Lost(_) => f.write_str("the link is lost"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
             Self::Unreadable(why) => write!(f, "the answer cannot be taken: {why}"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
@@ -82,7 +102,8 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Remote(error) => Some(error),
+            // The error of the peer is all that this one says.
+            Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,
         }

@@ -24,16 +24,26 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// A socket that others connect to: a Unix domain socket, or a TCP port.
 ///
-/// ```no_run
-/// use portway::{Context, Framing, Listener, RpcError};
+/// ```
+/// use portway::{Client, Context, Framing, Listener, RpcError, Transport};
 ///
-/// # async fn run() -> std::io::Result<()> {
-/// let listener = Listener::unix("/run/sums.sock", Framing::ContentLength).await?;
-/// listener
-///     .serve(|peer| {
-///         peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
-///     })
-///     .await
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("sums.sock");
+/// let listener = Listener::unix(&path, Framing::ContentLength).await?;
+/// // It serves until it fails or is dropped.
+/// tokio::spawn(async move {
+///     listener
+///         .serve(|peer| {
+///             peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+///         })
+///         .await
+/// });
+///
+/// let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
+/// assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]

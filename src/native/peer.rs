@@ -1,8 +1,10 @@
 //! A client and a server on one transport.
 
+use core::time::Duration;
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -10,19 +12,26 @@ use super::call::Call;
 use super::client::Client;
 use super::context::Context;
 use super::error::{CallError, Closed};
+use super::items::Items;
 use super::server::{Server, Stopper};
 use super::transport::Transport;
+use crate::codec::wipc::FrameType;
 use crate::text::RpcError;
 
 /// Calls the other side, and serves it, over one transport.
 ///
 /// Nothing is read before the first call, [`Peer::run`] or [`Peer::forget`].
 ///
-/// ```no_run
-/// use portway::{Context, Framing, Peer, RpcError, Transport};
+/// ```
+/// use portway::{Context, Peer, RpcError, Transport};
 ///
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let peer = Peer::new(Transport::unix("/run/editor.sock", Framing::ContentLength).await?);
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (here, there) = Transport::pair()?;
+/// # let editor = Peer::new(there);
+/// # editor.method_sync("translate", |(_,): (String,), _: Context| Ok::<_, RpcError>("salut"));
+/// // Or `Transport::unix`, `Transport::stdio` and others.
+/// let peer = Peer::new(here);
 /// let client = peer.client().clone();
 /// peer.method("greet", move |(name,): (String,), _: Context| {
 ///     let client = client.clone();
@@ -32,7 +41,9 @@ use crate::text::RpcError;
 ///     }
 /// });
 /// peer.notify("ready", &())?;
+/// # let call = tokio::spawn(async move { editor.call::<String>("greet", &("Ada",)).await });
 /// let why = peer.run().await;
+/// # assert_eq!(call.await?, Ok("salut, Ada".to_owned()));
 /// # Ok(())
 /// # }
 /// ```
@@ -55,6 +66,11 @@ impl Peer {
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }
     }
 
+    /// See [`Client::with_timeout`].
+    pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        Self { client: self.client.with_timeout(timeout), ..self }
+    }
+
     /// The half that calls. Its clones end with the peer.
     #[must_use]
     pub const fn client(&self) -> &Client {
@@ -69,6 +85,11 @@ impl Peer {
     /// See [`Client::call`].
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         self.client.call(method, params)
+    }
+
+    /// See [`Client::stream`].
+    pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
+        self.client.stream(method, params)
     }
 
     /// See [`Client::notify`].
@@ -92,6 +113,31 @@ impl Peer {
         self
     }
 
+    /// See [`Server::method_sync`].
+    pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        R: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> Result<R, E> + Send + Sync + 'static,
+    {
+        self.server.method_sync(name, handler);
+        self
+    }
+
+    /// See [`Server::stream_method`].
+    pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        T: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> S + Send + Sync + 'static,
+        S: Stream<Item = Result<T, E>> + Send + 'static,
+    {
+        self.server.stream_method(name, handler);
+        self
+    }
+
     /// See [`Server::on_notify`].
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
@@ -100,6 +146,35 @@ impl Peer {
     {
         self.server.on_notify(name, handler);
         self
+    }
+
+    /// See [`Client::send_frame`].
+    ///
+    /// # Errors
+    /// If it cannot be sent.
+    pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
+        self.client.send_frame(frame_type, payload)
+    }
+
+    /// See [`Client::ready`].
+    pub async fn ready(&self) {
+        self.client.ready().await;
+    }
+
+    /// See [`Client::closed`].
+    pub async fn closed(&self) -> Closed {
+        self.client.closed().await
+    }
+
+    /// See [`Client::pending`].
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.client.pending()
+    }
+
+    /// Ends the peer now: its calls, and what it serves. Doing it twice is harmless.
+    pub fn destroy(&self) {
+        self.client.destroy();
     }
 
     /// See [`Server::run`].

@@ -28,21 +28,37 @@ use crate::codec::framing::Framing;
 
 /// A process to call that is watched: [`Transport::child`] with more around it.
 ///
-/// ```no_run
+/// ```
 /// use std::time::Duration;
-/// use portway::{Framing, Process};
+/// use portway::{Context, Framing, Process};
+/// use serde::Deserialize;
 /// use serde_json::{Value, json};
 ///
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let server = Process::new("my-language-server", ["--stdio"], Framing::ContentLength)
+/// #[derive(Deserialize)]
+/// struct LogMessage { message: String }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # const SERVER: &str = r#"
+/// #     read -r request
+/// #     echo '{"jsonrpc":"2.0","method":"window/logMessage","params":{"type":3,"message":"I begin"}}'
+/// #     echo '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"hoverProvider":true}}}'
+/// #     cat > /dev/null"#;
+/// # let (program, arguments) = ("sh", ["-c", SERVER]);
+/// // A language server takes `Framing::ContentLength`.
+/// let server = Process::new(program, arguments, Framing::Newline)
 ///     .on_stderr(|line| eprintln!("server: {line}"))
 ///     .on_exit(|why, starts| (starts < 3).then_some(Duration::from_millis(200)))
 ///     .on_start(|client, starts| eprintln!("server: started {starts} times"))
-///     .start(|peer| { peer.on_notify("window/logMessage", |params: Value, _| eprintln!("{params}")); })?;
+///     .start(|peer| {
+///         peer.on_notify("window/logMessage", |log: LogMessage, _: Context| println!("server: {}", log.message));
+///     })?;
 ///
 /// // Whenever a call fails since the process has ended, the next one may be running soon.
 /// let client = server.ready().await?;
-/// let capabilities: Value = client.call("initialize", &json!({ "capabilities": {} })).await?;
+/// let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
+/// let answer: Value = client.call("initialize", &params).await?;
+/// assert_eq!(answer["capabilities"]["hoverProvider"], true);
 ///
 /// let why = server.shutdown().await;
 /// # Ok(())

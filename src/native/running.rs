@@ -31,7 +31,7 @@ use crate::connection::RequestKey;
 use crate::echo;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{ErrorCode, ErrorObject, Fault, Id, Reason};
-use crate::text::{RpcError, length, method_not_found};
+use crate::text::{RpcError, handler_panicked, length, method_not_found};
 
 /// The requests that were begun and are not answered yet.
 #[derive(Debug, Default)]
@@ -354,8 +354,7 @@ impl Link {
 
     fn answer_panic(&self, key: RequestKey, method: &str, panic: &(dyn Any + Send)) {
         self.listener.tell(Diagnostic::Panicked { method, message: text_of(panic) });
-        // The text stays here: it may hold anything.
-        self.answer(key, method, Err(RpcError::internal("Internal error")));
+        self.answer(key, method, Err(handler_panicked()));
     }
 
     /// Answers a request. Only its first answer counts.

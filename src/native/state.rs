@@ -159,7 +159,7 @@ impl State {
             };
             let outcome = match end {
                 End::Answered(Ok(result)) => Ok(result),
-                End::Answered(Err(error)) => Err(CallError::Remote(error.into())),
+                End::Answered(Err(error)) => Err(CallError::from_answer(error.into())),
                 End::Invalid => Err(CallError::InvalidResponse),
                 End::Unreadable(why) => Err(CallError::Unreadable(why)),
                 End::TimedOut => Err(CallError::TimedOut),

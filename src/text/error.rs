@@ -3,8 +3,8 @@
 use core::fmt;
 use std::string::{String, ToString};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 
 use super::Text;
@@ -56,6 +56,16 @@ impl RpcError {
     pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
         let data = to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok();
         Self { raw_data: data, ..self }
+    }
+
+    /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Data {
+            reason: String,
+        }
+        self.data::<Data>()?.ok().map(|data| data.reason)
     }
 
     /// The data, if there is any.

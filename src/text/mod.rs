@@ -4,6 +4,7 @@ mod error;
 pub(crate) mod length;
 
 use std::boxed::Box;
+use std::collections::BTreeMap;
 use std::format;
 use std::string::{String, ToString};
 
@@ -29,6 +30,14 @@ pub(crate) fn invalid_params(problem: &str) -> RpcError {
 
 pub(crate) fn method_not_found(method: &str) -> RpcError {
     RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::beginning(method)))
+}
+
+/// The `data.reason` of a request whose handler has panicked.
+pub(crate) const HANDLER_PANICKED: &str = "handler-panicked";
+
+/// What a request is answered with whose handler has panicked. The text of the panic stays here: it may hold anything.
+pub(crate) fn handler_panicked() -> RpcError {
+    RpcError::internal("Internal error").with_data(&BTreeMap::from([("reason", HANDLER_PANICKED)]))
 }
 
 /// Writes what a handler gives.

@@ -91,9 +91,11 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
+/** The `data.reason` of a peer whose wasm has died; the reason of calls that end so, too. */
+export const PEER_DIED = "peer-died";
 
 /** What wasm has died of is nobody's business on the other side. */
-export const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the other side has died" };
+export const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the peer has died", data: { reason: PEER_DIED } };
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
@@ -102,6 +104,7 @@ export function fromWire(raw) {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+    if (data?.reason === PEER_DIED) return failure(PEER_DIED, message);
     const cause = data?.cause;
     return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) });
   } catch (thrown) {

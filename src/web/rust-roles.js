@@ -26,6 +26,7 @@ const REASONS = {
   unresponsive: 10,
   "wasm-died": 11,
   "unreadable-response": 12,
+  "peer-died": 13,
 };
 
 // What a server is told; `api/server.rs` has the same numbers.
@@ -63,10 +64,11 @@ export class RustClient {
   }
 
   /** Makes a call, and gives the slot by which it can be cancelled; -1 if it has ended. */
-  begin(token, method, params, timeout, totalTimeout, transfer, wantsProgress) {
+  begin(token, method, params, timeout, total, transfer, wantsProgress) {
     const end = this.#end(token);
     if (this.#link === undefined) return end.reject(this.#problem), -1;
     const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
+    const totalTimeout = total < 0 ? undefined : total;
     const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
     return this.#link.begin(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
   }
@@ -131,6 +133,10 @@ export class RustServer {
     this.methods.set(name, (params, context) => new RustRequest(this.#tell, index, params, context));
   }
 
+  streamMethod(name, index) {
+    this.methods.set(name, (params, context) => new RustItems(new RustRequest(this.#tell, index, params, context)));
+  }
+
   onNotify(name, index) {
     this.notifications.set(name, (params, context) => {
       this.#tell(NOTIFICATION, index, params, new RustRequest(this.#tell, index, params, context));
@@ -173,13 +179,18 @@ class RustRequest {
     return this.#context.method;
   }
 
-  /** Asked for at once, and only once; for a notification without `resolve`. */
-  then(resolve, reject) {
+  /** Runs the handler; returns the token of the request, -1 if it is answered. */
+  begin(resolve, reject) {
     this.#resolve = resolve;
     this.#reject = reject;
     const params = this.#params;
     this.#params = undefined;
-    const token = this.#tell(REQUEST, this.#index, params, this);
+    return this.#tell(REQUEST, this.#index, params, this);
+  }
+
+  /** Asked for at once, and only once; for a notification without `resolve`. */
+  then(resolve, reject) {
+    const token = this.begin(resolve, reject);
     // In place of a signal, which most handlers in Rust would have no use for.
     if (token < 0) return;
     this.#context.abort = () => this.#tell(CANCEL, token);
@@ -200,6 +211,16 @@ class RustRequest {
     this.#reject(new RPCError(code, message, data));
   }
 
+  /** The caller no longer wants what is left of a stream. */
+  cancel(token) {
+    this.#tell(CANCEL, token);
+  }
+
+  /** One more item of a stream; resolves when the next one is wanted. */
+  item(value) {
+    return this.items.give(value);
+  }
+
   progress(value) {
     this.#context.progress(value);
   }
@@ -214,6 +235,49 @@ class RustRequest {
 
   notify(method, params) {
     this.#context.notify(method, params);
+  }
+}
+
+/** The items that a handler in Rust gives, as an iterator. The handler is run when the first of them is wanted. */
+class RustItems {
+  #request;
+  #token;
+  /** The promise of the item that is wanted. */
+  #resolve;
+  #reject;
+  /** Has the handler go on, once it has given an item. */
+  #goOn;
+
+  constructor(request) {
+    this.#request = request;
+    request.items = this;
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  next() {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      if (this.#goOn !== undefined) return this.#goOn();
+      this.#token = this.#request.begin(
+        () => this.#resolve({ done: true }),
+        (error) => this.#reject(error),
+      );
+    });
+  }
+
+  give(value) {
+    return new Promise((resolve) => {
+      this.#goOn = resolve;
+      this.#resolve({ done: false, value });
+    });
+  }
+
+  return() {
+    if (this.#token >= 0) this.#request.cancel(this.#token);
   }
 }
 

@@ -22,7 +22,7 @@ function isCredit(value) {
 // The caller's side.
 
 /** Ends that the peer knows of, or will never hear of, or that the link tells it. */
-const UNTOLD = ["session-ended", "peer-gone", "too-many-calls", "timeout"];
+const UNTOLD = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
 
 /** An iterator of the items that a method gives. It asks for them when the first is wanted. */
 export class Stream {

@@ -22,14 +22,17 @@ use crate::native::limits::OUTPUT_GRACE;
 ///
 /// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
-/// ```no_run
+/// ```
 /// use portway::wipc::{FrameType, Host};
 /// use tokio::process::Command;
 ///
-/// # async fn run() -> std::io::Result<()> {
-/// let mut guest = Host::spawn(&mut Command::new("./guest"))?;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// // A guest that gives back whatever comes.
+/// let mut guest = Host::spawn(&mut Command::new("cat"))?;
 /// guest.send(FrameType::Data, b"hello").await?;
 /// let answer = guest.receive().await?;
+/// # assert_eq!(answer.map(|frame| frame.payload.to_vec()), Some(b"hello".to_vec()));
 /// let status = guest.close(b"").await?;
 /// # Ok(())
 /// # }

@@ -19,7 +19,9 @@ use crate::codec::wipc::{Frame, FrameType, MAX_PAYLOAD};
 use crate::connection::{Config, Connection, Event};
 use crate::message::{Fault, Incoming, Message, Notification, Outgoing, Reason};
 use crate::profile::Profile;
-use crate::text::{RpcError, Text, invalid_params, length, method_not_found, read_params, write_params, write_result};
+use crate::text::{
+    RpcError, Text, handler_panicked, invalid_params, length, method_not_found, read_params, write_params, write_result,
+};
 
 /// What a guest offers to its host.
 ///
@@ -238,8 +240,7 @@ impl<'h> GuestServer<'h> {
         let Some(handler) = self.methods.get_mut(method) else {
             return Err(method_not_found(method));
         };
-        guarded(|| handler(params, &mut HostLink { output: guest, longest }))
-            .unwrap_or_else(|| Err(RpcError::internal("Internal error")))
+        guarded(|| handler(params, &mut HostLink { output: guest, longest })).unwrap_or_else(|| Err(handler_panicked()))
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use portway::limits::Limits;
-use portway::{CallError, Client, Context, ErrorCode, Peer, RpcError, Server, Transport};
+use portway::{CallError, Client, Closed, Context, ErrorCode, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 
 use crate::wire::{PATIENCE, limits, wire};
@@ -77,6 +77,55 @@ async fn an_error_comes_with_its_code_message_and_data() -> Test {
     let expected = RpcError::new(ErrorCode::new(-32001), "no").with_data(&json!({ "line": 1.0 }));
     assert_eq!(call.await, Err(CallError::Remote(expected)));
     Ok(())
+}
+
+#[tokio::test]
+async fn the_death_of_a_peer_or_of_a_handler_is_told_apart_from_its_errors() -> Test {
+    let reason = |reason: &str| json!({ "code": -32603, "message": "m", "data": { "reason": reason } });
+    let remote = |code: i64| RpcError::new(ErrorCode::new(code), "m");
+    for (error, expected) in [
+        (reason("peer-died"), CallError::PeerDied),
+        (reason("handler-panicked"), CallError::HandlerPanicked),
+        (reason("destroyed"), CallError::Remote(remote(-32603).with_data(&json!({ "reason": "destroyed" })))),
+        (json!({ "code": -32603, "message": "m" }), CallError::Remote(remote(-32603))),
+        // An error of an application that looks like it.
+        (
+            json!({ "code": 5, "message": "m", "data": { "reason": "peer-died" } }),
+            CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
+        ),
+    ] {
+        let (transport, mut there) = wire()?;
+        let client = Client::new(transport);
+        let call = client.call::<()>("work", &()).start();
+        there.receive().await?;
+        there.send(&json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()).await?;
+        assert_eq!(call.await, Err(expected.clone()));
+        // Whoever passes it on has not died itself.
+        if expected.remote().is_none() {
+            assert_eq!(RpcError::from(expected).reason(), None);
+        }
+    }
+    Ok(())
+}
+
+/// What an error says, and what each of its sources says.
+fn chain(error: &dyn Error) -> Vec<String> {
+    let mut texts = vec![error.to_string()];
+    let mut next = error.source();
+    while let Some(error) = next {
+        texts.push(error.to_string());
+        next = error.source();
+    }
+    texts
+}
+
+#[test]
+fn each_error_of_a_chain_says_its_own_part() {
+    let remote = RpcError::new(ErrorCode::new(1), "disk full");
+    assert_eq!(chain(&CallError::Remote(remote)), ["disk full (1)"]);
+    let lost = CallError::Lost(Closed::Truncated(3));
+    assert_eq!(chain(&lost), ["the link is lost", "the stream has ended inside of a message, after 3 bytes of it"]);
+    assert_eq!(chain(&CallError::Params("no".into())), ["the params cannot be sent: no"]);
 }
 
 #[tokio::test]

@@ -300,7 +300,7 @@ async fn answers_are_read_though_the_other_side_has_not_read_all_calls() -> Test
     let client = Client::new(here);
     // More, in each direction, than either side holds unwritten.
     let params = json!(["x".repeat(100_000)]);
-    let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).start()).collect();
+    let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).timeout(None).start()).collect();
     for call in calls {
         assert_eq!(timeout(PATIENCE, call).await??, params);
     }

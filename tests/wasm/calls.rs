@@ -196,7 +196,7 @@ async fn progress_restarts_the_timeout_up_to_a_total() {
     server.method("work", |(steps,): (u32,), context: Context| async move {
         for step in 0..steps {
             context.progress(&step)?;
-            sleep(50).await;
+            sleep(50.0).await;
         }
         Ok::<_, RpcError>(steps)
     });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portway::{CallError, Client, RpcError, Transport};
+use portway::{CallError, Client, Transport};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -11,7 +11,7 @@ use crate::wire::{ask, mortal_worker, sleep};
 const HANG: Duration = Duration::from_secs(60);
 
 fn dead() -> CallError {
-    CallError::Remote(RpcError::internal("The WebAssembly of the other side has died"))
+    CallError::PeerDied
 }
 
 fn client_of(worker: &JsValue) -> Client {

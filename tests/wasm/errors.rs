@@ -155,7 +155,9 @@ async fn a_transport_that_throws_fails_the_call() {
 fn errors_say_what_happened() {
     let error = RpcError::new(ErrorCode::new(-32001), "BUILD_FAILED");
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
-    assert_eq!(CallError::from(error).to_string(), "BUILD_FAILED (-32001)");
+    let error = CallError::from(error);
+    assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
+    assert!(std::error::Error::source(&error).is_none(), "which would say it again");
     assert_eq!(CallError::TimedOut.to_string(), "the call timed out");
     assert_eq!(CallError::PeerGone.to_string(), "the other side is gone");
     assert_eq!(RpcError::from(CallError::SessionEnded).message, "the other side has ended the session");

@@ -1,13 +1,16 @@
 //! Streams of items.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
 
 use futures_core::Stream;
-use portway::{CallError, Client, ErrorCode, Items, Transport};
+use portway::{CallError, Client, Context, ErrorCode, Items, Peer, RpcError, Server, Transport};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{channel, client_and_wire, js_server, next, sleep};
+use crate::wire::{channel, client_and_server, client_and_wire, js_server, next, sleep, transports, until};
 
 async fn item<T: serde::de::DeserializeOwned>(items: &mut Items<T>) -> Option<Result<T, CallError>> {
     poll_fn(|context| Pin::new(&mut *items).poll_next(context)).await
@@ -88,4 +91,129 @@ async fn a_stream_ends_with_its_client() {
     assert_eq!(item(&mut items).await, Some(Err(CallError::Destroyed)));
     let mut late = client.stream::<u32>("numbers", &());
     assert_eq!(item(&mut late).await, Some(Err(CallError::Destroyed)));
+}
+
+/// The numbers up to another one, of which it counts those that were made, and whether it was dropped.
+struct Numbers {
+    next: u32,
+    end: u32,
+    made: Rc<Cell<u32>>,
+    dropped: Rc<Cell<bool>>,
+    fails: bool,
+}
+
+impl Stream for Numbers {
+    type Item = Result<u32, RpcError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.next == self.end {
+            return Poll::Ready(if self.fails { Some(Err(RpcError::new(ErrorCode::new(7), "no more"))) } else { None });
+        }
+        self.next += 1;
+        self.made.set(self.made.get() + 1);
+        Poll::Ready(Some(Ok(self.next)))
+    }
+}
+
+impl Drop for Numbers {
+    fn drop(&mut self) {
+        self.dropped.set(true);
+    }
+}
+
+/// How many numbers were made, and whether the last stream was dropped.
+fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
+    let counts = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
+    let (made, dropped) = (counts.0.clone(), counts.1.clone());
+    server.stream_method("count", move |(end, fails): (u32, bool), _: Context| {
+        dropped.set(false);
+        Numbers { next: 0, end, fails, made: made.clone(), dropped: dropped.clone() }
+    });
+    counts
+}
+
+#[wasm_bindgen_test]
+async fn a_server_in_rust_gives_a_stream() {
+    let (client, server) = client_and_server();
+    let (_, dropped) = counting(&server);
+    for window in [1, 16] {
+        let mut items = client.stream::<u32>("count", &(100, false)).window(window);
+        for n in 1..=100 {
+            assert_eq!(item(&mut items).await, Some(Ok(n)));
+        }
+        assert_eq!(item(&mut items).await, None);
+        assert!(dropped.get());
+    }
+    let mut empty = client.stream::<u32>("count", &(0, false));
+    assert_eq!(item(&mut empty).await, None);
+}
+
+#[wasm_bindgen_test]
+async fn an_error_of_a_stream_in_rust_is_its_last_item() {
+    let (client, server) = client_and_server();
+    counting(&server);
+    let mut items = client.stream::<u32>("count", &(1, true));
+    assert_eq!(item(&mut items).await, Some(Ok(1)));
+    let Some(Err(CallError::Remote(error))) = item(&mut items).await else { panic!("no error") };
+    assert_eq!(error.code, ErrorCode::new(7));
+    assert_eq!(item(&mut items).await, None);
+    let mut unfit = client.stream::<u32>("count", &("no number",));
+    let Some(Err(CallError::Remote(error))) = item(&mut unfit).await else { panic!("no error") };
+    assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+}
+
+#[wasm_bindgen_test]
+async fn a_stream_in_rust_makes_no_more_than_is_wanted_and_is_dropped_when_nobody_wants_more() {
+    let (client, server) = client_and_server();
+    let (made, dropped) = counting(&server);
+    let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
+    assert_eq!(item(&mut items).await, Some(Ok(1)));
+    sleep(50.0).await;
+    assert!(made.get() <= 9, "{}", made.get());
+    assert!(!dropped.get());
+    // It waits for credit.
+    drop(items);
+    until(|| dropped.get()).await;
+    // Its server goes.
+    let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
+    assert_eq!(item(&mut items).await, Some(Ok(1)));
+    assert!(!dropped.get());
+    drop(server);
+    assert!(dropped.get());
+}
+
+#[wasm_bindgen_test]
+async fn a_stream_is_not_called_and_a_method_gives_none() {
+    let (client, server) = client_and_server();
+    counting(&server);
+    server.method_sync("plain", |(), _: Context| Ok::<_, RpcError>(1));
+    let Err(CallError::Remote(error)) = client.call::<u32>("count", &(1, false)).await else { panic!("no error") };
+    assert!(error.message.contains("stream()"), "{error}");
+    let mut items = client.stream::<u32>("plain", &());
+    let Some(Err(CallError::Remote(error))) = item(&mut items).await else { panic!("no error") };
+    assert!(error.message.contains("gives no stream"), "{error}");
+}
+
+#[wasm_bindgen_test]
+async fn a_peer_has_streams_and_methods_that_answer_at_once() {
+    let (here, there) = transports();
+    let (one, other) = (Peer::new(here), Peer::new(there));
+    one.stream_method("count", |(end,): (u32,), _: Context| Numbers {
+        next: 0,
+        end,
+        fails: false,
+        made: Rc::default(),
+        dropped: Rc::default(),
+    });
+    one.method_sync("add", |(a, b): (u32, u32), _: Context| Ok::<_, RpcError>(a + b));
+    let mut items = other.stream::<u32>("count", &(2,));
+    assert_eq!(item(&mut items).await, Some(Ok(1)));
+    assert_eq!(other.call("add", &(1, 2)).await, Ok(3));
+    assert_eq!(item(&mut items).await, Some(Ok(2)));
+    assert_eq!(item(&mut items).await, None);
+    one.destroy();
+    one.destroy();
+    assert_eq!(one.call::<u32>("add", &()).await, Err(CallError::Destroyed));
+    let after = other.call::<u32>("add", &(1, 2)).timeout(std::time::Duration::from_millis(50)).await;
+    assert_eq!(after, Err(CallError::TimedOut));
 }

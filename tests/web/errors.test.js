@@ -1,6 +1,6 @@
 import { assert } from "chai";
 import { CallError, ErrorCode, JSONRPCClient, JSONRPCServer, RPCError, freshCopy, kaiak, wiggum } from "./rig/portway.js";
-import { channel, rawChannel } from "./rig/ends.js";
+import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { rejection } from "./rig/outcomes.js";
 
 /** The error object that crosses when a handler throws this. */
@@ -195,5 +195,22 @@ describe("instanceof", () => {
     assert.instanceOf(new NotFound(1, "text"), RPCError);
     assert.instanceOf(new NotFound(1, "text"), NotFound);
     assert.notInstanceOf(new RPCError(1, "text"), NotFound);
+  });
+});
+
+describe("the answer of a peer whose wasm has died", () => {
+  it("ends its call with the reason peer-died, whichever method it was", async () => {
+    const transport = recorder();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("work");
+    const item = client.stream("items").next();
+    const error = { code: -32603, message: "it has died", data: { reason: "peer-died" } };
+    for (const id of [1, 2]) transport.deliver({ jsonrpc: "2.0", error, id });
+    for (const end of [call, item]) {
+      const thrown = await rejection(end);
+      assert.instanceOf(thrown, CallError);
+      assert.deepEqual([thrown.reason, thrown.message], ["peer-died", "it has died"]);
+    }
+    assert.deepEqual(transport.sent.map(({ method }) => method), ["work", "rpc.stream"]);
   });
 });

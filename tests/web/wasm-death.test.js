@@ -108,6 +108,7 @@ describe("wasm that has died of a full memory", () => {
     const answers = [await raw.next(), await raw.next()];
     assert.deepEqual(answers.map(({ id, error }) => [id, error.code]), [[2, -32603], [3, -32603]]);
     assert.include(answers[0].error.message, "died");
+    assert.deepEqual(answers.map(({ error }) => error.data), [{ reason: "peer-died" }, { reason: "peer-died" }]);
     server.destroy();
   }).timeout(60_000);
 

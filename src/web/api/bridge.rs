@@ -66,6 +66,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn method(this: &ServerRole, name: &str, index: u32);
 
+    #[wasm_bindgen(method, js_name = streamMethod)]
+    pub(super) fn stream_method(this: &ServerRole, name: &str, index: u32);
+
     #[wasm_bindgen(method, js_name = onNotify)]
     pub(super) fn on_notify(this: &ServerRole, name: &str, index: u32);
 
@@ -94,6 +97,9 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     pub(super) fn fail(this: &JsRequest, code: f64, message: &str, data: &JsValue);
+
+    #[wasm_bindgen(method)]
+    pub(super) fn item(this: &JsRequest, value: &JsValue) -> Promise;
 
     #[wasm_bindgen(method, catch)]
     pub(super) fn progress(this: &JsRequest, value: &JsValue) -> Result<(), JsValue>;

@@ -20,8 +20,8 @@ const LONGEST: f64 = 9e15;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it: the other side is
-/// told by the notification `$/cancelRequest`.
+/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it, and so does its timeout: the
+/// peer gets the notification `$/cancelRequest`.
 ///
 /// ```no_run
 /// # use core::time::Duration;

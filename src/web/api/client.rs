@@ -32,6 +32,7 @@ const SESSION_ENDED: u32 = 8;
 const PEER_GONE: u32 = 9;
 const UNRESPONSIVE: u32 = 10;
 const UNREADABLE_RESPONSE: u32 = 12;
+const PEER_DIED: u32 = 13;
 
 /// Calls the other side.
 ///
@@ -94,12 +95,20 @@ impl Client {
 
     /// The items that a method gives one after the other. They come no faster than they are taken.
     ///
-    /// ```ignore
-    /// use futures_util::StreamExt;
-    /// let mut lines = client.stream::<String>("lines", &["log.txt"]);
-    /// while let Some(line) = lines.next().await {
+    /// ```no_run
+    /// use core::future::poll_fn;
+    /// use core::pin::pin;
+    /// use futures_core::Stream;
+    /// # use portway::{CallError, Client};
+    ///
+    /// # async fn show(client: Client) -> Result<(), CallError> {
+    /// // `StreamExt` of the crate futures-util has `next` for this.
+    /// let mut lines = pin!(client.stream::<String>("lines", &["log.txt"]));
+    /// while let Some(line) = poll_fn(|context| lines.as_mut().poll_next(context)).await {
     ///     println!("{}", line?);
     /// }
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
         Items::new(&self.owner.link, self.timeout, method, params_to_js(params))
@@ -336,7 +345,7 @@ impl ClientLink {
 /// Why a call has no result, by the number that JavaScript has for it.
 pub(super) fn failure(what: u32, value: JsValue, max_visits: usize) -> CallError {
     match what {
-        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::Remote),
+        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::from_answer),
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,
         INVALID_RESPONSE => CallError::InvalidResponse,
@@ -345,6 +354,7 @@ pub(super) fn failure(what: u32, value: JsValue, max_visits: usize) -> CallError
         SESSION_ENDED => CallError::SessionEnded,
         PEER_GONE => CallError::PeerGone,
         UNRESPONSIVE => CallError::Unresponsive,
+        PEER_DIED => CallError::PeerDied,
         _ => CallError::Send(value),
     }
 }

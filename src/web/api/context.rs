@@ -28,6 +28,10 @@ impl Context {
         Self { request, lifetime }
     }
 
+    pub(super) const fn request(&self) -> &JsRequest {
+        &self.request
+    }
+
     /// The name of the method.
     #[must_use]
     pub fn method(&self) -> String {

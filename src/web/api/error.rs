@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::format;
 use std::string::{String, ToString};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
 use super::bridge::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
@@ -14,6 +14,9 @@ use super::convert::{from_js, to_js};
 use super::visits::ReadError;
 use crate::Limits;
 use crate::message::ErrorCode;
+
+/// The `data.reason` of a native peer whose handler has panicked.
+const HANDLER_PANICKED: &str = "handler-panicked";
 
 /// An error that crosses the wire: what a handler answers with, and what the caller gets.
 ///
@@ -77,6 +80,16 @@ impl RpcError {
         Self { js_data: data, ..self }
     }
 
+    /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Data {
+            reason: String,
+        }
+        self.data::<Data>()?.ok().map(|data| data.reason)
+    }
+
     /// The data, if there is any.
     ///
     /// # Errors
@@ -122,8 +135,12 @@ impl From<RpcError> for JsValue {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The other side answered with an error.
+    /// The peer answered with an error.
     Remote(RpcError),
+    /// The handler of the peer has panicked. The peer goes on. Programs that are compiled to wasm die of a panic instead.
+    HandlerPanicked,
+    /// The program of the peer has died, of a panic or a trap: it answers nothing any more.
+    PeerDied,
     /// No answer came in time.
     TimedOut,
     /// The client was destroyed.
@@ -150,6 +167,12 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The end of a call that was answered with this error.
+    pub(super) fn from_answer(error: RpcError) -> Self {
+        let is_panic = error.code == ErrorCode::INTERNAL_ERROR && error.reason().as_deref() == Some(HANDLER_PANICKED);
+        if is_panic { Self::HandlerPanicked } else { Self::Remote(error) }
+    }
+
     pub(super) fn unreadable(problem: ReadError) -> Self {
         Self::Deserialize(problem.to_string())
     }
@@ -166,6 +189,7 @@ impl CallError {
     /// Its name in the JavaScript API, where it has one.
     const fn reason(&self) -> Option<&'static str> {
         match self {
+            Self::PeerDied => Some("peer-died"),
             Self::TimedOut => Some("timeout"),
             Self::Destroyed => Some("destroyed"),
             Self::SessionEnded => Some("session-ended"),
@@ -183,6 +207,8 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Remote(error) => error.fmt(f),
+            Self::HandlerPanicked => f.write_str("the handler of the peer has panicked"),
+            Self::PeerDied => f.write_str("the program of the peer has died"),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
             Self::SessionEnded => f.write_str("the other side has ended the session"),
@@ -201,7 +227,8 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.remote().map(|error| error as _)
+        // The error of the peer is all that this one says.
+        self.remote()?.source()
     }
 }
 

@@ -1,8 +1,10 @@
 //! A client and a server on one transport.
 
+use core::time::Duration;
 use std::future::Future;
 use std::mem;
 
+use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
@@ -12,6 +14,7 @@ use super::client::Client;
 use super::connect::{Connect, Sessions};
 use super::context::Context;
 use super::error::{CallError, RpcError};
+use super::items::Items;
 use super::server::Server;
 use super::transport::Transport;
 
@@ -54,12 +57,12 @@ impl Peer {
     /// in a worker its own global scope. The other side connects, too.
     ///
     /// ```no_run
-    /// # use portway::{CallError, Origin, Peer};
+    /// # use portway::{CallError, Context, Origin, Peer};
     /// # async fn run(frame: wasm_bindgen::JsValue) -> Result<(), wasm_bindgen::JsValue> {
     /// let preview = Peer::connect(&frame)
     ///     .origin(Origin::Only("https://preview.example"))
     ///     .on_lost(|reason: CallError| { /* it may be back */ })
-    ///     .open(|peer| { peer.on_notify("log", |(line,): (String,), _| { /* show it */ }); })
+    ///     .open(|peer| { peer.on_notify("log", |(line,): (String,), _: Context| { /* show it */ }); })
     ///     .await?;
     /// let title: String = preview.call("title", &()).await?;
     /// # Ok(())
@@ -71,6 +74,12 @@ impl Peer {
 
     pub(super) fn with_sessions(mut self, sessions: Sessions) -> Self {
         self._sessions = Some(sessions);
+        self
+    }
+
+    /// See [`Client::with_timeout`].
+    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.client = self.client.clone().with_timeout(timeout);
         self
     }
 
@@ -88,6 +97,24 @@ impl Peer {
     /// See [`Client::call`].
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         self.client.call(method, params)
+    }
+
+    /// See [`Client::stream`].
+    pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
+        self.client.stream(method, params)
+    }
+
+    /// See [`Client::call_js`].
+    pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
+        self.client.call_js(method, params)
+    }
+
+    /// See [`Client::notify_js`].
+    ///
+    /// # Errors
+    /// If it cannot be sent.
+    pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
+        self.client.notify_js(method, params, transfer)
     }
 
     /// See [`Client::notify`].
@@ -111,6 +138,51 @@ impl Peer {
         self
     }
 
+    /// See [`Server::method_sync`].
+    pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        R: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> Result<R, E> + 'static,
+    {
+        self.server.method_sync(name, handler);
+        self
+    }
+
+    /// See [`Server::stream_method`].
+    pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        T: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> S + 'static,
+        S: Stream<Item = Result<T, E>> + 'static,
+    {
+        self.server.stream_method(name, handler);
+        self
+    }
+
+    /// See [`Server::method_js`].
+    pub fn method_js<E, F, W>(&self, name: &str, handler: F) -> &Self
+    where
+        E: Into<RpcError>,
+        F: Fn(JsValue, Context) -> W + 'static,
+        W: Future<Output = Result<JsValue, E>> + 'static,
+    {
+        self.server.method_js(name, handler);
+        self
+    }
+
+    /// See [`Server::on_notify_js`].
+    pub fn on_notify_js<F>(&self, name: &str, handler: F) -> &Self
+    where
+        F: Fn(JsValue, Context) + 'static,
+    {
+        self.server.on_notify_js(name, handler);
+        self
+    }
+
     /// See [`Server::on_notify`].
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
@@ -119,6 +191,18 @@ impl Peer {
     {
         self.server.on_notify(name, handler);
         self
+    }
+
+    /// See [`Client::pending`].
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.client.pending()
+    }
+
+    /// Ends the peer now: its calls, and what it serves. Doing it twice is harmless.
+    pub fn destroy(&self) {
+        self.client.destroy();
+        self.server.end();
     }
 
     /// Keeps the peer, and its methods, for the rest of the program.

@@ -1,6 +1,8 @@
 //! The server: runs handlers for what the other side asks.
 
 use core::fmt;
+use core::pin::Pin;
+use core::task::{Context as TaskContext, Poll};
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::format;
@@ -10,12 +12,13 @@ use std::rc::Rc;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+use futures_core::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slab::Slab;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::bridge::{JsRequest, ServerRole};
 use super::context::{Context, Lifetime};
@@ -120,6 +123,30 @@ impl Server {
         })
     }
 
+    /// Has a handler whose answer is a stream: the caller gets its items one by one, by [`Client::stream`](crate::Client::stream),
+    /// and no more of them than it has room for. An error is the last of them.
+    pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
+    where
+        P: DeserializeOwned,
+        T: Serialize,
+        E: Into<RpcError>,
+        F: Fn(P, Context) -> S + 'static,
+        S: Stream<Item = Result<T, E>> + 'static,
+    {
+        let max_visits = self.service.max_visits;
+        let handler = move |params, context: Context| match read_params(params, max_visits) {
+            Err(error) => Answer::Now(Err(error)),
+            Ok(params) => {
+                let request = context.request().clone();
+                Answer::Later(Box::pin(send_items(Written(Box::pin(handler(params, context))), request)))
+            }
+        };
+        if self.may_register(name) {
+            self.service.role.stream_method(name, self.service.methods.put(name, Rc::new(handler)));
+        }
+        self
+    }
+
     /// Has a handler with values of JavaScript, which are not converted.
     pub fn method_js<E, F, W>(&self, name: &str, handler: F) -> &Self
     where
@@ -163,6 +190,15 @@ impl Server {
         mem::forget(self);
     }
 
+    /// Ends the server. Doing it twice is harmless.
+    pub(super) fn end(&self) {
+        if !self.service.lifetime.is_over() {
+            self.service.role.stop();
+            self.service.end();
+            self.service.role.destroy();
+        }
+    }
+
     fn add_method(&self, name: &str, handler: impl Fn(JsValue, Context) -> Answer + 'static) -> &Self {
         if self.may_register(name) {
             self.service.role.method(name, self.service.methods.put(name, Rc::new(handler)));
@@ -194,9 +230,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.service.role.stop();
-        self.service.end();
-        self.service.role.destroy();
+        self.end();
     }
 }
 
@@ -291,6 +325,29 @@ impl Service {
         self.methods.clear();
         self.notifications.clear();
     }
+}
+
+/// A stream, with its items as values of JavaScript.
+struct Written<S>(Pin<Box<S>>);
+
+impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for Written<S> {
+    type Item = Result<JsValue, RpcError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(context).map(|item| item.map(written))
+    }
+}
+
+/// Sends the items of a stream, each once it is wanted.
+async fn send_items(
+    mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
+    request: JsRequest,
+) -> Result<JsValue, RpcError> {
+    while let Some(item) = poll_fn(|context| Pin::new(&mut items).poll_next(context)).await {
+        // It never rejects.
+        let _ = JsFuture::from(request.item(&item?)).await;
+    }
+    Ok(JsValue::UNDEFINED)
 }
 
 fn server_gone() -> RpcError {
