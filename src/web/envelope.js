@@ -62,6 +62,11 @@ export function isMessage(value) {
 /** Ids from here on are places in a frame, see `idNumber`. */
 const ELSEWHERE = 2 ** 53;
 
+/** Whether a message of ours is an error that names no call. */
+export function isOfNoCall({ id, error }) {
+  return id === null && error !== undefined;
+}
+
 /**
  * The id of a message as a number for wasm: a safe integer is itself; any other is told by the place of the first message
  * of its batch that has it, so that wasm can tell whether two are the same. Up there, only every other integer is a number.

@@ -6,7 +6,7 @@ import { Calls, DESTROYED } from "./calls.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, TICK, WAKE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
-import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
+import { hasName, idNumber, isMessage, isOfNoCall, isOurs, isResponse } from "./envelope.js";
 import { CallError, INTERNAL_ERROR, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
@@ -331,7 +331,7 @@ export class Link extends Reporting {
       // A proxy that was revoked throws.
       if (!Array.isArray(message)) return this.#receiveOne(message);
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER) this.#receiveEach(message);
+      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER && !message.some(isOfNoCall)) this.#receiveEach(message);
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
