@@ -12,7 +12,7 @@ import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
 import { checkedLimits } from "./limits.js";
 import { Outbox } from "./outbox.js";
-import { callMessage, callProblem, signalProblem } from "./outgoing.js";
+import { callMessage, callProblem, reasonOf, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
@@ -134,7 +134,7 @@ export class Link extends Reporting {
     const signal = options?.signal ?? undefined;
     const problem = callProblem(method, params) ?? signalProblem(signal);
     if (problem !== undefined) return reject(problem);
-    if (signal?.aborted) return reject(signal.reason);
+    if (signal?.aborted) return reject(reasonOf(signal));
     const word = this.#gone === undefined ? this.#core.run(CALL, timeout) : 0;
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
@@ -212,7 +212,7 @@ export class Link extends Reporting {
     const signal = options?.signal ?? undefined;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal?.aborted) return Promise.reject(reasonOf(signal));
     if (calls.length === 0) return Promise.resolve([]);
     if (this.#gone !== undefined) return Promise.reject(this.#gone.of("batch"));
     const batch = ++this.#lastBatch;
@@ -469,7 +469,7 @@ export class Link extends Reporting {
   // What goes out.
 
   #watch(slot, signal) {
-    this.#calls.watch(slot, signal, (slot) => this.cancel(slot, signal.reason));
+    this.#calls.watch(slot, signal, (slot) => this.cancel(slot, reasonOf(signal)));
   }
 
   #dropEntry({ slot, message, outflow }, problem) {

@@ -24,6 +24,13 @@ export function signalProblem(signal) {
   }
 }
 
+/** Why a signal is aborted. Polyfills give no reason. */
+export function reasonOf({ reason }) {
+  if (reason !== undefined) return reason;
+  const text = "the call was aborted";
+  return globalThis.DOMException ? new DOMException(text, "AbortError") : Object.assign(new Error(text), { name: "AbortError" });
+}
+
 /**
  * Sends a message, and returns what the transport returns: nothing, or a promise. What cannot be transferred fails here, before
  * anything is gone.
