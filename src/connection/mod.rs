@@ -368,7 +368,7 @@ impl<P: Payload> Connection<P> {
         match entry {
             Ok(Message::Request(request)) => self.handle_request(request, batch),
             Ok(Message::Notification(notification)) => self.handle_notification(notification),
-            Ok(Message::Response(response)) => self.handle_response(response),
+            Ok(Message::Response(response)) => self.handle_response(response, batch),
             Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
             Err(Unusable::Empty(id)) => match self.end_call(&id) {
                 Some(call) => self.events.push_back(Event::Ended { call, end: End::Invalid }),
@@ -420,20 +420,19 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn handle_response(&mut self, response: Response<P>) {
+    fn handle_response(&mut self, response: Response<P>, batch: Option<u32>) {
         if let Some(call) = self.end_call(&response.id) {
             return self.events.push_back(Event::Ended { call, end: End::Answered(response.outcome) });
         }
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
-                // The peer could not tell what it was that it refused; if one batch waits, it can only be that.
-                let calls = self.calls.only_batch();
-                if calls.is_empty() {
-                    return self.ignore(Ignored::PeerError(error));
-                }
-                for call in calls {
-                    self.take_call(call.id);
-                    self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
+                // The peer could not tell what it has refused.
+                let Some(batch) = batch else {
+                    let only = self.calls.only_batch().filter(|_| self.calls.are_batched());
+                    return self.refuse(only, error);
+                };
+                if let Some(error) = self.reply_batches.blame(batch, error) {
+                    self.ignore(Ignored::PeerError(error));
                 }
             }
             _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {

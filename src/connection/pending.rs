@@ -62,9 +62,13 @@ impl Batched {
         self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
     }
 
-    /// Whether exactly one batch waits.
-    const fn is_one(&self) -> bool {
-        self.calls > 0 && self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum)
+    /// The number of the one batch that waits, if exactly one does.
+    const fn only(&self) -> Option<u64> {
+        if self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum) {
+            self.sum.checked_div(self.calls)
+        } else {
+            None
+        }
     }
 }
 
@@ -173,17 +177,24 @@ impl PendingCalls {
         self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
-    /// The calls of the one batch that waits, if there is exactly one.
-    pub(super) fn only_batch(&self) -> Vec<CallKey> {
-        if !self.slots.batched.is_one() {
-            return Vec::new();
-        }
+    /// The number of the one batch that waits, if exactly one does.
+    pub(super) const fn only_batch(&self) -> Option<u64> {
+        self.slots.batched.only()
+    }
+
+    /// Whether all calls that wait are in batches.
+    pub(super) const fn are_batched(&self) -> bool {
+        self.slots.batched.calls == self.slots.len as u64
+    }
+
+    /// The calls of the one batch that waits.
+    pub(super) fn in_batches(&self) -> Vec<CallKey> {
         self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
     /// The one call that waits, or those of the one batch that does, if there is nothing else.
     pub(super) fn only(&self) -> Vec<CallKey> {
-        let is_one_batch = self.slots.batched.is_one() && self.slots.batched.calls == self.slots.len as u64;
+        let is_one_batch = self.only_batch().is_some() && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {
             return Vec::new();
         }
@@ -344,13 +355,16 @@ mod tests {
     #[test]
     fn the_only_batch_is_found_and_two_are_not_confused() {
         let mut calls = PendingCalls::new(0);
-        calls.insert(None);
-        assert_eq!(calls.only_batch(), []);
-        let first = calls.insert(NonZeroU32::new(1));
-        let second = calls.insert(NonZeroU32::new(1));
-        assert_eq!(calls.only_batch(), [first, second]);
+        assert!(calls.are_batched());
+        let single = calls.insert(None);
+        assert_eq!(calls.only_batch(), None);
+        let batched = [NonZeroU32::new(1); 2].map(|batch| calls.insert(batch));
+        assert_eq!((calls.only_batch(), calls.are_batched()), (Some(1), false));
+        assert_eq!(calls.in_batches(), batched);
+        calls.take(single.id);
+        assert!(calls.are_batched());
         calls.insert(NonZeroU32::new(2));
-        assert_eq!(calls.only_batch(), []);
+        assert_eq!(calls.only_batch(), None);
     }
 
     #[test]
@@ -360,14 +374,14 @@ mod tests {
         let waiting: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
         let single = calls.insert(None);
         for (index, keys) in waiting.iter().enumerate() {
-            assert_eq!(calls.only_batch().len(), if index == 4 { 3 } else { 0 });
+            assert_eq!(calls.only_batch(), if index == 4 { Some(5) } else { None });
             for key in keys {
                 assert_eq!(calls.take(key.id), Some(*key));
             }
         }
-        assert_eq!((calls.only_batch(), calls.len()), (vec![], 1));
-        let last = calls.insert(NonZeroU32::new(9));
-        assert_eq!(calls.only_batch(), [last]);
+        assert_eq!((calls.only_batch(), calls.len()), (None, 1));
+        let last = calls.insert(NonZeroU32::new(u32::MAX));
+        assert_eq!((calls.only_batch(), calls.in_batches()), (Some(u64::from(u32::MAX)), vec![last]));
         assert!(calls.contains(single));
     }
 }

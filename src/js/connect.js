@@ -3,17 +3,17 @@
 import { doorTo } from "../web/door.js";
 import { runLater } from "../web/later.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
+import { reasonOf } from "../web/outgoing.js";
 import { noAnswer, sessionTransport } from "../web/session.js";
 import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./api.js";
-
 
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
     if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
   }
-  signal?.throwIfAborted();
+  if (signal?.aborted) throw reasonOf(signal);
   let peer;
   let timer;
   let onAbort;
@@ -24,7 +24,7 @@ export async function connect(target, options) {
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
-      onAbort = () => reject(signal.reason);
+      onAbort = () => reject(reasonOf(signal));
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
         const late = () => reject(noAnswer(connectTimeout, door));

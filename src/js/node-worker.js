@@ -1,5 +1,6 @@
 // Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
 
+import { checkWord } from "./json-words.js";
 import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
 import { allowListeners } from "../web/listen.js";
 
@@ -47,6 +48,8 @@ function post(worker, message, transfer) {
 /** Sends to a process. The event `disconnect` reports that its channel is closed. Without a callback, Node emits that as an error. */
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("nothing can be transferred to a process");
+  // What a session sends is within a message of its own.
+  for (const one of [message?.message ?? message].flat()) checkWord(Object(one));
   if (process.connected) process.send(message, () => {});
 }
 

@@ -70,6 +70,8 @@ pub enum Reason {
     MethodTooLong,
     /// The same `id` twice in one batch.
     DuplicateId,
+    /// The params share an object with those of a request that came with them.
+    SharedParams,
     /// This peer takes no batches.
     BatchNotSupported,
     /// More items than [`crate::Limits::batch_items`].
@@ -97,6 +99,7 @@ impl Reason {
             Self::IdTooLong => "id-too-long",
             Self::MethodTooLong => "method-too-long",
             Self::DuplicateId => "duplicate-id",
+            Self::SharedParams => "shared-params",
             Self::BatchNotSupported => "batch-not-supported",
             Self::BatchTooLarge => "batch-too-large",
             Self::TooManyRequests => "too-many-requests",

@@ -30,7 +30,8 @@ pub enum Kind {
     Object = 8,
     /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
-    /// A string that is longer than an id, or the name of a method, may be.
+    /// A string that is longer than an id, or the name of a method, may be. Of params: they share an object with those of
+    /// another message, as JavaScript values may.
     TooLong = 10,
 }
 
@@ -177,6 +178,10 @@ impl Shape {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::MethodTooLong)))
             }
             (true, true) => Class::Request,
+            // No decoder of text says so.
+            (true, false) if matches!(self.params, Kind::TooLong) => {
+                Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
+            }
             (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::InvalidRequest)),
         }
     }

@@ -16,6 +16,9 @@ function limitedKindOf(value, longest) {
   return typeof value === "string" && value.length > longest ? 10 : kindOf(value);
 }
 
+/** Stands for params that share an object with those of a message that came with them. */
+export const SHARED = {};
+
 /** The bit that says that a message has the right version. */
 export const VERSION = 1 << 20;
 
@@ -26,7 +29,7 @@ export function shapeOf(message, { id, method, params, result, error }, idLength
   return (
     (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
     (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |
-    (params === undefined ? 0 : kindOf(params) << 8) |
+    (params === undefined ? 0 : (params === SHARED ? 10 : kindOf(params)) << 8) |
     (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
     (error === undefined ? 0 : kindOf(error) << 16)
   );
@@ -57,6 +60,11 @@ export function isOurs(value) {
 /** Whether a value may be one of our messages. */
 export function isMessage(value) {
   return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
+}
+
+/** Whether a message of ours is an error that names no call. */
+export function isOfNoCall({ id, error }) {
+  return id === null && error !== undefined;
 }
 
 /** Ids from here on are places in a frame, see `idNumber`. */

@@ -1,6 +1,7 @@
 // A message that has come, and what a handler gets of it beside its params.
 
-import { VERSION, hasInvalidId, shapeOf } from "./envelope.js";
+import { SHARED, VERSION, hasInvalidId, hasName, shapeOf } from "./envelope.js";
+import { beginning } from "./errors.js";
 import { runLater } from "./later.js";
 import { listOf } from "./outgoing.js";
 
@@ -35,6 +36,9 @@ export class Incoming {
     this.error = error;
     /** @internal What members there are, as wasm reads it. */
     this.shape = VERSION | shapeOf(message, this, idLength);
+    if (this.params === SHARED && id === undefined && hasName(this.shape)) {
+      session.link.report(new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`));
+    }
     // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.
     if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
     /** @internal Where the request is kept; -1 if it is none. */

@@ -7,13 +7,13 @@ import { Clock, now, timerProblem } from "./clock.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
-import { hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
+import { hasName, idNumber, isMessage, isOfNoCall, isOurs, isResponse } from "./envelope.js";
 import { CallError, DEAD, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
 import { checkedLimits } from "./limits.js";
 import { Outbox } from "./outbox.js";
-import { callMessage, callProblem, signalProblem } from "./outgoing.js";
+import { callMessage, callProblem, reasonOf, signalProblem } from "./outgoing.js";
 import { Outputs } from "./outputs.js";
 import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
@@ -131,7 +131,7 @@ export class Link extends Reporting {
     const signal = options?.signal ?? undefined;
     const problem = callProblem(method, params) ?? signalProblem(signal);
     if (problem !== undefined) return reject(problem);
-    if (signal?.aborted) return reject(signal.reason);
+    if (signal?.aborted) return reject(reasonOf(signal));
     const word = this.#gone === undefined ? this.#core.run(CALL, timeout) : 0;
     if (word === 0) return reject(this.#refusal(method));
     const slot = word >>> ARGUMENT_SHIFT;
@@ -210,7 +210,7 @@ export class Link extends Reporting {
     const signal = options?.signal ?? undefined;
     const problem = signalProblem(signal) ?? timerProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal?.aborted) return Promise.reject(reasonOf(signal));
     if (calls.length === 0) return Promise.resolve([]);
     if (this.#gone !== undefined) return Promise.reject(this.#gone.of("batch"));
     const batch = ++this.#lastBatch;
@@ -329,7 +329,7 @@ export class Link extends Reporting {
       // A proxy that was revoked throws.
       if (!Array.isArray(message)) return this.#receiveOne(message);
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER) this.#receiveEach(message);
+      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER && !message.some(isOfNoCall)) this.#receiveEach(message);
       else this.#receiveBatch(message);
     } catch (error) {
       this.report(error);
@@ -475,7 +475,7 @@ export class Link extends Reporting {
   // What goes out.
 
   #watch(slot, signal) {
-    this.#calls.watch(slot, signal, (slot) => this.cancel(slot, signal.reason));
+    this.#calls.watch(slot, signal, (slot) => this.cancel(slot, reasonOf(signal)));
   }
 
   #dropEntry({ slot, message, outflow }, problem) {

@@ -4,6 +4,7 @@ import { COLUMNS, packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
 import { post, sendPlain, transferable } from "./outgoing.js";
 import { MAX_TOGETHER } from "./limit-values.js";
+import { ParamsOfEvent } from "./shared-params.js";
 import { settle } from "./small.js";
 
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
@@ -160,6 +161,8 @@ export class Outbox {
   /** Sends entries at once, as one array. */
   sendTogether(entries) {
     this.flush();
+    const event = new ParamsOfEvent();
+    for (const entry of entries) event.part(entry);
     this.#sendAll(entries);
   }
 

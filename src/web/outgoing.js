@@ -24,6 +24,13 @@ export function signalProblem(signal) {
   }
 }
 
+/** Why a signal is aborted. Polyfills give no reason. */
+export function reasonOf({ reason }) {
+  if (reason !== undefined) return reason;
+  const text = "the call was aborted";
+  return globalThis.DOMException ? new DOMException(text, "AbortError") : Object.assign(new Error(text), { name: "AbortError" });
+}
+
 /**
  * Sends a message, and returns what the transport returns: nothing, or a promise. What cannot be transferred fails here, before
  * anything is gone.
@@ -41,7 +48,7 @@ export function post(transport, message, transfer) {
 export function sendPlain(error, message, send) {
   if (nameOf(error) !== "DataCloneError") throw error;
   try {
-    return send(plain(message, new Map()));
+    return send(plain(message));
   } catch {
     throw error;
   }
@@ -49,19 +56,21 @@ export function sendPlain(error, message, send) {
 
 /**
  * A copy of the plain objects, arrays, maps and sets in a value; all else is the same. Libraries for user interfaces put proxies
- * around those, which no browser clones.
+ * around those, which no browser clones. With `copyOther`, that copies all else, and what has a form of its own in JSON.
  */
-function plain(value, copies) {
+export function plain(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;
   if (copies.has(value)) return copies.get(value);
   const tag = tagOf(value);
   const copy = { "[object Array]": [], "[object Map]": new Map(), "[object Object]": {}, "[object Set]": new Set() }[tag];
-  if (copy === undefined) return value;
-  copies.set(value, copy);
-  if (copy instanceof Set) for (const item of value) copy.add(plain(item, copies));
-  else if (copy instanceof Map) for (const [key, item] of value) copy.set(plain(key, copies), plain(item, copies));
+  const isOther = copy === undefined || (copyOther !== undefined && typeof value.toJSON === "function");
+  copies.set(value, isOther ? (copyOther?.(value, tag) ?? value) : copy);
+  if (isOther) return copies.get(value);
+  const part = (item) => plain(item, copyOther, copies);
+  if (copy instanceof Set) for (const item of value) copy.add(part(item));
+  else if (copy instanceof Map) for (const [key, item] of value) copy.set(part(key), part(item));
   else {
-    for (const key of Object.keys(value)) define(copy, key, plain(value[key], copies), true);
+    for (const key of Object.keys(value)) define(copy, key, part(value[key]), true);
     if (tag === "[object Array]") copy.length = value.length;
   }
   return copy;

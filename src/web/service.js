@@ -195,9 +195,9 @@ export class Service {
 
   /** Answers a request with an error object, or else with a result. */
   #answer(context, error, result) {
-    // The session or this side may have ended meanwhile. Nothing is reported of a handler that has stopped for that.
+    // The session or this side may have ended meanwhile. A handler that has stopped for that, or returned, is no fault.
     this.#lingering.delete(context);
-    if (!this.isRunning(context)) return void (error?.code === REQUEST_CANCELLED || context.isDropped());
+    if (!this.isRunning(context)) return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
     const { id } = context;
     if (error !== undefined) context.list = undefined;
     const message =

@@ -1,8 +1,13 @@
 // Params of messages that came together: structured clone keeps identity within one event, so that two requests could hold one
 // object. What one handler has checked, another could then change.
 
+import { SHARED } from "./envelope.js";
 import { tagOf } from "./errors.js";
-import { settle } from "./small.js";
+import { plain } from "./outgoing.js";
+import { partOf, settle } from "./small.js";
+
+/** What cannot be changed by who has it; or may be changed by both sides, as its name says. */
+const HARMLESS = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
 /** What is in an object, by its tag: it may be of another realm. Holes of an array are not: there may be billions. */
 function partsOf(value) {
@@ -22,6 +27,14 @@ function partsOf(value) {
   return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
 }
 
+/** A copy of what is not plain, or undefined: then it is to be sent as it is. */
+function copied(value, tag) {
+  if (HARMLESS.test(tag)) return undefined;
+  // In JSON, bytes of Node have a form of their own. A `slice` of Node's own is no copy.
+  if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0) return Uint8Array.prototype.slice.call(value);
+  if (typeof value.toJSON !== "function" || tag === "[object Date]") return structuredClone(value);
+}
+
 /** The params of the messages of one event, which are to share nothing. */
 export class ParamsOfEvent {
   /** The messages so far, and the objects in them, but for those that were copied. */
@@ -35,14 +48,25 @@ export class ParamsOfEvent {
   }
 
   /**
-   * The params of the next message. Small params become a copy. Large ones that share an object with a message before become a
-   * number, which is not valid: copies of large params would let few bytes fill the memory.
+   * The params of the next message. Small params become a copy. Large ones that share an object with a message before become
+   * `SHARED`, which is not valid: copies of large params would let few bytes fill the memory.
    */
   own(params) {
     if (typeof params !== "object" || params === null) return params;
     const copy = { params };
     if (settle(copy, undefined, this.#seen)) return copy.params;
-    return this.#isShared(params) ? 0 : params;
+    return this.#isShared(params) ? SHARED : params;
+  }
+
+  /** Has the next message, which is to be sent with others, share nothing with those before. What it moves is left. */
+  part({ message, transfer }) {
+    try {
+      if (settle(message, transfer, this.#seen)) return;
+      const part = partOf(message);
+      if (this.#isShared(message[part]) && transfer === undefined) message[part] = plain(message[part], copied);
+    } catch {
+      // It fails to be sent, too.
+    }
   }
 
   /** Visits each object once, so that it costs no more than it did to receive them. */
@@ -50,7 +74,7 @@ export class ParamsOfEvent {
     const own = new Set([params]);
     let isShared = false;
     for (const value of own) {
-      if (this.#seen.has(value)) isShared = true;
+      if (this.#seen.has(value)) isShared ||= !HARMLESS.test(tagOf(value));
       else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
     }
     // Though it is refused: the next message may hold the same, which is then not visited again.

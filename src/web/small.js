@@ -16,7 +16,7 @@ const seen = [];
  * one of the objects in `known` is left.
  */
 export function settle(message, transfer, known) {
-  const part = "params" in message ? "params" : "error" in message ? "error" : "result";
+  const part = partOf(message);
   left = MAX_COALESCED_VALUES;
   moved = transfer;
   refused = known;
@@ -32,6 +32,11 @@ export function settle(message, transfer, known) {
     seen.length = 0;
     moved = refused = undefined;
   }
+}
+
+/** The name of the member that holds what a message says. */
+export function partOf(message) {
+  return "params" in message ? "params" : "error" in message ? "error" : "result";
 }
 
 /** A copy of a value, which is of no use if `left` is negative after it. */

@@ -83,6 +83,41 @@ describe("a batch of calls", () => {
     assert.deepEqual(outcomes[0].reason.data, error.data);
   });
 
+  const ofNoCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
+  for (const [how, options] of [["a batch", {}], ["lists", { coalesce: true }]]) {
+    for (const order of [[null, 2, 3], [2, null, 3], [2, 3, null]]) {
+      it(`fails no call that is answered in the same array as an error of no call: ${order}, of ${how}`, async () => {
+        const { transport, raw } = rawChannel();
+        const client = new JSONRPCClient(transport, options);
+        const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
+        raw.post(order.map((id) => (id === null ? ofNoCall : { jsonrpc: "2.0", id, result: id })));
+        assert.deepEqual(settled(await batch), ["no call", 2, 3]);
+      });
+    }
+
+    it(`fails no call by an error of no call that comes with answers to all: of ${how}`, async () => {
+      const { transport, raw } = rawChannel();
+      const errors = [];
+      const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
+      const batches = [1, 2].map(() => client.batch([{ method: "a" }, { method: "b" }]));
+      raw.post([ofNoCall, { jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", id: 2, result: 2 }]);
+      assert.deepEqual([settled(await batches[0]), errors, client.pending], [[1, 2], ["no call"], 2]);
+      raw.post([3, 4].map((id) => ({ jsonrpc: "2.0", id, result: id })));
+      assert.deepEqual(settled(await batches[1]), [3, 4]);
+    });
+  }
+
+  it("is not failed by an error of no call that may be of a call beside it", async () => {
+    const { transport, raw } = rawChannel();
+    const errors = [];
+    const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });
+    const batch = client.batch([{ method: "a" }]);
+    const call = client.request("b");
+    raw.post(ofNoCall);
+    for (const id of [1, 2]) raw.post({ jsonrpc: "2.0", id, result: id });
+    assert.deepEqual([settled(await batch), await call, errors], [[1], 2, ["no call"]]);
+  });
+
   it("fails each of its calls by its time-out", async () => {
     const client = new JSONRPCClient(recorder());
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }], { timeout: 10 });

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -53,6 +53,34 @@ describe("the signal of a call", () => {
     assert.equal(client.pending, 0);
     assert.equal(await rejection(call), reason);
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+  });
+
+  /** A signal of a library that knows no reasons, and what aborts it. */
+  function reasonless() {
+    const signal = Object.assign(new EventTarget(), { aborted: false });
+    return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
+  }
+
+  it("rejects with an AbortError if it is of a library that knows no reasons, whenever it is aborted", async () => {
+    const client = new JSONRPCClient(recorder());
+    const { signal, abort } = reasonless();
+    const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
+    const streamed = client.stream("a", [], { signal }).next();
+    abort();
+    calls.push(client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal }), streamed);
+    calls.push(client.stream("a", [], { signal }).next());
+    calls.push(connect(new MessageChannel().port1, { signal }));
+    const late = reasonless();
+    const { port1 } = new MessageChannel();
+    calls.push(connect(port1, { signal: late.signal }));
+    late.abort();
+    const [, batch] = calls;
+    calls[1] = batch.then(([{ reason }]) => Promise.reject(reason));
+    for (const call of calls) {
+      const error = await rejection(call);
+      assert.deepEqual([error?.name, error instanceof DOMException], ["AbortError", true]);
+    }
+    port1.close();
   });
 
   it("rejects with an AbortError if no reason was given", async () => {

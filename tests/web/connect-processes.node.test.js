@@ -40,6 +40,18 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [2]), [2]);
   });
 
+  it("answer a result that JSON has no word for with an error, in a session and without", async () => {
+    const peer = await connected(forked());
+    const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
+    afterThisTest(() => client.destroy());
+    for (const [end, file] of [[peer, "a session"], [client, "plain"]]) {
+      for (const kind of ["function", "symbol"]) {
+        const { code, message } = await rejection(end.request("wordless", [kind]));
+        assert.deepEqual([code, message], [-32603, 'The result of "wordless" cannot be sent: TypeError'], file);
+      }
+    }
+  });
+
   it("begin a new session when either connects anew", async () => {
     const child = forked();
     const told = diary();

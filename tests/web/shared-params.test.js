@@ -68,7 +68,8 @@ describe("params of requests that came together", () => {
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
       const replies = (await arrived(2)).flat();
-      assert.deepEqual(replies.filter(({ error }) => error !== undefined).map(({ id, error }) => [id, error.code]), [[2, -32600]]);
+      const refused = replies.filter(({ error }) => error !== undefined).map(({ id, error }) => [id, error.code, error.data?.reason]);
+      assert.deepEqual(refused, [[2, -32600, "shared-params"]]);
     });
   }
 
@@ -101,6 +102,42 @@ describe("params of requests that came together", () => {
       const replies = await raw.next();
       assert.lengthOf(seen, 1);
       assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [[1, undefined], [2, -32600]]);
+    });
+  }
+
+  it("are reported if a notification is dropped for them", async () => {
+    const { transport, raw } = rawChannel();
+    const errors = [];
+    const seen = [];
+    const server = new JSONRPCServer(transport, { onError: ({ message }) => errors.push(message) });
+    server.onNotify("note", ([map]) => void seen.push(map));
+    const shared = new Map();
+    raw.post([1, 2, 3].map(() => ({ jsonrpc: "2.0", method: "note", params: [shared] })));
+    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual([seen, errors], [[new Map()], Array(2).fill('"note" is dropped: it shares params with a message that came with it')]);
+  });
+
+  for (const [what, make] of [
+    ["blobs", () => new Blob(["text"])],
+    ["shared memory", () => new SharedArrayBuffer(8)],
+    ["keys", () => crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"])],
+  ]) {
+    it(`may share ${what}, which no handler changes for another`, async function () {
+      let value;
+      try {
+        value = await make();
+        structuredClone(value);
+        new MessageChannel().port1.postMessage(value);
+      } catch {
+        // Not every page has them.
+        return;
+      }
+      const { transport, raw } = rawChannel();
+      const seen = [];
+      new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
+      raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [value], id })));
+      assert.deepEqual((await raw.next()).map(({ error }) => error), [undefined, undefined]);
+      assert.lengthOf(seen, 2);
     });
   }
 

@@ -69,6 +69,25 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(noted, [1, 2]);
   });
 
+  it("answers a result that JSON has no word for with an error, alone and in a batch", async () => {
+    const { host, guest } = channels();
+    const results = { fn: () => {}, symbol: Symbol("s"), unwritten: { toJSON() {} }, date: new Date(0) };
+    const server = new JSONRPCServer(guest.transport()).method("items", async function* () {
+      yield 1;
+      yield () => {};
+    });
+    for (const [name, result] of Object.entries(results)) server.method(name, () => result);
+    const client = new JSONRPCClient(host.transport());
+    const names = Object.keys(results);
+    const told = ({ value, reason }) => value ?? [reason.code, reason.message.replace(/: .*/, "")];
+    const wanted = [...names.slice(0, 3).map((name) => [-32603, `The result of "${name}" cannot be sent`]), "1970-01-01T00:00:00.000Z"];
+    assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(told), wanted);
+    assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(told), wanted);
+    const items = client.stream("items");
+    assert.deepEqual(await items.next(), { done: false, value: 1 });
+    assert.equal((await rejection(items.next())).code, -32603);
+  });
+
   it("is one link, whoever asks for the transport", () => {
     const { host } = channels();
     assert.equal(host.transport(), host.transport());

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::pair::{LATENCY, Pair, Text, text};
 use crate::connection::{BatchItem, CallKey, Config, Connection, End, Event, Ignored, Refused};
-use crate::message::{ErrorCode, ErrorObject, Id, Incoming, Message, Response, Unusable};
+use crate::message::{Entry, ErrorCode, ErrorObject, Id, Incoming, Message, Response, Unusable};
 use crate::profile::Profile;
 
 fn response(id: impl Into<Id>, result: &str) -> Incoming<Text> {
@@ -329,7 +329,6 @@ fn each_call_of_a_batch_ends_by_itself() {
 #[test]
 fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
     let mut pair = Pair::with(crate::connection::Config::new(crate::profile::Profile::LSP));
-    let single = call(&mut pair, None);
     let item = || BatchItem::Call("a".to_string(), None);
     let keys = pair.client.call_batch(vec![item(), item()], Some(1_000)).expect("room for a batch");
     for _ in 0..3 {
@@ -343,7 +342,78 @@ fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
         assert_eq!(error.data, Some(text("batch-not-supported")));
     }
     assert_eq!(events.len(), 2);
-    assert_eq!(pair.client.call_in_slot(single.slot()), Some(single));
+}
+
+/// Sends a batch of so many calls.
+fn batch_of(pair: &mut Pair, calls: usize) {
+    let item = |_| BatchItem::Call("a".to_string(), None);
+    pair.client.call_batch((0..calls).map(item).collect(), Some(1_000)).expect("room for a batch");
+}
+
+fn element(id: i64, failed: bool) -> Entry<Text> {
+    let error = ErrorObject { code: ErrorCode::INVALID_REQUEST, message: "broken".into(), data: None };
+    let outcome = if failed { Err(error) } else { Ok(text("1")) };
+    Ok(Message::Response(Response { id: if id == 0 { Id::Null } else { Id::from(id) }, outcome }))
+}
+
+/// How calls end by an array that comes.
+fn take_batch(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
+    pair.client.handle(Incoming::Batch(elements));
+    pair.drain();
+    ends(pair)
+}
+
+#[test]
+fn an_error_with_id_null_in_an_array_ends_only_calls_without_an_answer_there() {
+    for order in [[0, 2, 3], [2, 0, 3], [2, 3, 0]] {
+        let mut pair = Pair::new();
+        batch_of(&mut pair, 3);
+        let elements = order.iter().map(|&id| element(id, id == 0)).collect();
+        assert_eq!(take_batch(&mut pair, elements), [(2, "result"), (3, "result"), (1, "error")]);
+    }
+}
+
+#[test]
+fn an_error_with_id_null_beside_answers_to_all_calls_ends_none_of_them() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    let elements = vec![element(0, true), element(1, false), element(2, false)];
+    pair.client.handle(Incoming::Batch(elements));
+    pair.drain();
+    let [.., Event::Ignored(Ignored::PeerError(error))] = &pair.client_events[..] else {
+        panic!("{:?}", pair.client_events)
+    };
+    assert_eq!(error.message.as_ref(), "broken");
+    assert_eq!(pair.client_events.len(), 3);
+}
+
+#[test]
+fn an_error_with_id_null_beside_answers_to_one_batch_does_not_end_another() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    batch_of(&mut pair, 1);
+    let elements = vec![element(0, true), element(1, false), element(2, false)];
+    assert_eq!(take_batch(&mut pair, elements), [(1, "result"), (2, "result")]);
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn an_array_of_an_error_with_id_null_refuses_the_batch_that_waits() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    call(&mut pair, None);
+    assert_eq!(take_batch(&mut pair, vec![element(0, true), element(0, true)]), [(1, "error"), (2, "error")]);
+}
+
+#[test]
+fn an_error_with_id_null_that_may_mean_a_single_call_ends_no_batch() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    call(&mut pair, None);
+    pair.client.handle(failure(Id::Null));
+    pair.drain();
+    assert!(matches!(&pair.client_events[..], [Event::Ignored(Ignored::PeerError(_))]));
+    assert_eq!(pair.client.pending_calls(), 3);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
 
 import { complain } from "../../web/complain.js";
+import { checkWord } from "../json-words.js";
 import { answersIn } from "./answers.js";
 import { AtWork } from "./at-work.js";
 import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
@@ -52,10 +53,10 @@ export class WipcTransport {
 
   /** The text of a message. That of a batch is not made if it is too long: its parts may have any length together. */
   #textOf(message) {
-    if (!Array.isArray(message)) return JSON.stringify(message);
+    if (!Array.isArray(message)) return textOf(message);
     let size = 2 + message.length;
     const parts = message.map((part) => {
-      const text = JSON.stringify(part);
+      const text = textOf(part);
       size += text.length;
       this.#channel.checkLength(size, "more");
       return text;
@@ -211,6 +212,11 @@ const NO_ID = {};
 /** Whether an id may have been another number in the text: several integers up there are read as one. */
 function isInexact(id) {
   return Number.isInteger(id) && !Number.isSafeInteger(id);
+}
+
+function textOf(message) {
+  checkWord(message);
+  return JSON.stringify(message);
 }
 
 /** What a payload costs that waits, in bytes. */

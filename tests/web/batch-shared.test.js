@@ -1,0 +1,124 @@
+// Calls of one batch, and their results, that hold the same objects: each side gets its own, and none is refused.
+
+import { assert } from "chai";
+import { JSONRPCPeer } from "./rig/portway.js";
+import { pair } from "./rig/connections.js";
+import { channel, loopback } from "./rig/ends.js";
+import { until } from "./rig/outcomes.js";
+
+const much = () => ({ token: "t", rights: Array.from({ length: 50 }, (_, n) => ({ n })) });
+const views = () => {
+  const { buffer } = new Uint8Array([1, 2, 3, 4]);
+  return [new Uint8Array(buffer, 0, 2), new Uint8Array(buffer, 2, 2)];
+};
+
+/** What two calls of one batch hold, by kinds. */
+const kinds = {
+  "a large object": () => Array(2).fill(much()),
+  "an object of a large one": () => {
+    const large = much();
+    return [large, large.rights[7]];
+  },
+  "a proxy of a large object": () => Array(2).fill(new Proxy(much(), {})),
+  "a map": () => Array(2).fill(new Map([["key", { n: 1 }]])),
+  "a set": () => Array(2).fill(new Set([1, 2])),
+  "a date": () => Array(2).fill(new Date(5)),
+  "an expression": () => Array(2).fill(/a+/g),
+  "an error": () => Array(2).fill(new Error("shared")),
+  "a buffer": () => Array(2).fill(new ArrayBuffer(8)),
+  "a view": () => Array(2).fill(new Float64Array([1, 2])),
+  "a DataView": () => Array(2).fill(new DataView(new ArrayBuffer(8))),
+  "two views of one buffer": views,
+  "one object in another's map": () => {
+    const inner = much();
+    return [new Map([["key", inner]]), [inner]];
+  },
+  ...(typeof Blob === "function" && { "a blob": () => Array(2).fill(new Blob(["text"])) }),
+  ...(globalThis.crossOriginIsolated !== false && { "shared memory": () => Array(2).fill(new SharedArrayBuffer(8)) }),
+  ...(typeof Buffer === "function" && { "two small buffers of Node": () => [Buffer.from("one"), Buffer.from("two")] }),
+};
+
+const ways = {
+  "a session": pair,
+  "plain transports": async () => {
+    const { near, far } = channel();
+    return [new JSONRPCPeer(near), new JSONRPCPeer(far)];
+  },
+};
+
+for (const [way, ends] of Object.entries(ways)) {
+  describe(`a batch whose calls share objects, over ${way}`, () => {
+    for (const [kind, make] of Object.entries(kinds)) {
+      it(`has all its calls answered, and its notifications heard: ${kind}`, async () => {
+        const [near, far] = await ends();
+        const seen = [];
+        const heard = [];
+        far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void heard.push(params));
+        const values = make();
+        const before = structuredClone(kind.includes("proxy") ? [much(), much()] : values);
+        const calls = values.flatMap((value, n) => [
+          { method: "keep", params: [n, value] },
+          { method: "note", params: { n, value }, notify: true },
+        ]);
+        const outcomes = await near.batch(calls);
+        assert.deepEqual(outcomes.map(({ status, reason }) => reason?.message ?? status), Array(4).fill("fulfilled"));
+        await until(() => heard.length === 2);
+        assert.deepEqual(seen.map(([, value]) => bare(value)), before.map(bare));
+        assert.deepEqual(heard.map(({ value }) => bare(value)), before.map(bare));
+      });
+    }
+
+    it("is what it was when it was sent, and the caller's objects are left as they are", async () => {
+      const [near, far] = await ends();
+      const seen = [];
+      far.method("keep", (params) => void seen.push(params));
+      const auth = much();
+      const before = structuredClone(auth);
+      const calls = [1, 2].map((n) => ({ method: "keep", params: { n, auth } }));
+      const batch = near.batch(calls);
+      assert.strictEqual(calls[1].params.auth, auth);
+      auth.token = "changed";
+      await batch;
+      assert.deepEqual(seen, [1, 2].map((n) => ({ n, auth: before })));
+      assert.notStrictEqual(seen[0].auth, seen[1].auth);
+    });
+
+    it("has results of its own for each call, though the handler returns one object", async () => {
+      const [near, far] = await ends();
+      const cached = much();
+      far.method("get", () => cached);
+      const [one, other] = await near.batch([{ method: "get" }, { method: "get" }]);
+      assert.deepEqual([one.value, other.value], [cached, cached]);
+      assert.notStrictEqual(one.value, other.value);
+      assert.notStrictEqual(one.value.rights, other.value.rights);
+    });
+  });
+}
+
+/** Buffers arrive as bytes, and two errors or blobs are compared by what is in them. */
+function bare(value) {
+  if (value instanceof Error) return value.message;
+  if (ArrayBuffer.isView(value) && value.BYTES_PER_ELEMENT > 0) return [...value];
+  return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : value?.size ?? value;
+}
+
+it("a batch over a transport of JSON text says of what its calls share what each would say alone", async () => {
+  class Money {
+    constructor(cents) {
+      this.cents = cents;
+    }
+    toJSON() {
+      return `${this.cents} cents`;
+    }
+  }
+  const { near, far } = loopback();
+  const texts = [];
+  const send = near.send.bind(near);
+  near.send = (message) => (texts.push(JSON.stringify(message)), send(JSON.parse(texts.at(-1))));
+  const peer = new JSONRPCPeer(near);
+  new JSONRPCPeer(far).method("keep", (params) => params);
+  const bytes = typeof Buffer === "function" ? [Buffer.from("one")] : [new Uint8Array([1])];
+  const params = [new Money(5), new Date(0), bytes, much()];
+  const outcomes = await peer.batch([1, 2, 3].map(() => ({ method: "keep", params })));
+  for (const { value } of outcomes) assert.deepEqual(value, JSON.parse(JSON.stringify(params)));
+});
