@@ -1,11 +1,12 @@
 //! The errors of handlers.
 
 use core::fmt;
+use std::collections::BTreeMap;
 use std::string::{String, ToString};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::Text;
 use crate::echo;
@@ -61,11 +62,8 @@ impl RpcError {
     /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Data {
-            reason: String,
-        }
-        self.data::<Data>()?.ok().map(|data| data.reason)
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(self.raw_data.as_deref()?.get()).ok()?;
+        serde_json::from_str(members.get("reason")?.get()).ok()
     }
 
     /// The data, if there is any.
