@@ -36,6 +36,16 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 }
 
 describe("a frame and its page", () => {
+  it("hear the last words of a frame that removes itself in the same turn", async () => {
+    const heard = [];
+    const peer = await connected(connectingFrame(), { notifications: { step: ([step]) => void heard.push(step) } });
+    await rejection(peer.request("compute", [3, 0, "remove"]));
+    // WebKit delivers nothing that was sent by a port of a document in the turn in which it goes, not even the first.
+    if (/AppleWebKit(?!.*Chrome)/.test(navigator.userAgent)) return;
+    await until(() => heard.length === 3);
+    assert.deepEqual(heard, [0, 1, 2]);
+  });
+
   it("find each other when the frame is slow", async () => {
     const peer = await connected(connectingFrame({ late: 400 }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
