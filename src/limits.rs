@@ -1,8 +1,8 @@
 //! Bounds on what a peer can make us hold or do. They are rows of limits.toml, and so are those that are fixed.
 
 // limits:begin constants
-/// How many times its timeout a call may take in all, while its progress restarts the timeout. `total_timeout` of a
-/// call sets another limit.
+/// Longest time of a call whose progress restarts its timeout, as a multiple of that timeout. `total_timeout` of a call
+/// sets another limit.
 pub const TOTAL_TIMEOUT_FACTOR: u64 = 60;
 /// Longest name of a method, in UTF-16 code units. A request with a longer one is answered with -32600 without the
 /// name, and a notification with a longer one is dropped.
@@ -45,7 +45,7 @@ pub struct Limits {
     /// `header-too-large`. Default 8 192 (8 KiB).
     pub header_bytes: usize,
     /// Longest time that a message on a byte stream may take from its first byte to its last, in milliseconds; then it
-    /// is given up. While own calls wait, it is the longest time without another byte of it. Default 30 000.
+    /// is dropped. While own calls wait, it is the longest time between two bytes of the message. Default 30 000.
     pub partial_frame_ms: u64,
     /// Deepest nesting of a message that is read from text, inclusive; a deeper one is answered with -32600
     /// `nesting-too-deep`. Default 128.

@@ -1,6 +1,6 @@
 //! Bounds, made from limits.toml by `cargo xtask limits --write`.
 
-/// Beginning of a dropped message that is searched for its id.
+/// Part of a dropped message, from its start, that is searched for its id.
 pub(crate) const MAX_BEGINNING: usize = 1_024;
 /// Readings of a byte that resynchronisation may cost, on average.
 pub(crate) const MAX_REREADS: u64 = 8;

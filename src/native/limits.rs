@@ -14,17 +14,17 @@ pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
 /// Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop.
 pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
-/// Wait for what has come already, once the time of a call or a message is up.
-pub(crate) const LAST_LOOK: Duration = Duration::from_millis(1);
-/// Time for which that goes on while there is something to read.
-pub(crate) const LAST_LOOKS: Duration = Duration::from_millis(100);
+/// Wait for input that has arrived already, once the time of a call or a message is up.
+pub(crate) const FINAL_READ: Duration = Duration::from_millis(1);
+/// Total of such waits, while input keeps arriving.
+pub(crate) const FINAL_READS: Duration = Duration::from_millis(100);
 /// Lines in a row that are no message, at the start of a link of lines.
 pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
 /// End of a link: handlers that run, a process that ends.
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
 /// Wait for the rest of the output of a process that has exited.
 pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
-/// Wait between SIGTERM and SIGKILL for a process and what it has started.
+/// Wait between SIGTERM and SIGKILL for a process and its descendants.
 pub(crate) const TERM_GRACE: Duration = Duration::from_millis(500);
 /// Wait for what can still be written after the last byte was read, once writing has failed.
 pub(crate) const REST_GRACE: Duration = Duration::from_millis(100);

@@ -44,7 +44,7 @@ export const MAX_SESSION_QUEUE = 10_000;
 export const MIN_HEARTBEAT = 100;
 /** Wait for an answer of a peer whose lock is free, in milliseconds. */
 export const ANSWER_TIME = 300;
-/** Wait for the lock of this side before its handshake begins, in milliseconds. */
+/** Wait for the own lock before the handshake begins, in milliseconds. */
 export const LOCK_TIMEOUT = 100;
 /** Wait for the goodbye that explains a sign of death, and time that an unused answer to a hello is kept, in milliseconds. */
 export const GOODBYE_TIMEOUT = 100;
@@ -76,7 +76,7 @@ export const MAX_ITEMS_PER_TURN = 256;
 export const MAX_TURN_TIME = 4;
 /** A message on a byte stream. */
 export const MAX_MESSAGE_BYTES = 10_485_760;
-/** Beginning of a dropped message that is searched for its id. */
+/** Part of a dropped message, from its start, that is searched for its id. */
 export const MAX_BEGINNING = 1_024;
 /** Nesting of a value that becomes a Rust type. */
 export const MAX_NESTING = 128;
@@ -86,7 +86,7 @@ export const MAX_UNWRITTEN_BYTES = 16_777_216;
 export const CLOSE_TIMEOUT = 2_000;
 /** Wait for the rest of the output of a process that has exited, in milliseconds. */
 export const OUTPUT_GRACE = 250;
-/** Wait between SIGTERM and SIGKILL for a process and what it has started, in milliseconds. */
+/** Wait between SIGTERM and SIGKILL for a process and its descendants, in milliseconds. */
 export const TERM_GRACE = 500;
 /** A line of standard error that is handed over whole. */
 export const MAX_STDERR_LINE = 65_536;
