@@ -191,7 +191,7 @@ impl PendingCalls {
 
     /// The one call that waits, or those of the one batch that does, if there is nothing else.
     pub(super) fn only(&self) -> Vec<CallKey> {
-        let is_one_batch = self.only_batch().is_some() && self.are_batched();
+        let is_one_batch = self.only_batch() > 0 && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {
             return Vec::new();
         }

@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
 import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -288,5 +288,39 @@ describe("a call that times out", () => {
     assert.equal(client.ignored, 0);
     transport.deliver({ jsonrpc: "2.0", result: "never asked for", id: 3 });
     assert.equal(client.ignored, 1);
+  });
+});
+
+describe("calls that time out together", () => {
+  it("all end, though the transport refuses their cancellations and onError makes calls", async () => {
+    const transport = recorder();
+    const { send } = transport;
+    transport.send = (message) => {
+      if (message.method === "$/cancelRequest") throw new Error("closed");
+      send.call(transport, message);
+    };
+    const made = [];
+    const onError = () => made.length < 6 && made.push(elapsed(client, 300));
+    const client = new JSONRPCClient(transport, { timeout: 60, onError });
+    const calls = Array.from({ length: 6 }, () => rejection(client.request("slow")));
+    for (const call of calls) assert.equal((await call).reason, "timeout");
+    assert.isNotEmpty(made);
+    for (const time of await Promise.all(made)) assertInTime(time, 300);
+    assert.equal(client.pending, 0);
+  });
+
+  it("all end, and leave the calls alone that handlers make as the peer answers their cancellations at once", async () => {
+    const { near, far } = loopback();
+    const made = [];
+    const here = new JSONRPCPeer(near, { timeout: 60 });
+    const there = new JSONRPCPeer(far);
+    there.method("slow", (_, { signal, notify }) => new Promise(() => signal.addEventListener("abort", () => notify("stopped"))));
+    there.method("echo", (params) => pause(100).then(() => params));
+    here.onNotify("stopped", () => made.push(here.request("echo", [made.length], { timeout: 5_000 })));
+    const calls = Array.from({ length: 6 }, () => rejection(here.request("slow")));
+    for (const call of calls) assert.equal((await call).reason, "timeout");
+    await until(() => made.length === 6);
+    assert.deepEqual(await Promise.all(made), [[0], [1], [2], [3], [4], [5]]);
+    assert.equal(here.pending, 0);
   });
 });

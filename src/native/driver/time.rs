@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Driver;
 use crate::codec::framing::Framing;
 use crate::native::error::Closed;
-use crate::native::limits::{LAST_LOOK, LAST_LOOKS};
+use crate::native::limits::{FINAL_READ, FINAL_READS};
 
 /// A message that has begun and is not complete.
 #[derive(Clone, Copy, Debug)]
@@ -101,13 +101,13 @@ impl Driver {
             Some(doubt) if now < doubt.until => doubt,
             Some(doubt) if now < doubt.latest && (self.has_read || self.is_read_deferred || self.is_behind) => {
                 self.has_read = false;
-                Doubt { until: now + LAST_LOOK, ..doubt }
+                Doubt { until: now + FINAL_READ, ..doubt }
             }
             // It stays so until the calls that are due have ended.
             Some(_) => return Some(due),
             None => {
                 self.has_read = false;
-                Doubt { latest: now + LAST_LOOKS, until: now + LAST_LOOK }
+                Doubt { latest: now + FINAL_READS, until: now + FINAL_READ }
             }
         };
         self.doubt = Some(doubt);
