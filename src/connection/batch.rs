@@ -32,9 +32,9 @@ struct ReplyBatch<P: Payload> {
     /// Whether its replies had no room to wait, so that none of its requests may begin.
     is_refused: bool,
     replies: Vec<Message<P>>,
-    /// The batch of ours that elements may answer: the only one that waited as they came.
+    /// The own batch that the elements may answer: the only one that waited when they came.
     ours: Option<u64>,
-    /// An error under the id null: of calls that get no answer from the other elements.
+    /// An error under the id null. It ends the calls that get no answer from the other elements.
     error: Option<P::Error>,
 }
 
@@ -140,7 +140,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Ends a batch whose elements were taken.
+    /// Ends a batch whose elements were handled.
     pub(crate) fn end_batch(&mut self, batch: u32) {
         let ended = self.reply_batches.batches.get_mut(batch as usize);
         if let Some((error, ours)) = ended.and_then(|ended| Some((ended.error.take()?, ended.ours))) {
@@ -149,7 +149,7 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Takes an error under the id null, which ends the calls of this batch of ours if it is the only one that waits.
+    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits.
     pub(super) fn refuse(&mut self, batch: Option<u64>, error: P::Error) {
         if batch.is_none() || batch != self.calls.only_batch() {
             return self.ignore(Ignored::PeerError(error));

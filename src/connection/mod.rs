@@ -45,7 +45,7 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     call_batches: NonZeroU32,
-    /// How many calls have ended here though their answers may still come.
+    /// The number of calls that have ended here while their answers may still come.
     unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
@@ -426,7 +426,7 @@ impl<P: Payload> Connection<P> {
         }
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
-                // The peer could not tell what it has refused.
+                // The error does not name the call that the peer has refused.
                 let Some(batch) = batch else {
                     let only = self.calls.only_batch().filter(|_| self.calls.are_batched());
                     return self.refuse(only, error);

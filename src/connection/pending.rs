@@ -157,7 +157,7 @@ impl PendingCalls {
         Some(CallKey { slot, id })
     }
 
-    /// Whether a call has had this id, and waits no longer if [`by_id`](Self::by_id) returns none.
+    /// Whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
     pub(super) const fn has_had(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
@@ -192,7 +192,7 @@ impl PendingCalls {
         self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
-    /// The one call that waits, or those of the one batch that does, if there is nothing else.
+    /// The only call that waits, or the calls of the only batch that waits. Empty if anything else waits.
     pub(super) fn only(&self) -> Vec<CallKey> {
         let is_one_batch = self.only_batch().is_some() && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {

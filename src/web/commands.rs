@@ -38,7 +38,7 @@ pub(super) const FREE: u32 = 16;
 /// Have the call in a slot wait anew: its timeout in milliseconds, and the time by which it ends at last, negative for none; the time.
 /// `NOTHING`, perhaps with a flag.
 pub(super) const RESTART: u32 = 17;
-/// Take an answer that cannot be taken: its id, or a negative number if that cannot be read.
+/// Take an answer that cannot be read: its id, or a negative number if that cannot be read.
 pub(super) const UNREADABLE: u32 = 18;
 /// The time, from which calls count that were made since the last reading; no call ends. Afterwards the timer is to be set by
 /// `WAKE`.

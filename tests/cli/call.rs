@@ -287,7 +287,7 @@ async fn a_fault_in_a_file_of_params_names_the_file_and_no_shell() -> Test {
     let file = folder.path().join("params.json");
     let name = file.display().to_string();
     for (text, expected) in [
-        (&b"[1, 2"[..], "are no JSON: EOF while parsing a list at line 1 column 5"),
+        (&b"[1, 2"[..], "are not JSON: EOF while parsing a list at line 1 column 5"),
         (b"\xff\xfe[\0", "have to be UTF-8, and are not from byte 0 on"),
         (b"5", "have to be an array or an object"),
     ] {

@@ -1,4 +1,4 @@
-//! `portway call`: an answer that has come and cannot be taken, or that came while the command was stopped.
+//! `portway call`: an answer that has come and cannot be read, or that came while the command was stopped.
 
 use std::error::Error;
 use std::fs;
@@ -50,7 +50,7 @@ async fn an_answer_that_cannot_be_taken_ends_the_call_at_once_and_is_not_called_
                 let done = call(&[&option, "--max-bytes=20000"], answering(framing, file.path())).await?;
                 let context = format!("{result:.20} {framing} {option}: {}", done.stderr);
                 assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{context}");
-                assert!(done.stderr.contains("the answer of the peer cannot be taken: "), "{context}");
+                assert!(done.stderr.contains("the answer of the peer cannot be read: "), "{context}");
                 assert!(done.stderr.contains(expected), "{context}");
                 assert!(!done.stderr.contains("answered an error"), "{context}");
             }

@@ -259,10 +259,10 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
     let folder = Folder::new();
     let fifo = folder.path("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert_eq!(refused(&fifo), "it is no regular file");
+    assert_eq!(refused(&fifo), "it is not a regular file");
     // Neither does one that somebody reads.
     let reader = File::options().read(true).write(true).open(&fifo).unwrap();
-    assert_eq!(refused(&fifo), "it is no regular file");
+    assert_eq!(refused(&fifo), "it is not a regular file");
     drop(reader);
 }
 
@@ -270,8 +270,8 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
 fn devices_and_standard_streams_are_refused() {
     const OF_THE_PROTOCOL: &str = "it is the standard input or output, which is the protocol's";
     for (file, reason) in [
-        ("/dev/null", "it is no regular file"),
-        ("/tmp", "it is no regular file"),
+        ("/dev/null", "it is not a regular file"),
+        ("/tmp", "it is not a regular file"),
         ("/dev/stderr", "it is a symbolic link, which is not followed"),
         ("/dev/stdout", OF_THE_PROTOCOL),
         ("/dev/stdin", OF_THE_PROTOCOL),

@@ -1,4 +1,4 @@
-// Answers in CALL frames that cannot be taken end the calls that they belong to, and no others.
+// Answers in CALL frames that cannot be read end the calls that they belong to, and no others.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";

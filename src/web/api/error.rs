@@ -80,7 +80,7 @@ impl RpcError {
         Self { js_data: data, ..self }
     }
 
-    /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
+    /// The member `reason` of the data. Portway itself sets it, for instance to `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         #[derive(Deserialize)]
