@@ -22,8 +22,8 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Detects the framing of a peer by the first bytes that it sent; `None` if they do not show it, or not yet. A line of
-    /// JSON without the member `jsonrpc` does not count: it may be of a log.
+    /// Detects the framing of a peer by the first bytes that it sent; `None` if they do not show it, or not yet. A line
+    /// of JSON without the member `jsonrpc` does not count: it may be of a log.
     ///
     /// # Examples
     ///
@@ -88,7 +88,8 @@ pub struct Recogniser {
 }
 
 impl Recogniser {
-    /// Looks at the next bytes. Returns the framing that one of their lines, or the incomplete line at their end, looks like.
+    /// Looks at the next bytes. Returns the framing that one of their lines, or the incomplete line at their end, looks
+    /// like.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();

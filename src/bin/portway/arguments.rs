@@ -94,8 +94,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then it gets
-    /// SIGTERM, and so do the processes that it has started. It cannot read from the terminal
+    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then
+    /// it gets SIGTERM, and so do the processes that it has started. It cannot read from the terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }

@@ -171,8 +171,8 @@ impl Validation<'_> {
     }
 }
 
-/// Reads a line without its line feed, but at most `most` bytes of it. Returns the number of bytes that were read, 0 at the end
-/// of the input.
+/// Reads a line without its line feed, but at most `most` bytes of it. Returns the number of bytes that were read, 0 at
+/// the end of the input.
 fn read_line(reader: &mut impl BufRead, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
     let count = reader.take(most).read_until(b'\n', line)?;
     if line.ends_with(b"\n") {

@@ -1,7 +1,7 @@
 //! Finds the ids of the answers in a message that cannot be read.
 //!
-//! The text may be cut off anywhere, and may not be JSON. Its members are found by the brackets and quotes of JSON alone, in
-//! one pass, without recursion and without allocation.
+//! The text may be cut off anywhere, and may not be JSON. Its members are found by the brackets and quotes of JSON
+//! alone, in one pass, without recursion and without allocation.
 
 use memchr::memchr2;
 
@@ -12,15 +12,15 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The facts that the text of an unreadable message shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be an answer whose id cannot be read: an object without an id and without the members of a call, or
-    /// the beginning of one. An empty text counts as such a beginning.
+    /// Whether it may be an answer whose id cannot be read: an object without an id and without the members of a call,
+    /// or the beginning of one. An empty text counts as such a beginning.
     pub is_nameless: bool,
     /// Whether it has the member `jsonrpc`.
     pub has_version: bool,
 }
 
-/// Looks at the text of an unreadable message, or at its beginning. Each number that is the id of an answer is passed to
-/// `answers`: a batch may hold many.
+/// Looks at the text of an unreadable message, or at its beginning. Each number that is the id of an answer is passed
+/// to `answers`: a batch may hold many.
 ///
 /// # Examples
 ///
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_and_the_answer_to_somebody_else_are_no_answer() {
+    fn a_call_and_an_answer_with_a_foreign_id_do_not_count_as_answers() {
         for text in [
             r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[NaN]}"#,
             r#"{"id":7,"params":{"a":"xxxx"#,

@@ -140,8 +140,8 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// The members of the object that comes next, each at its place, with one bit for each that came twice: then the last one
-/// counts. `None` if the text is not JSON, or no object comes.
+/// The members of the object that comes next, each at its place, with one bit for each that came twice: then the last
+/// one counts. `None` if the text is not JSON, or no object comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     place_of: impl Fn(&str) -> Option<usize>,

@@ -104,8 +104,8 @@ pub enum Event<'a> {
         /// How long it is, in bytes, as its header says.
         length: u64,
     },
-    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or timed out. It may have been an
-    /// answer.
+    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or timed out. It may have been
+    /// an answer.
     Dropped {
         /// The beginning of its payload: a kibibyte, or less if less came.
         beginning: &'a [u8],

@@ -12,8 +12,8 @@ pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
     TcpStream::connect(&*look_up(address).await?).await
 }
 
-/// The addresses of a host. A name is looked up in a thread, which the command does not wait for at its end. The lookup of
-/// tokio panics if no thread can be started.
+/// The addresses of a host. A name is looked up in a thread, which the command does not wait for at its end. The lookup
+/// of tokio panics if no thread can be started.
 async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);
