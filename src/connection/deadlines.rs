@@ -20,7 +20,8 @@ pub(super) struct Deadlines {
     now: u64,
     next: Option<u64>,
     grain: u64,
-    /// Longest wait of a call for its first reading of the clock. A driver's timer may outlive the last call by as much.
+    /// Longest wait of a call for its first reading of the clock. A driver's timer may outlive the last call by as
+    /// much.
     longest_wait: u64,
 }
 
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_is_restarted_again_and_again_ends_once_nothing_is_left() {
+    fn a_timeout_that_is_restarted_repeatedly_ends_once_no_time_is_left() {
         let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         for now in [100, 108, 116, 124] {

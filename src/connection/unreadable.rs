@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Handles an answer that cannot be read. It ends the call with its id. Without an id, it ends the only call or batch that
-    /// waits, if no other answer is expected.
+    /// Handles an answer that cannot be read. It ends the call with its id. Without an id, it ends the only call or
+    /// batch that waits, if no other answer is expected.
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;
