@@ -1,9 +1,9 @@
-// What JSON has no word for. As the member of a message it would be left out, and a result is what makes a response.
+// Values that JSON cannot express. As a member of a message they would be left out, and a response needs its result.
 
-/** Throws if a message holds a result, or an item of a stream, for which JSON has no word. */
-export function checkWord({ method, params, result }) {
+/** Throws if JSON cannot express the result, or the item of a stream, in a message. */
+export function checkValue({ method, params, result }) {
   const value = method === "rpc.item" ? params?.value : result;
   const type = typeof value;
   const isMissing = typeof value?.toJSON === "function" ? JSON.stringify(value) === undefined : type === "function" || type === "symbol";
-  if (isMissing) throw new TypeError(`JSON has no word for ${type}`);
+  if (isMissing) throw new TypeError(`JSON cannot express this ${type}`);
 }

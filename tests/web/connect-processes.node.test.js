@@ -40,7 +40,7 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [2]), [2]);
   });
 
-  it("answer a result that JSON has no word for with an error, in a session and without", async () => {
+  it("answer with an error a result that JSON cannot express, in a session and without", async () => {
     const peer = await connected(forked());
     const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());

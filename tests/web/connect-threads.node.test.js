@@ -66,7 +66,7 @@ describe("a worker thread and its program", () => {
     });
   }
 
-  it("whose thread answers and exits have the answer, though the program is busy then", async () => {
+  it("whose thread answers and exits get the answer, although the program is busy", async () => {
     for (let n = 0; n < 5; n++) {
       const peer = await connected(thread());
       const answer = peer.request("lastAnswer", [], { timeout: 0 });

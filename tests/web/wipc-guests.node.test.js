@@ -299,7 +299,7 @@ describe("a guest whose host reads no answers", function () {
   });
 });
 
-it("a guest whose onClose throws exits, though its input does not end", async () => {
+it("a guest whose onClose throws exits, although its input does not end", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], { stdio: ["pipe", "pipe", "inherit"] });
   afterThisTest(() => guest.kill("SIGKILL"));
   await once(guest.stdout, "data");
