@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn only_an_error_that_concerns_the_listener_ends_it() {
-        for (concern, errors) in [
+        for (cause, errors) in [
             (
                 Cause::Connection,
                 &[Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::OPNOTSUPP][..],
@@ -273,7 +273,7 @@ mod tests {
             (Cause::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
         ] {
             for error in errors {
-                assert_eq!(Cause::of(&io::Error::from(*error)), concern, "{error:?}");
+                assert_eq!(Cause::of(&io::Error::from(*error)), cause, "{error:?}");
             }
         }
         assert_eq!(Cause::of(&io::Error::other("the runtime ends")), Cause::Listener);
