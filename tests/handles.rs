@@ -57,7 +57,7 @@ const HANDLES: [Handle; 8] = [
     Handle {
         name: "Context",
         files: ["native/context.rs", "web/api/context.rs"],
-        both: "method is_cancelled cancelled progress notify",
+        both: "method is_cancelled cancelled yield_now progress notify",
         native: "id",
         browser: "transfer",
     },

@@ -32,10 +32,6 @@ struct ReplyBatch<P: Payload> {
     /// Whether its replies had no room to wait, so that none of its requests may begin.
     is_refused: bool,
     replies: Vec<Message<P>>,
-    /// The own batch that the elements may answer: the only one that waited when they came.
-    ours: Option<u64>,
-    /// An error under the id null. It ends the calls that get no answer from the other elements.
-    error: Option<P::Error>,
 }
 
 impl<P: Payload> ReplyBatches<P> {
@@ -48,17 +44,8 @@ impl<P: Payload> ReplyBatches<P> {
     }
 
     /// Begins a batch, to be ended by [`done`](Self::done).
-    pub(super) fn begin(&mut self, is_refused: bool, ours: Option<u64>) -> u32 {
-        let batch = ReplyBatch { unanswered: 1, is_refused, replies: Vec::new(), ours, error: None };
-        self.batches.insert(batch) as u32
-    }
-
-    /// Keeps an error under the id null until all elements are read. Returns it if there is one already.
-    pub(super) fn blame(&mut self, batch: u32, error: P::Error) -> Option<P::Error> {
-        match self.batches.get_mut(batch as usize) {
-            Some(batch) if batch.error.is_none() => batch.error.replace(error),
-            _ => Some(error),
-        }
+    pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
+        self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
 
     /// Whether none of the requests of a batch may begin.
@@ -142,16 +129,16 @@ impl<P: Payload> Connection<P> {
 
     /// Ends a batch whose elements were handled.
     pub(crate) fn end_batch(&mut self, batch: u32) {
-        let ended = self.reply_batches.batches.get_mut(batch as usize);
-        if let Some((error, ours)) = ended.and_then(|ended| Some((ended.error.take()?, ended.ours))) {
-            self.refuse(ours, error);
+        if let Some(error) = self.refusal.take() {
+            self.refuse(self.answered_batch, error);
         }
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits.
-    pub(super) fn refuse(&mut self, batch: Option<u64>, error: P::Error) {
-        if batch.is_none() || batch != self.calls.only_batch() {
+    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits. 0 is no batch.
+    #[inline(never)]
+    pub(super) fn refuse(&mut self, batch: u64, error: P::Error) {
+        if batch == 0 || batch != self.calls.only_batch() {
             return self.ignore(Ignored::PeerError(error));
         }
         for call in self.calls.in_batches() {
@@ -174,7 +161,8 @@ impl<P: Payload> Connection<P> {
             Fault::InvalidRequest
         } else {
             let is_refused = !self.has_room_for_replies(entries);
-            return Some(self.reply_batches.begin(is_refused, self.calls.only_batch()));
+            self.answered_batch = self.calls.only_batch();
+            return Some(self.reply_batches.begin(is_refused));
         };
         self.reject(Rejected { id: P::Id::NULL, fault }, None);
         None

@@ -49,6 +49,10 @@ pub struct Connection<P: Payload> {
     unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
+    /// The own batch that the current array may answer: the only one that waited when the array came, or 0.
+    answered_batch: u64,
+    /// An error under the id null in the current array. It ends the calls that get no answer from the other elements.
+    refusal: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
     closed: bool,
@@ -68,6 +72,8 @@ impl<P: Payload> Connection<P> {
             unanswered: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
+            answered_batch: 0,
+            refusal: None,
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             closed: false,
@@ -427,12 +433,11 @@ impl<P: Payload> Connection<P> {
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
                 // The error does not name the call that the peer has refused.
-                let Some(batch) = batch else {
-                    let only = self.calls.only_batch().filter(|_| self.calls.are_batched());
-                    return self.refuse(only, error);
-                };
-                if let Some(error) = self.reply_batches.blame(batch, error) {
-                    self.ignore(Ignored::PeerError(error));
+                if batch.is_some() && self.refusal.is_none() {
+                    self.refusal = Some(error);
+                } else {
+                    let is_batch = batch.is_none() && self.calls.are_batched();
+                    self.refuse(if is_batch { self.calls.only_batch() } else { 0 }, error);
                 }
             }
             _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {

@@ -62,13 +62,10 @@ impl Batched {
         self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
     }
 
-    /// The number of the one batch that waits, if exactly one does.
-    const fn only(&self) -> Option<u64> {
-        if self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum) {
-            self.sum.checked_div(self.calls)
-        } else {
-            None
-        }
+    /// The number of the only batch that waits; 0 if none or several wait.
+    fn only(&self) -> u64 {
+        let is_one = self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum);
+        if is_one { self.sum.checked_div(self.calls).unwrap_or(0) } else { 0 }
     }
 }
 
@@ -177,8 +174,8 @@ impl PendingCalls {
         self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
-    /// The number of the one batch that waits, if exactly one does.
-    pub(super) const fn only_batch(&self) -> Option<u64> {
+    /// The number of the only batch that waits; 0 if none or several wait.
+    pub(super) fn only_batch(&self) -> u64 {
         self.slots.batched.only()
     }
 
@@ -357,14 +354,14 @@ mod tests {
         let mut calls = PendingCalls::new(0);
         assert!(calls.are_batched());
         let single = calls.insert(None);
-        assert_eq!(calls.only_batch(), None);
+        assert_eq!(calls.only_batch(), 0);
         let batched = [NonZeroU32::new(1); 2].map(|batch| calls.insert(batch));
-        assert_eq!((calls.only_batch(), calls.are_batched()), (Some(1), false));
+        assert_eq!((calls.only_batch(), calls.are_batched()), (1, false));
         assert_eq!(calls.in_batches(), batched);
         calls.take(single.id);
         assert!(calls.are_batched());
         calls.insert(NonZeroU32::new(2));
-        assert_eq!(calls.only_batch(), None);
+        assert_eq!(calls.only_batch(), 0);
     }
 
     #[test]
@@ -374,14 +371,14 @@ mod tests {
         let waiting: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
         let single = calls.insert(None);
         for (index, keys) in waiting.iter().enumerate() {
-            assert_eq!(calls.only_batch(), if index == 4 { Some(5) } else { None });
+            assert_eq!(calls.only_batch(), if index == 4 { 5 } else { 0 });
             for key in keys {
                 assert_eq!(calls.take(key.id), Some(*key));
             }
         }
-        assert_eq!((calls.only_batch(), calls.len()), (None, 1));
+        assert_eq!((calls.only_batch(), calls.len()), (0, 1));
         let last = calls.insert(NonZeroU32::new(u32::MAX));
-        assert_eq!((calls.only_batch(), calls.in_batches()), (Some(u64::from(u32::MAX)), vec![last]));
+        assert_eq!((calls.only_batch(), calls.in_batches()), (u64::from(u32::MAX), vec![last]));
         assert!(calls.contains(single));
     }
 }

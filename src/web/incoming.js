@@ -36,7 +36,7 @@ export class Incoming {
     this.error = error;
     /** @internal What members there are, as wasm reads it. */
     this.shape = VERSION | shapeOf(message, this, idLength);
-    if (this.params === SHARED && id === undefined && hasName(this.shape)) {
+    if (this.params === SHARED && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
       session.link.report(new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`));
     }
     // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.

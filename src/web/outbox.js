@@ -10,8 +10,18 @@ import { settle } from "./small.js";
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
 const STEPS = 4;
 
+/** In milliseconds: a message that is sent so long after the last one leaves at once, since the turn may be long. */
+const LONGEST_WAIT = 4;
+
 // `queueMicrotask` costs several times as much.
 const TURN = /* @__PURE__ */ Promise.resolve();
+
+/** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
+const holding = new Set();
+const flushAll = () => holding.forEach((outbox) => outbox.flush());
+// These listeners run before those of the sessions, which say goodbye.
+globalThis.addEventListener?.("pagehide", flushAll);
+globalThis.process?.on?.("exit", flushAll);
 
 /**
  * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
@@ -36,8 +46,9 @@ export class Outbox {
   #moved = [];
   /** How many steps the turn still takes. */
   #steps = 0;
-  /** Whether something was sent in this turn. */
+  /** Whether a message was sent in this turn, and the time when the last one left at once. */
   #hasBegun = false;
+  #leftAt = 0;
   #endTurn = () => {
     if (this.#steps-- > 0) return void TURN.then(this.#endTurn);
     this.flush();
@@ -92,14 +103,21 @@ export class Outbox {
   /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
   keep(message, slot, origin) {
     if (!this.coalesces) return false;
+    const now = performance.now();
     if (!this.#hasBegun) {
       // The first of a turn leaves at once: it may be the only one, and the other side can begin.
       this.#hasBegun = true;
       this.#steps = 0;
       TURN.then(this.#endTurn);
+      this.#leftAt = now;
+      return false;
+    }
+    if (now - this.#leftAt > LONGEST_WAIT) {
+      this.#leftAt = now;
       return false;
     }
     if (!settle(message, origin?.transfer)) return false;
+    holding.add(this);
     this.#origins.push(slot ?? origin);
     if (origin?.transfer !== undefined) this.#moved.push(...origin.transfer);
     if (this.#messages.push(message) === MAX_TOGETHER) this.flush();
@@ -153,6 +171,7 @@ export class Outbox {
 
   /** Lets go of what waits. */
   clear() {
+    holding.delete(this);
     this.#messages = [];
     this.#origins = [];
     if (this.#moved.length > 0) this.#moved = [];

@@ -31,6 +31,8 @@ export class Outputs {
   #calls;
   #service;
   #outbox;
+  /** The ids of calls that have timed out. The peer is asked to cancel them after all outputs are done. */
+  #timedOut = [];
 
   constructor(link, core, calls, service, outbox) {
     this.#link = link;
@@ -45,6 +47,13 @@ export class Outputs {
    * here; and calls end before handlers run, since a handler's own call may get the slot of one that has ended.
    */
   perform(word, message, batch) {
+    this.#actAll(word, message, batch);
+    if (this.#timedOut.length === 0) return;
+    // Only now: a transport may deliver at once, and a new call may get the slot of a call that has not ended yet.
+    for (const id of this.#timedOut.splice(0)) this.#link.tell("$/cancelRequest", { id });
+  }
+
+  #actAll(word, message, batch) {
     const operation = word & OPERATION;
     const argument = word >>> ARGUMENT_SHIFT;
     const subject = this.#subject(operation, argument, message, batch);
@@ -99,7 +108,8 @@ export class Outputs {
         if (this.isMuted) return;
         return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
-        return this.#link.cancel(argument, calls.failure(argument, "timeout"));
+        this.#timedOut.push(calls.idOf(argument));
+        return calls.reject(argument, calls.failure(argument, "timeout"));
       case CLOSED:
         return calls.destroyed(argument);
       case INVALID:

@@ -2,6 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { stillClock } from "./rig/clock.js";
 import { hexId, pair, played } from "./rig/connections.js";
 import { loopback, rawChannel } from "./rig/ends.js";
 import { deferred, pause, rejection, until } from "./rig/outcomes.js";
@@ -10,6 +11,8 @@ import { printed } from "./rig/console.js";
 const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
 
 describe("calls of one turn", () => {
+  beforeEach(stillClock);
+
   it("leave as one array after the first of them, in their order, each under an id of its own", async () => {
     const { peer, arrived } = await played();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
@@ -90,7 +93,35 @@ describe("calls of one turn", () => {
   });
 });
 
+describe("messages of a turn that goes on", () => {
+  it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
+    const { peer, end, arrived } = await played();
+    const compute = () => {
+      const end = performance.now() + 20;
+      while (performance.now() < end);
+    };
+    for (const n of [1, 2, 3]) {
+      peer.request("echo", [n]).catch(() => {});
+      compute();
+      peer.notify("note", [n]);
+      compute();
+    }
+    const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
+    assert.deepEqual(await arrived(6), [1, 2, 3].flatMap((n) => [request(n, "echo", [n]), note(n)]));
+    peer.method("work", (_, { notify }) => {
+      for (const n of [4, 5, 6]) {
+        notify("note", [n]);
+        compute();
+      }
+    });
+    end.post(request(9, "work"));
+    assert.deepEqual((await arrived(10)).slice(6), [note(4), note(5), note(6), { jsonrpc: "2.0", result: null, id: 9 }]);
+  });
+});
+
 describe("among calls of one turn, what cannot be cloned", () => {
+  beforeEach(stillClock);
+
   it("rejects its own call, and the others are answered", async () => {
     const [near, far] = await pair();
     far.method("echo", ([n]) => n);
@@ -125,6 +156,8 @@ describe("among calls of one turn, what cannot be cloned", () => {
 });
 
 describe("what is sent in a turn", () => {
+  beforeEach(stillClock);
+
   /** What comes of params that are changed after the call. */
   async function kept(params, change) {
     const [near, far] = await pair();
@@ -191,6 +224,8 @@ describe("what is sent in a turn", () => {
 });
 
 describe("a list that comes", () => {
+  beforeEach(stillClock);
+
   it("is answered as each of its requests is done, whatever the others take", async () => {
     const { end, peer, arrived } = await played();
     const slow = deferred();
@@ -255,6 +290,8 @@ describe("a list that comes", () => {
 });
 
 describe("what waits for the end of the turn", () => {
+  beforeEach(stillClock);
+
   it("is sent before the goodbye of destroy()", async () => {
     const heard = [];
     const [near, far] = await pair();

@@ -2,6 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { stillClock } from "./rig/clock.js";
 import { pair, played } from "./rig/connections.js";
 import { loopback, rawChannel } from "./rig/ends.js";
 import { until } from "./rig/outcomes.js";
@@ -17,6 +18,8 @@ function callAll(peer, ...calls) {
 }
 
 describe("messages of one turn leave as columns", () => {
+  beforeEach(stillClock);
+
   it("where they are calls of one method, after the first of them", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]], ["a", { n: 3 }]);
@@ -72,6 +75,8 @@ describe("messages of one turn leave as columns", () => {
 });
 
 describe("messages of one turn leave as a list", () => {
+  beforeEach(stillClock);
+
   it("where the other side has not named columns", async () => {
     const { peer, arrived } = await played({ features: ["batch"] });
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
@@ -111,6 +116,8 @@ describe("messages of one turn leave as a list", () => {
 });
 
 describe("columns that come", () => {
+  beforeEach(stillClock);
+
   it("are calls, notifications and results in their order", async () => {
     const { end, peer } = await reading();
     const heard = [];
@@ -201,6 +208,8 @@ describe("columns that come", () => {
 });
 
 describe("without a session, columns", () => {
+  beforeEach(stillClock);
+
   it("leave where that is asked for", async () => {
     const { transport, raw } = rawChannel();
     const client = new JSONRPCClient(transport, { coalesce: "columns" });

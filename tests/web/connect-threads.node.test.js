@@ -23,6 +23,29 @@ describe("a worker thread and its program", () => {
     assert.deepEqual([length, bytes.byteLength], [3, 0]);
   });
 
+  it("deliver at once the messages of a long turn", async () => {
+    const flag = new SharedArrayBuffer(4);
+    const heard = [];
+    const notifications = {
+      step([step]) {
+        heard.push(step);
+        Atomics.store(new Int32Array(flag), 0, step);
+        Atomics.notify(new Int32Array(flag), 0);
+      },
+    };
+    const peer = await connected(thread(), { notifications });
+    assert.equal(await peer.request("stepwise", [flag, 3]), "heard");
+    assert.deepEqual(heard, [1, 2, 3]);
+  });
+
+  it("deliver the last messages of a thread that exits in the same turn", async () => {
+    const heard = [];
+    const peer = await connected(thread(), { notifications: { step: ([step]) => void heard.push(step) } });
+    const call = rejection(peer.request("compute", [5, 0, "exit"]));
+    assert.equal((await call).reason, "peer-gone");
+    assert.deepEqual(heard, [0, 1, 2, 3, 4]);
+  });
+
   it("connect when the thread is slow", async () => {
     assert.deepEqual(await (await connected(thread({ late: 300 }))).request("echo", [1]), [1]);
   });

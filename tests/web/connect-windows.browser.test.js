@@ -36,6 +36,16 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 }
 
 describe("a frame and its page", () => {
+  it("deliver the last messages of a frame that removes itself in the same turn", async () => {
+    const heard = [];
+    const peer = await connected(connectingFrame(), { notifications: { step: ([step]) => void heard.push(step) } });
+    await rejection(peer.request("compute", [3, 0, "remove"]));
+    // WebKit drops all messages that a port of a document sent in the turn in which the document is removed.
+    if (/AppleWebKit(?!.*Chrome)/.test(navigator.userAgent)) return;
+    await until(() => heard.length === 3);
+    assert.deepEqual(heard, [0, 1, 2]);
+  });
+
   it("find each other when the frame is slow", async () => {
     const peer = await connected(connectingFrame({ late: 400 }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);

@@ -2,6 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
+import { stillClock } from "./rig/clock.js";
 import { pair } from "./rig/connections.js";
 import { loopback } from "./rig/ends.js";
 
@@ -25,6 +26,8 @@ const numbers = {
 };
 
 describe("items that are ready in one turn", () => {
+  beforeEach(stillClock);
+
   for (const [kind, numbersOf] of Object.entries(numbers)) {
     it(`leave together, in their order: of ${kind}`, async () => {
       const { near, far } = loopback();

@@ -47,6 +47,19 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.channel.ended, { closed: false, error: undefined });
   });
 
+  for (const when of ["at once", "later", "later, together"]) {
+    it(`delivers its last messages if it exits in the same turn: ${when}`, async () => {
+      const data = [];
+      const notes = [];
+      const guest = await guestOf(["lastWords", when], { onData: (payload) => data.push(text(payload)) });
+      new JSONRPCPeer(guest.transport()).onNotify("note", ([n]) => void notes.push(n));
+      assert.deepEqual(await guest.exited, { code: 7, signal: null });
+      await guest.channel.ended;
+      await until(() => notes.length === 5);
+      assert.deepEqual([data, notes], [["1", "2", "3", "4", "5"], [1, 2, 3, 4, 5]]);
+    });
+  }
+
   it("prints between its frames, and nothing is lost or mixed up", async () => {
     let printed = "";
     const frames = [];

@@ -98,7 +98,7 @@ export class WipcChannel {
     );
     this.#reader = streams.readable.getReader();
     this.#writer = streams.writable.getWriter();
-    this.#outgoing = new Outgoing(this.#writer, this.#turn, () => this.wake());
+    this.#outgoing = new Outgoing(this.#writer, this.#turn, () => this.wake(), streams.writable.writeNow);
     this.#writer.closed.catch((error) => this.#cannotWrite(error));
     // While reading is paused, this is how the end is noticed.
     const end = () => {

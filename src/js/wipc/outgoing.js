@@ -9,8 +9,22 @@ const FEWEST = 1_024;
 /** After so many frames the clock is read. */
 const FRAMES_PER_LOOK = 32;
 
+/**
+ * The instances with waiting frames. A process that exits has no more turns: it writes these frames at once, and all later
+ * ones.
+ */
+const writing = new Set();
+let isExiting = false;
+globalThis.process?.on?.("exit", () => {
+  isExiting = true;
+  for (const outgoing of writing) outgoing.rush();
+});
+
 export class Outgoing {
   #writer;
+  #writeNow;
+  /** The frame that the stream is taking. */
+  #current;
   #onRoom;
   #waiting = [];
   /** How many at the front of the list are written. */
@@ -23,9 +37,13 @@ export class Outgoing {
   #isEnding = false;
   #turn;
 
-  /** `onRoom` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`. */
-  constructor(writer, turn, onRoom) {
+  /**
+   * `onRoom` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`.
+   * `writeNow`, if there is one, writes the frames that the stream has not taken, without a turn.
+   */
+  constructor(writer, turn, onRoom, writeNow = () => {}) {
     this.#writer = writer;
+    this.#writeNow = writeNow;
     this.#turn = turn;
     this.#onRoom = onRoom;
   }
@@ -42,7 +60,14 @@ export class Outgoing {
       this.#caused += size;
       this.#waiting.push({ frame, size, resolve, reject });
       if (!this.#isWriting) this.#run();
+      if (isExiting) this.rush();
     });
+  }
+
+  /** Writes all frames at once, as far as the stream takes them. */
+  rush() {
+    const rest = this.#waiting.splice(this.#written).map(({ frame }) => frame);
+    this.#writeNow([this.#current, ...rest]);
   }
 
   /** Closes the stream once all is written. */
@@ -54,6 +79,7 @@ export class Outgoing {
 
   async #run() {
     this.#isWriting = true;
+    writing.add(this);
     while (this.#written < this.#waiting.length) {
       const { frame, size, resolve, reject } = this.#waiting[this.#written];
       this.#waiting[this.#written++] = undefined;
@@ -61,7 +87,9 @@ export class Outgoing {
         this.#waiting.splice(0, this.#written);
         this.#written = 0;
       }
+      this.#current = frame;
       await this.#writer.write(frame).then(resolve, reject);
+      this.#current = undefined;
       this.taken += 1;
       const wasFull = this.isFull;
       this.#caused -= size;
@@ -71,6 +99,7 @@ export class Outgoing {
     this.#waiting = [];
     this.#written = 0;
     this.#isWriting = false;
+    writing.delete(this);
     if (this.#isEnding) this.#close();
   }
 

@@ -1,4 +1,4 @@
-// Browsers only: an AudioWorklet, and many realms in one process.
+// Browsers only: an AudioWorklet, many realms in one process, and frames beside the zones of Angular.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
@@ -22,6 +22,15 @@ export default async function browser(suite, environment, launch) {
         const { outcome } = await visit(chromium, `${url}memories.html`);
         assert.match(outcome.text, /^portway: .*no memory for WebAssembly/);
         assert.equal(outcome.later, true);
+      });
+    });
+    const page = await environment.project("stable");
+    for (const name of ["portway", "zone.js"]) await cp(environment.module(name), join(page, name), { recursive: true });
+    await withSite(page, async (url) => {
+      await suite.test("Chromium: a zone with a connected frame has no pending timer, and gets the ends of calls and sessions", async () => {
+        const { outcome } = await visit(chromium, `${url}index.html`);
+        const wanted = { sum: 3, silent: ["timeout", "angular"], lost: [["peer-gone", "angular"]], isEnough: true, unstable: 0 };
+        assert.deepEqual(outcome, wanted);
       });
     });
   } finally {

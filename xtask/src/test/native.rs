@@ -1,7 +1,10 @@
 //! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out. Also the native part of
 //! `hostile`.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use anyhow::bail;
 
 use crate::environment::Environment;
 use crate::process::{self, clear};
@@ -18,13 +21,25 @@ pub(super) fn run(suites: &mut Run<'_>) {
         let workspace = &setup.workspace;
         let log = workspace.test_log("native");
         clear(&log)?;
-        let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-        command.args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
+        let cargo = cargo();
+        let words = [&*cargo.to_string_lossy()];
+        let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
+        let Some((program, arguments)) = words.split_first() else { bail!("there is no cargo") };
+        let mut command = Environment::default().command(program, &workspace.root)?;
+        command.args(arguments).args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
     });
+}
+
+/// A prefix for commands that resets their signals. A job in the background, or behind nohup, ignores some. The
+/// commands of this package then ignore them, too, but tests send them signals.
+fn default_signals() -> &'static [&'static str] {
+    const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
+    let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();
+    if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
 /// The attacks on the native library, in full. A run of all suites has them in `native`, with smaller counts.

@@ -26,12 +26,17 @@ export function readableOf(source) {
   });
 }
 
-/** What writes to a stream; it waits where the stream is full. `onEnd` is called once all is written, or nothing more can be. */
+/**
+ * A `WritableStream` that writes to a stream of Node, and waits while that is full. `onEnd` is called once all is written, or
+ * nothing more can be written. Its `writeNow(chunks)` is for a process that exits: it writes the chunks that were not written
+ * yet.
+ */
 export function writableOf(target, onEnd = () => target.end()) {
+  let last;
   /** Ends the write that waits: with an error, if it is not done. */
   let settle = () => {};
   let isCorked = false;
-  return new WritableStream({
+  const stream = new WritableStream({
     start(controller) {
       const fail = (error) => {
         controller.error(error);
@@ -53,6 +58,7 @@ export function writableOf(target, onEnd = () => target.end()) {
           target.uncork();
         });
       }
+      last = chunk;
       if (target.write(chunk)) return;
       return new Promise((resolve, reject) => (settle = (error) => (error === undefined ? resolve() : reject(error))));
     },
@@ -63,4 +69,14 @@ export function writableOf(target, onEnd = () => target.end()) {
       onEnd();
     },
   });
+  const writeNow = (chunks) => {
+    if (isCorked) target.uncork();
+    isCorked = false;
+    for (const chunk of chunks) {
+      if (chunk === undefined || chunk === last) continue;
+      last = chunk;
+      target.write(chunk);
+    }
+  };
+  return Object.assign(stream, { writeNow });
 }
