@@ -85,7 +85,7 @@ pub enum End<P: Payload> {
 /// What came in and was passed over.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A response to a call of ours that has ended: late, or repeated. It also comes from a peer that answers a
+    /// A late or repeated response to an own call that has ended. It also comes from a peer that answers a
     /// cancelled request, as it must.
     LateResponse(P::Id),
     /// A response to a request that was never sent.

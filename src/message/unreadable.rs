@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why an answer to a call of ours cannot be read. The peer's handler did not cause it.
+/// Why an answer to an own call cannot be read. The peer's handler did not cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {

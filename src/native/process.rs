@@ -112,9 +112,9 @@ impl Process {
         self
     }
 
-    /// Asks what to do when the process has ended by itself: told why, and how often it was started, the function gives
-    /// how long to wait before it is started again, or `None` to leave it. Calls that waited have failed; none is made
-    /// again. A panic in the function counts as `None`.
+    /// Decides what follows when the process has ended by itself. The function gets the reason and the number of
+    /// starts. It returns the time until the next start, or `None` for no further start. Pending calls have failed, and
+    /// none is made again. A panic in the function counts as `None`.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self

@@ -134,7 +134,7 @@ impl Transport {
     /// On Linux, `@name` is a name in the abstract namespace, where any user can listen. `./@name` is a file.
     ///
     /// # Errors
-    /// If nobody listens there, or the queue stays full. The error names the path.
+    /// If no process listens there, or the queue stays full. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = connect::unix(path, BUSY_SOCKET_TIMEOUT).await;
@@ -144,7 +144,7 @@ impl Transport {
     /// Connects over TCP.
     ///
     /// # Errors
-    /// If nobody listens there. The error names the address.
+    /// If no process listens there. The error names the address.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let connected = TcpStream::connect(address).await;

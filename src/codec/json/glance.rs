@@ -75,7 +75,7 @@ enum Seen {
     Nothing,
     /// A number, as the ids of our calls are.
     Ours(Id),
-    /// A string or null: no call of ours has it.
+    /// A string or null, which no own call has.
     Foreign,
     /// It comes twice, is of a type that no id has, or is cut off.
     Unclear,
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         text.get(..text.len() - self.0.len() - 1)
     }
 
-    /// Passes over a value, up to what ends it; `None` if the text ends first.
+    /// Passes over a value, up to the character that ends it; `None` if the text ends first.
     fn value(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let mut depth = 0_usize;

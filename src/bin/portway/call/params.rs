@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::output::{Problem, UNUSABLE};
 
-/// Where the params come from.
+/// The origin of the params.
 enum Source {
     Argument,
     /// The name of a file, or of standard input.
