@@ -444,10 +444,7 @@ export class Link extends Reporting {
     return isDeaf ? 0 : this.#service.rank(method);
   }
 
-  /**
-   * Handles a message that cannot be read. `answers` are the ids that it answers, undefined for an unknown id. Without a list
-   * (null), it may be no answer.
-   */
+  /** Handles an unreadable message. `answers` are the ids that it answers, undefined for an unknown id; null if it may be none. */
   #receiveUnreadable(error, answers) {
     if (answers === null) return this.#unreadableTimer.begin(error);
     for (const id of answers) {
