@@ -95,7 +95,7 @@ pub use web::api::{
     TransportError,
 };
 
-/// The samples of the README have to compile.
+/// The tests compile the samples of the README.
 #[cfg(all(doctest, feature = "native", unix))]
 #[doc = include_str!("../README.md")]
 pub mod readme {}

@@ -70,11 +70,11 @@ impl Profile {
     /// Boundaries of a browser, which others use too.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, codes: codes::WIGGUM, ..Self::GENERIC };
 
-    /// The Language Server Protocol: no batches; requests overlap, so that a slow one does not hold up the others, and
-    /// `$/cancelRequest` reaches one that runs.
+    /// The Language Server Protocol: no batches. Requests overlap, so a slow one does not delay the others, and
+    /// `$/cancelRequest` reaches a running one.
     pub const LSP: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 
-    /// Daemons that work on one request at a time, in the order of arrival: no batches. `duet-rpc` is one.
+    /// Daemons that handle one request at a time, in the order of arrival: no batches. `duet-rpc` is one.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
     /// The Agent Client Protocol, which editors and agents speak: no batches, and a form of its own to cancel.

@@ -1,5 +1,4 @@
-//! What the handles of the Rust API have, natively and in browsers: one list, so that neither of the two forgets what the other
-//! has.
+//! The methods of the handles of the Rust API, natively and in browsers. One list keeps both implementations complete.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::panic, reason = "a failed test is a panic")]
 
@@ -11,14 +10,14 @@ type Names = BTreeSet<String>;
 
 struct Handle {
     name: &'static str,
-    /// Where it is, natively and in browsers.
+    /// Its files, natively and in browsers.
     files: [&'static str; 2],
     both: &'static str,
     native: &'static str,
     browser: &'static str,
 }
 
-/// The values of JavaScript are in browsers alone. Byte streams, and what has to be waited for at their end, are native.
+/// Only browsers have values of JavaScript. Only native handles have byte streams, and methods that wait for their end.
 const HANDLES: [Handle; 8] = [
     Handle {
         name: "Client",
@@ -111,12 +110,12 @@ fn public_functions(file: &str, handle: &str) -> Names {
 }
 
 #[test]
-fn each_handle_has_what_is_listed_natively_and_in_browsers() {
+fn each_handle_has_the_listed_methods_natively_and_in_browsers() {
     for handle in &HANDLES {
         for (file, is_native) in handle.files.into_iter().zip([true, false]) {
             let mut expected = listed(handle.name, is_native);
             if handle.name == "Peer" {
-                // It is both of the others.
+                // A peer has the methods of both.
                 expected.extend(["Client", "Server"].into_iter().flat_map(|half| listed(half, is_native)));
             }
             assert_eq!(public_functions(file, handle.name), expected, "{} in {file}", handle.name);

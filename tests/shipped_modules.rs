@@ -84,7 +84,7 @@ fn every_name_that_a_module_imports_is_exported_there() {
                     })
                 }) || other.split("export {").skip(1).any(|rest| {
                     let list = rest.split('}').next().unwrap_or_default();
-                    // The last word is the name for others, as in `A as B`.
+                    // The last word is the exported name, as in `A as B`.
                     list.split(',').any(|item| item.split_whitespace().next_back() == Some(name))
                 });
                 assert!(is_there, "{} imports {name} of {from}, which does not export it", path.display());

@@ -1,4 +1,4 @@
-//! How a message begins that is dropped: it may tell whose answer it is.
+//! The beginning of a message that is dropped. If the message is an answer, its id may be in there.
 
 use alloc::vec::Vec;
 
@@ -14,9 +14,9 @@ pub(super) struct Beginning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     None,
-    /// More of it comes.
+    /// More of the message may come.
     Open(Unreadable),
-    /// It is to be given away.
+    /// The beginning is complete, and is still to be returned.
     Complete(Unreadable),
 }
 
@@ -25,13 +25,13 @@ impl Beginning {
         Self { bytes: Vec::new(), stage: Stage::None }
     }
 
-    /// A message is dropped for this reason. What comes of it is to be added.
+    /// A message is dropped for this reason. Its bytes are to be added as they come.
     pub(super) fn open(&mut self, why: Unreadable) {
         self.bytes.clear();
         self.stage = Stage::Open(why);
     }
 
-    /// More of the message. What is beyond the limit is left out.
+    /// Adds more of the message. Bytes beyond the limit are left out.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let Stage::Open(why) = self.stage else { return };
         let room = MAX_BEGINNING - self.bytes.len();
@@ -41,28 +41,28 @@ impl Beginning {
         }
     }
 
-    /// No more comes.
+    /// The message has ended.
     pub(super) const fn close(&mut self) {
         if let Stage::Open(why) = self.stage {
             self.stage = Stage::Complete(why);
         }
     }
 
-    /// A message that had come so far is dropped.
+    /// Drops a message, of which these parts have come.
     pub(super) fn drop_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));
         self.close();
     }
 
-    /// Why the message was dropped, if it is time to say so: once.
+    /// Returns once why the message was dropped, as soon as its beginning is complete.
     pub(super) const fn take(&mut self) -> Option<Unreadable> {
         let Stage::Complete(why) = self.stage else { return None };
         self.stage = Stage::None;
         Some(why)
     }
 
-    /// What is given away.
+    /// The beginning that is returned.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

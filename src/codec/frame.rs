@@ -15,9 +15,9 @@ pub enum Event<'a> {
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message that a fault was found for has been dropped. It may be an answer, which then ends its call.
+    /// A message with a fault has been dropped. If it is an answer, its call ends.
     Dropped {
-        /// How it begins: a kibibyte of its body, or less if that is all that came. [`super::json::glance`] reads it.
+        /// The beginning of its body: a kibibyte, or less if less came. [`super::json::glance`] reads it.
         beginning: &'a [u8],
         /// Why it was dropped.
         why: Unreadable,

@@ -22,8 +22,8 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Which framing a peer speaks, told from the first bytes that it sent; `None` if they do not tell, or not yet. A line of
-    /// JSON without the member `jsonrpc` is none of the protocol: a log may have such.
+    /// Detects the framing of a peer by the first bytes that it sent; `None` if they do not show it, or not yet. A line
+    /// of JSON without the member `jsonrpc` does not count: it may be of a log.
     ///
     /// # Examples
     ///
@@ -83,12 +83,13 @@ impl Framing {
 /// ```
 #[derive(Debug, Default)]
 pub struct Recogniser {
-    /// How the line begins that has no end yet.
+    /// The beginning of the line that has no end yet.
     line: Vec<u8>,
 }
 
 impl Recogniser {
-    /// Looks at the next bytes: the framing that a line looks like which ends in them, or reaches their end.
+    /// Looks at the next bytes. Returns the framing that one of their lines, or the incomplete line at their end, looks
+    /// like.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();

@@ -40,7 +40,7 @@ pub struct Decoder {
     held: Vec<u8>,
     /// The line that was given away last.
     given: Vec<u8>,
-    /// How the line began that is dropped.
+    /// The beginning of the line that is dropped.
     beginning: Beginning,
     skipping: Skipping,
     count: u64,
@@ -130,8 +130,8 @@ impl Decoder {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Gives up the message that has begun. The rest of its line is dropped in silence. [`Self::next`] then gives how it
-    /// began, without more input.
+    /// Drops the message that has begun. The rest of its line is dropped in silence. [`Self::next`] then returns its
+    /// beginning, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();
         if self.unfinished().is_some() {

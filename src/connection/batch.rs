@@ -127,7 +127,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Ends a batch whose elements were taken.
+    /// Ends a batch whose elements were handled.
     pub(crate) fn end_batch(&mut self, batch: u32) {
         if let Some(error) = self.refusal.take() {
             self.refuse(self.answered_batch, error);
@@ -135,7 +135,7 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Takes an error under the id null, which ends the calls of this batch of ours if it is the only one that waits. 0 is none.
+    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits. 0 is no batch.
     #[inline(never)]
     pub(super) fn refuse(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {

@@ -4,8 +4,8 @@ use super::{CallKey, Connection, End, Event};
 use crate::message::{Outgoing, Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
-    /// Has a call wait anew, for that many milliseconds from the next [`handle_timeout`](Self::handle_timeout) on; `None`
-    /// waits for ever. Returns whether it was still waiting.
+    /// Restarts the timeout of a call: `timeout` milliseconds from the next [`handle_timeout`](Self::handle_timeout)
+    /// on; `None` waits for ever. Returns whether the call was still waiting.
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
         let waits = self.calls.contains(call);
         if waits {
@@ -14,9 +14,9 @@ impl<P: Payload> Connection<P> {
         waits
     }
 
-    /// Takes progress of a call of ours that somebody listens to: it waits anew for `timeout` milliseconds, as by
-    /// [`restart`](Self::restart), but ends by `end`. So a peer cannot keep a call alive for ever. `end` and `now` are on the clock of
-    /// [`handle_timeout`](Self::handle_timeout).
+    /// Handles progress of an own call that has a progress listener. Its timeout restarts as by
+    /// [`restart`](Self::restart), but the call ends by `end`. So a peer cannot keep a call alive for ever. `end` and
+    /// `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
@@ -38,7 +38,8 @@ impl<P: Payload> Connection<P> {
         self.deadlines.settle();
     }
 
-    /// Takes a reading of the clock from which the calls that were made since the last one count. No call ends by it.
+    /// Takes a reading of the clock. The timeouts of calls that were made since the last reading begin at it. No call
+    /// ends by it.
     pub fn start_clock(&mut self, now: u64) {
         self.deadlines.advance(now);
         self.deadlines.settle();

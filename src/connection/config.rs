@@ -15,7 +15,7 @@ pub struct Config {
     /// it asks for one within a call's timeout / `n`, or `longest_wait` if that is less, and the call may end that much later
     /// than its timeout, never earlier: a driver that makes many calls then reads the clock a few times a second, not once a call.
     pub time_grain: u64,
-    /// With a grain, how long a call waits at most for its reading of the clock. 1 000 at first.
+    /// Longest wait of a call for its reading of the clock, if `time_grain` is not 0. Default 1 000.
     pub longest_wait: u64,
     /// The id after which those of our calls begin: where a link takes the place of another on one boundary, answers to
     /// calls of the old one may still come. 0 at first.
@@ -41,7 +41,7 @@ impl Config {
         Self { time_grain, ..self }
     }
 
-    /// The same, with another longest wait for a reading of that clock.
+    /// The same, with another longest wait for a reading of the clock.
     #[must_use]
     pub const fn with_longest_wait(self, longest_wait: u64) -> Self {
         Self { longest_wait, ..self }

@@ -20,8 +20,8 @@ pub(super) struct Deadlines {
     now: u64,
     next: Option<u64>,
     grain: u64,
-    /// No call waits longer for its first reading of the clock. It is also how long a driver's timer may outlive the last
-    /// call.
+    /// Longest wait of a call for its first reading of the clock. A driver's timer may outlive the last call by as
+    /// much.
     longest_wait: u64,
 }
 
@@ -104,7 +104,7 @@ impl Deadlines {
         }
     }
 
-    /// Gives a slot another timeout: that many milliseconds, and no more than are `left`.
+    /// Replaces the timeout of a slot: `timeout` milliseconds, but at most `left`.
     pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, left: u64) {
         self.remove(slot);
         let timeout = timeout.unwrap_or(u64::MAX).min(left);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn how_late_a_long_timeout_may_be_is_set() {
+    fn the_longest_wait_bounds_the_delay_of_a_long_timeout() {
         let mut deadlines = Deadlines::new(16, 5_000);
         deadlines.insert(0, 3_600_000);
         assert_eq!(deadlines.next(), Some(5_000));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_is_restarted_again_and_again_ends_once_nothing_is_left() {
+    fn a_timeout_that_is_restarted_repeatedly_ends_once_no_time_is_left() {
         let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         for now in [100, 108, 116, 124] {

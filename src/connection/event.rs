@@ -74,9 +74,9 @@ pub enum End<P: Payload> {
     Answered(Result<P, P::Error>),
     /// The peer answered with neither result nor error.
     Invalid,
-    /// The peer answered, but not so that it can be taken here.
+    /// The peer answered, but the answer cannot be read here.
     Unreadable(Unreadable),
-    /// The time was up. The peer is asked to stop working on it.
+    /// The call timed out. The peer is asked to cancel it.
     TimedOut,
     /// The connection was closed.
     Closed,
@@ -85,14 +85,14 @@ pub enum End<P: Payload> {
 /// What came in and was passed over.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A response to a call of ours that has ended: late, or repeated. A peer that answers what was cancelled, as it must,
-    /// causes it.
+    /// A late or repeated response to an own call that has ended. It also comes from a peer that answers a
+    /// cancelled request, as it must.
     LateResponse(P::Id),
-    /// A response to what was never asked.
+    /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
     /// An error with id null that no single call can be blamed for.
     PeerError(P::Error),
-    /// An answer that cannot be taken, and that no single call can be told to wait for.
+    /// An answer that cannot be read, and whose call is not known.
     Unreadable(Unreadable),
     /// Neither request nor response.
     Malformed,

@@ -45,13 +45,13 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     call_batches: NonZeroU32,
-    /// How many calls have ended here though their answers may still come.
+    /// The number of calls that have ended here while their answers may still come.
     unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The batch of ours that an array which comes in may answer: the only one that waited as it came, or 0.
+    /// The own batch that the current array may answer: the only one that waited when the array came, or 0.
     answered_batch: u64,
-    /// An error under the id null in it: of calls that get no answer from its other elements.
+    /// An error under the id null in the current array. It ends the calls that get no answer from the other elements.
     refusal: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
@@ -432,7 +432,7 @@ impl<P: Payload> Connection<P> {
         }
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
-                // The peer could not tell what it has refused.
+                // The error does not name the call that the peer has refused.
                 if batch.is_some() && self.refusal.is_none() {
                     self.refusal = Some(error);
                 } else {

@@ -62,7 +62,7 @@ impl Batched {
         self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
     }
 
-    /// The number of the one batch that waits; 0 if that is none, or several.
+    /// The number of the only batch that waits; 0 if none or several wait.
     fn only(&self) -> u64 {
         let is_one = self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum);
         if is_one { self.sum.checked_div(self.calls).unwrap_or(0) } else { 0 }
@@ -154,7 +154,7 @@ impl PendingCalls {
         Some(CallKey { slot, id })
     }
 
-    /// Whether a call has had this id, and waits no longer if [`by_id`](Self::by_id) returns none.
+    /// Whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
     pub(super) const fn has_had(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
@@ -174,7 +174,7 @@ impl PendingCalls {
         self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
-    /// The number of the one batch that waits; 0 if that is none, or several.
+    /// The number of the only batch that waits; 0 if none or several wait.
     pub(super) fn only_batch(&self) -> u64 {
         self.slots.batched.only()
     }
@@ -189,7 +189,7 @@ impl PendingCalls {
         self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
-    /// The one call that waits, or those of the one batch that does, if there is nothing else.
+    /// The only call that waits, or the calls of the only batch that waits. Empty if anything else waits.
     pub(super) fn only(&self) -> Vec<CallKey> {
         let is_one_batch = self.only_batch() > 0 && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {

@@ -1,4 +1,4 @@
-//! Answers that cannot be taken, and the calls that they end.
+//! Answers that cannot be read. They end calls.
 
 use alloc::vec::Vec;
 
@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Takes an answer that cannot be taken: it ends the call with its id or, without one, the call or batch that waits, if
-    /// there is only one and no other answer is to be expected.
+    /// Handles an answer that cannot be read. It ends the call with its id. Without an id, it ends the only call or
+    /// batch that waits, if no other answer is expected.
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;
@@ -26,12 +26,12 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// The call that waits, or the calls of the batch that does, if an answer can belong to nothing else.
+    /// The only call or the calls of the only batch that an answer without an id can belong to.
     pub(crate) fn only_calls(&self) -> Vec<CallKey> {
         if self.unanswered > 0 { Vec::new() } else { self.calls.only() }
     }
 
-    /// An answer has come with this id, which no call waits for: perhaps one that has ended without it.
+    /// Handles an answer for which no call waits. The call with this id may have ended before.
     pub(super) fn forget(&mut self, id: Option<&P::Id>) {
         if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.has_had(id)) {
             self.unanswered = self.unanswered.saturating_sub(1);

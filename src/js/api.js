@@ -170,7 +170,7 @@ function remote(client) {
   });
 }
 
-// They are finished by calls that are marked as pure, since bundlers keep what changes a class at the top of a module.
+// A pure call finishes each class: bundlers keep code that changes a class at the top of a module.
 
 const Client = /* @__PURE__ */ finished(JSONRPCClient);
 const Server = /* @__PURE__ */ finished(JSONRPCServer);
@@ -181,7 +181,8 @@ function finished(Class) {
   const { prototype } = Class;
   // `using` needs a symbol that not every engine has yet.
   if (Symbol.dispose !== undefined) prototype[Symbol.dispose] = prototype.destroy;
-  // Vue makes no proxy around an object with this, in a `ref` or `reactive`: behind one, private members are out of reach.
+  // Vue puts no proxy around an object with this member, in a `ref` or `reactive`. Behind a proxy, private members are out of
+  // reach.
   define(prototype, "__v_skip", true);
   return Class;
 }

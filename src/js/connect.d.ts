@@ -64,9 +64,9 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
  * next, 10 000 at most. `destroy()` of the peer says goodbye and leaves the target open.
  *
  * Of several connections of one realm on one target and `channel`, the newest wins. An older one without a session rejects with
- * `peer-gone`. One with a session loses it when the peer begins that of the newest, and does not come back.
+ * `peer-gone`. An older one with a session loses it for good when the peer begins a session with the newest.
  *
- * An iframe has to be in the document, or be put there in the same turn: else it is `peer-gone`.
+ * An iframe has to be in the document, or be appended in the same turn. Otherwise this rejects with `peer-gone`.
  *
  * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `refused`, `peer-gone`), with `signal.reason`,
  * or with a `TypeError` or `RangeError` for what cannot be.

@@ -28,7 +28,7 @@ export async function connect(target, options) {
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
         const late = () => reject(noAnswer(connectTimeout, door));
-        // If this thread was blocked, the answer comes in between.
+        // If this thread was blocked, an answer that has arrived is handled first.
         timer = setTimer(() => runLater(late), connectTimeout);
       }
       transport.start();

@@ -18,7 +18,7 @@ export class RPCError extends Error {
 
 /**
  * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
- * error; one that cannot be read here, with the `cause`; `limits.pendingCalls` reached.
+ * error; an answer that cannot be read here, with the `cause`; `limits.pendingCalls` reached.
  */
 export type CallErrorReason =
   | "timeout"
@@ -32,9 +32,9 @@ export type CallErrorReason =
   | "peer-gone"
   /** The other side did not answer the heartbeat. Later calls are sent. */
   | "unresponsive"
-  /** This side's wasm has died. `init()` starts another, for new clients and servers. */
-  /** The peer's wasm has died, or its program in Rust of a panic or a trap: it answers nothing any more. */
+  /** The peer's wasm has died of a full memory, a panic or a trap. It answers no more requests. */
   | "peer-died"
+  /** This side's wasm has died. `init()` starts another, for new clients and servers. */
   | "wasm-died"
   /** `connect`: nobody has answered in time. */
   | "no-answer"

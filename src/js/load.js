@@ -15,10 +15,10 @@ export function initSync(input) {
   settleEarly();
 }
 
-/** Of whichever realm: a test runner has several. */
+/** Also true for a module of another realm: a test runner has several. */
 const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
-/** `init`, with what it loads if it is told nothing, and how it reads what is at a place: a response or bytes. */
+/** Makes `init`. `defaultInput` returns its default input, and `read` reads a URL or path to a response or bytes. */
 export function makeInit(defaultInput, read = (place) => fetch(place)) {
   let started;
   return function init(input) {

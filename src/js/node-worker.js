@@ -1,6 +1,6 @@
 // Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
 
-import { checkWord } from "./json-words.js";
+import { checkValue } from "./json-values.js";
 import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
 import { allowListeners } from "../web/listen.js";
 
@@ -48,8 +48,8 @@ function post(worker, message, transfer) {
 /** Sends to a process. The event `disconnect` reports that its channel is closed. Without a callback, Node emits that as an error. */
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("nothing can be transferred to a process");
-  // What a session sends is within a message of its own.
-  for (const one of [message?.message ?? message].flat()) checkWord(Object(one));
+  // A session wraps its messages in another message.
+  for (const one of [message?.message ?? message].flat()) checkValue(Object(one));
   if (process.connected) process.send(message, () => {});
 }
 
@@ -67,7 +67,7 @@ function wrapperOf(emitter, events, send) {
       });
       allowListeners(emitter, 1);
       emitter.on(events[type], wrappers.get(listener));
-      // A process that is disconnected already, or a thread that has ended, reports that to nobody.
+      // A process that is disconnected already, or a thread that has ended, emits no further event.
       if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
         error ??= new Error("it has ended already");
         Promise.resolve().then(wrappers.get(listener));

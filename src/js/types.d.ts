@@ -88,11 +88,11 @@ export interface WindowLike {
 /** Options of `windowTransport`. */
 export interface WindowTransportOptions {
   /**
-   * The origin, or origins, that `target` may have, for sending and for receiving. Default: this page's own origin.
-   * `"null"` is a frame without an origin (`sandbox` without `allow-same-origin`, `srcdoc` in one): then only that
-   * very window is heard. `"*"` is anybody that `target` may navigate to: never send a secret that way.
-   * With several origins, each message is posted to all of them until the window has sent one. The browser delivers it once, and
-   * logs the other attempts. Nothing can be transferred before that: a `TypeError`.
+   * The origin, or origins, that `target` may have, for sending and for receiving. Default: this page's own origin. `"null"` is
+   * a frame without an origin (`sandbox` without `allow-same-origin`, `srcdoc` in one): then only that very window is heard.
+   * `"*"` is anybody that `target` may navigate to: never send a secret that way. With several origins, each message is posted
+   * to all of them until the window has sent one. The browser delivers it once, and logs the other attempts. A transfer before
+   * that is a `TypeError`.
    */
   origin?: string | readonly string[] | undefined;
   /** The window to listen on. Default: the global `window`. */
@@ -240,8 +240,8 @@ export interface NotifyOptions {
 /** Options of one call. */
 export interface RequestOptions<Progress = any> extends NotifyOptions {
   /**
-   * In ms, instead of the client's. With `onProgress` it begins anew whenever there is progress. A call that times out is
-   * cancelled at the peer, by `$/cancelRequest`. A negative number or `NaN` is a `RangeError`.
+   * In ms, instead of the client's. With `onProgress`, progress restarts it. A call that times out is cancelled at the peer, by
+   * `$/cancelRequest`. A negative number or `NaN` is a `RangeError`.
    */
   timeout?: number | undefined;
   /** The call ends after so many ms, whatever its progress. Default: 60 times the timeout; `0` is no such end. */
@@ -330,8 +330,8 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   /** How many calls are waiting for their answer. */
   readonly pending: number;
   /**
-   * How many messages on this transport were of no use: answers to what was never asked, and broken ones that have no answer. A
-   * late answer to a call that has ended does not count.
+   * The number of ignored messages on this transport: answers to requests that were never sent, and broken messages that get no
+   * answer. A late answer to a call that has ended does not count.
    */
   readonly ignored: number;
   /**
@@ -371,8 +371,8 @@ export interface HandlerContext<Remote = any, Progress = any> {
   /** Reports to the caller's `onProgress`. Does nothing for a notification, or once the handler has ended. */
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
   /**
-   * Lets other messages be handled. A handler that computes without waiting learns of a cancellation only here. Resolves in a task of
-   * its own; rejects with the reason of `signal` once that is aborted.
+   * Lets other messages be handled. A handler that computes without waiting notices a cancellation only here. Resolves in a new
+   * task; rejects with the reason of `signal` once that is aborted.
    */
   yield(): Promise<void>;
   /** Names what of the result, or in a stream of the next item, is to be transferred instead of copied. */
@@ -427,8 +427,8 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   /** Listens to a notification; a later handler replaces the earlier one. They run in the order of arrival. */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
   /**
-   * Forgets all handlers, aborts those that run, and ends the transport, unless a client still uses it. The requests that the
-   * handlers work on are answered with -32603 and `data.reason` `destroyed`. Harmless when repeated.
+   * Forgets all handlers, aborts those that run, and ends the transport, unless a client still uses it. Running requests are
+   * answered with -32603 and `data.reason` `destroyed`. Harmless when repeated.
    */
   destroy(): void;
 }

@@ -9,15 +9,14 @@ export interface SpawnGuestOptions extends Omit<WipcChannelOptions, "role"> {
   cwd?: string | URL | undefined;
   /** Its environment. Default: that of this process. */
   env?: Record<string, string | undefined> | undefined;
-  /** Kills it when aborted, with what it has started. */
+  /** When aborted, kills the guest and its descendants. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * A guest that runs. It leads a process group of its own. It does not outlive this process, and nor does what it has started,
- * unless this process is killed by SIGKILL and they ignore the end of their input. A signal that ends this process ends them,
- * too; where the application listens to that signal, they end with `process.exit`. A daemon that has left its group and its
- * parent stays.
+ * A running guest. It leads its own process group. It and its descendants end with this process, unless this process is killed
+ * by SIGKILL and they ignore the end of their input. A signal that ends this process ends them, too. If the application listens
+ * to that signal, they end when it calls `process.exit`. A daemon that has left its group and its parent stays.
  */
 export interface WipcGuest {
   /** Frames to and from it. Once it has exited, calls that wait end at once, and nothing can be sent. */
@@ -28,12 +27,16 @@ export interface WipcGuest {
   /** `channel.transport()`. */
   transport(): BuiltInTransport;
   /**
-   * Sends CLOSE and ends its input, and waits for it to exit, and for what it has started. After `timeout` ms they get SIGTERM, and
-   * 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 is for ever. That time counts also when the channel is
-   * closed in another way, by either side. What a guest leaves behind that exits by itself gets SIGTERM 250 ms later.
+   * Sends CLOSE and ends its input, and waits until the guest and its descendants have ended. After `timeout` ms they get
+   * SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 is for ever. That time also applies when the
+   * channel is closed in another way, by either side. If a guest exits by itself, its remaining descendants get SIGTERM 250 ms
+   * later.
    */
   close(options?: { payload?: WipcPayload | null | undefined; timeout?: number | undefined }): WipcGuest["exited"];
-  /** Ends it at once, with what it has started. Default `"SIGKILL"`. Returns whether there was a process to signal. */
+  /**
+   * Sends a signal to the guest and its descendants at once. Default `"SIGKILL"`. Returns whether there was a process to
+   * signal.
+   */
   kill(signal?: string): boolean;
 }
 

@@ -15,11 +15,11 @@ pub enum Unusable<I = Id> {
     /// It has an id, and neither method nor result nor error. If a call of ours waits for that id, the call ends as
     /// answered invalidly; if none does, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) says what to do.
     Empty(I),
-    /// An answer that cannot be taken. It is never answered, and ends the call that it belongs to.
+    /// An answer that cannot be read. It is never answered, and ends the call that it belongs to.
     Unreadable {
-        /// The id that it came with; `None` if that cannot be read. Then it ends the call that waits, if only one does.
+        /// Its id; `None` if that cannot be read. Then it ends the pending call, if there is only one.
         id: Option<I>,
-        /// Why it cannot be taken.
+        /// Why it cannot be read.
         why: Unreadable,
     },
     /// It is answered with an error.

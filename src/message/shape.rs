@@ -30,8 +30,8 @@ pub enum Kind {
     Object = 8,
     /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
-    /// A string that is longer than an id, or the name of a method, may be. Of params: they share an object with those of
-    /// another message, as JavaScript values may.
+    /// A string that is longer than an id, or the name of a method, may be. For params: they share an object with those
+    /// of another message, as JavaScript values may.
     TooLong = 10,
 }
 
@@ -178,7 +178,7 @@ impl Shape {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::MethodTooLong)))
             }
             (true, true) => Class::Request,
-            // No decoder of text says so.
+            // No decoder of text reports this.
             (true, false) if matches!(self.params, Kind::TooLong) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
             }

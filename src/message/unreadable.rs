@@ -1,8 +1,8 @@
-//! Answers that cannot be taken.
+//! Answers that cannot be read.
 
 use core::fmt;
 
-/// Why an answer to a call of ours cannot be taken. It is no error of the peer's handler.
+/// Why an answer to an own call cannot be read. The peer's handler did not cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -10,19 +10,19 @@ pub enum Unreadable {
     TooLarge,
     /// Its header is longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
-    /// Its header says that it is something else than JSON-RPC in UTF-8.
+    /// Its header declares another type than JSON-RPC in UTF-8.
     ContentType,
     /// It is not JSON (RFC 8259): `NaN` and `Infinity` are not, nor is text that is not UTF-8.
     NotJson,
     /// It is nested deeper than [`crate::Limits::depth`].
     TooDeep,
-    /// A string in it holds half of a surrogate pair, and so is no Unicode text.
+    /// A string in it holds half of a surrogate pair, so it is not Unicode text.
     LoneSurrogate,
     /// It holds a number that is too large for a double.
     NumberOutOfRange,
     /// A member of its envelope, such as `result`, comes twice.
     RepeatedMember,
-    /// No byte of it came for [`crate::Limits::partial_frame_ms`], or over WIPC it was not complete within the timeout of
+    /// No byte of it came for [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the timeout of
     /// payloads.
     Stalled,
 }

@@ -23,8 +23,8 @@ use crate::limits::TOTAL_TIMEOUT_FACTOR;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it, and so does its timeout: the
-/// peer gets the notification `$/cancelRequest`.
+/// It is sent when it is first polled, or by [`Call::start`]. A drop while it waits cancels it, and so does its
+/// timeout: the peer gets the notification `$/cancelRequest`.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -116,22 +116,22 @@ impl<R: DeserializeOwned> Call<R> {
 }
 
 impl<R> Call<R> {
-    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call whose time is up is cancelled at the
-    /// peer, as one that is dropped.
+    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call that times out is cancelled at
+    /// the peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = timeout.into();
         self.with(|request| request.timeout = timeout)
     }
 
-    /// How long to wait in all: beyond it the call times out, whatever its progress. If nothing is said, a call with
-    /// [`Call::on_progress`] waits for 60 times its timeout. `None` stands for no such limit.
+    /// How long to wait in all. After that the call times out, whatever its progress. By default, a call with
+    /// [`Call::on_progress`] waits for 60 times its timeout. `None` sets no such limit.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(Total::Endless, |total| Total::Milliseconds(milliseconds(total)));
         self.with(|request| request.total = total)
     }
 
-    /// Runs a function each time the peer reports how far it is. What is no `P` is passed over. Each report restarts the timeout
-    /// of the call, within its [total](Call::total_timeout).
+    /// Runs a function each time the peer reports how far it is. A value that is not a `P` is ignored. Each report
+    /// restarts the timeout of the call, within its [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + Send + Sync + 'static) -> Self {
         let listener = move |value: &RawValue| {
             if let Ok(value) = serde_json::from_str(value.get()) {

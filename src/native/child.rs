@@ -1,4 +1,4 @@
-//! A child process that ends with its link, and what it has started with it.
+//! A child process that ends with its link, together with its descendants.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -17,10 +17,10 @@ use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
-/// How often to look for what a process has left behind. It ends without a word to us.
+/// How often to look for the remaining descendants of a process. The system does not report their end.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A child process with what it has started itself. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
+/// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
 /// kills them at once.
 pub(crate) struct ChildProcess {
     child: Child,
@@ -28,7 +28,7 @@ pub(crate) struct ChildProcess {
     stage: Stage,
     /// When they get `SIGTERM`.
     deadline: Option<Instant>,
-    /// How the process has exited, once it has; `None` inside if it was signalled before, or cannot be waited for.
+    /// The exit of the process; the inner `None` if it was signalled before, or cannot be waited for.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -39,7 +39,7 @@ enum Stage {
     /// `SIGTERM` was sent.
     Asked(Instant),
     Killed,
-    /// Nothing is left.
+    /// No process is left.
     Gone,
 }
 
@@ -63,22 +63,22 @@ impl ChildProcess {
         Ok((Self::new(child), Pipes { stdin, stdout, stderr }))
     }
 
-    /// For a process that was started elsewhere.
+    /// Wraps a process that was started elsewhere.
     pub(crate) fn new(child: Child) -> Self {
         let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let tree = leader.map(ProcessTree::new);
         Self { child, tree, stage: Stage::Running, deadline: None, exit: None, sleep: None }
     }
 
-    /// Notes what the process has started so far. It is to be called before the process loses its input: it may end then, and
-    /// what it leaves behind cannot be found any more.
+    /// Records the current descendants. It is to be called before the process loses its input: the process may end
+    /// then, and its remaining descendants cannot be found any more.
     pub(crate) fn look(&mut self) {
         if let Some(tree) = &mut self.tree {
             tree.look();
         }
     }
 
-    /// Has them end at `deadline`. A deadline that is set stays.
+    /// Sets the deadline for all of them. A deadline that is set stays.
     pub(crate) fn end_by(&mut self, deadline: Instant) {
         if self.deadline.is_none() {
             self.deadline = Some(deadline);
@@ -86,7 +86,7 @@ impl ChildProcess {
         }
     }
 
-    /// Has them end at `deadline` at the latest.
+    /// Sets an earlier deadline for all of them.
     pub(crate) fn end_sooner(&mut self, deadline: Instant) {
         self.end_by(deadline);
         self.deadline = self.deadline.min(Some(deadline));
@@ -104,14 +104,14 @@ impl ChildProcess {
         }
     }
 
-    /// Waits for the process itself. What it has started may still run.
+    /// Waits for the process itself. Its descendants may still run.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // A deadline counts meanwhile.
+        // This applies the deadline meanwhile.
         let _ = self.poll_gone(context);
         if self.exit.is_some() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// The same, with its status. Only one task may wait at a time, and no deadline counts.
+    /// The same, with its status. Only one task may wait at a time, and the deadline does not apply.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         // `Child` keeps the wait state, so the future can be created anew.
         let exit = pin!(self.child.wait()).poll(context);
@@ -121,18 +121,18 @@ impl ChildProcess {
             let status = status.as_ref().ok().copied();
             self.exit = Some(status.filter(|_| self.stage == Stage::Running));
             if let Some(tree) = &mut self.tree {
-                tree.lose_leader();
+                tree.leader_exited();
             }
         }
         exit
     }
 
-    /// Waits until nothing is left of them. Returns the status of the process, or `None` if it was signalled. Without a deadline,
-    /// what the process leaves behind may stay for as long as it likes.
+    /// Waits until no process is left. Returns the status of the process, or `None` if it was signalled. Without a
+    /// deadline, its descendants may stay for ever.
     pub(crate) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
             if self.exit.is_none() && self.poll_status(context).is_pending() {
-                // It is waited for.
+                // The process still runs.
             } else if self.stage == Stage::Killed || !self.tree.as_mut().is_some_and(ProcessTree::remains) {
                 self.stage = Stage::Gone;
                 return Poll::Ready(self.exit.flatten());
@@ -161,7 +161,7 @@ impl ChildProcess {
     fn advance(&mut self, now: Instant) {
         if self.stage == Stage::Running {
             self.signal(Signal::TERM);
-            // One that is stopped could not act on it.
+            // A stopped process could not handle the signal.
             self.signal(Signal::CONT);
             self.stage = Stage::Asked(now);
         } else {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
-/// How often a busy socket is asked again.
+/// Pause before a busy socket is tried again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Connects to a Unix domain socket. If its queue is full, this waits for a place, up to `limit`.
+/// Connects to a Unix domain socket. If its queue is full, this waits for a free place, up to `limit`.
 ///
 /// # Errors
-/// As `connect` of the system; [`io::ErrorKind::TimedOut`] if the queue stays full.
+/// The errors of `connect` of the system; [`io::ErrorKind::TimedOut`] if the queue stays full.
 pub(crate) async fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
     let start = Instant::now();

@@ -62,7 +62,7 @@ impl Context {
         Cancelled { lifetime: Arc::clone(&self.lifetime), place: Place::default() }
     }
 
-    /// Lets other tasks run. A handler that computes without waiting is cancelled only here: its future is dropped then.
+    /// Lets other tasks run. A handler that computes without waiting is cancelled only here: its future is dropped.
     pub async fn yield_now(&self) {
         tokio::task::yield_now().await;
     }

@@ -19,9 +19,9 @@ pub enum Diagnostic<'a> {
     Noise(&'a [u8]),
     /// What comes looks like another framing than the one that is spoken here.
     OtherFraming {
-        /// What the peer seems to speak.
+        /// The framing that the peer seems to use.
         peer: Framing,
-        /// What is spoken here.
+        /// The framing of this side.
         own: Framing,
     },
     /// A frame could not be taken. A server has answered it, if [`FrameFault::fault`] has an answer.
@@ -63,23 +63,23 @@ pub enum Diagnostic<'a> {
         /// The error, if it is one.
         error: Option<&'a RpcError>,
     },
-    /// A handler has panicked; the caller was answered -32603 without the text. Or another function of the application has, and
-    /// the link goes on.
+    /// A handler has panicked: the caller was answered -32603 without the text. Or another function of the application
+    /// has panicked: the link goes on.
     Panicked {
-        /// The method or notification; `OPEN`, `CLOSE` or `DATA` if it was the one for frames; `on_stderr`, `on_exit` and so on
-        /// if it was given to [`Process`](crate::Process) or [`Transport`](crate::Transport) under that name, and `set_up` if it
-        /// was the one that gives a peer its methods.
+        /// The method or notification; `OPEN`, `CLOSE` or `DATA` for a handler of frames; `on_stderr`, `on_exit` and so
+        /// on for a function that was passed to [`Process`](crate::Process) or [`Transport`](crate::Transport) under
+        /// that name; `set_up` for the function that sets up a peer.
         method: &'a str,
         /// The text of the panic.
         message: &'a str,
     },
-    /// A response came to what was never asked. One to a call that has ended, which was cancelled or has timed out, is passed
-    /// over in silence.
+    /// A response came to a request that was never sent. A response to a call that was cancelled or has timed out is
+    /// dropped in silence.
     UnmatchedResponse {
         /// Its id.
         id: &'a Id,
     },
-    /// An answer came that cannot be taken, and it cannot be told which call it belongs to. No call ends by it.
+    /// An answer came that cannot be read, and its call is not known. No call ends by it.
     UnreadableAnswer(Unreadable),
     /// The other side could not read something of ours, and could not say what.
     PeerError {
@@ -116,13 +116,13 @@ impl Listener {
     pub(super) fn tell(&self, diagnostic: Diagnostic<'_>) {
         let Some(listener) = &self.0 else { return };
         if let Err(panic) = guarded(|| listener(diagnostic)) {
-            // It may not like this one either.
+            // The listener may panic again.
             let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: text_of(&*panic) };
             let _ = guarded(|| listener(panicked));
         }
     }
 
-    /// Runs a function of the application under this name. A panic of it is reported, and gives `None`.
+    /// Runs a function of the application under this name. If it panics, reports that and returns `None`.
     pub(super) fn guard<T>(&self, name: &str, run: impl FnOnce() -> T) -> Option<T> {
         let report = |panic: &(dyn Any + Send)| {
             self.tell(Diagnostic::Panicked { method: name, message: text_of(panic) });

@@ -20,8 +20,8 @@ pub enum CallError {
     Remote(RpcError),
     /// The handler of the peer has panicked. The peer goes on.
     HandlerPanicked,
-    /// The program of the peer has died, of a panic or a trap: it answers nothing any more. Programs that are compiled to wasm
-    /// report it.
+    /// The program of the peer has died of a panic or a trap, and answers no more requests. Programs that are compiled
+    /// to wasm report it.
     PeerDied,
     /// No answer came in time.
     TimedOut,
@@ -33,7 +33,7 @@ pub enum CallError {
     Lost(Closed),
     /// The answer has neither result nor error.
     InvalidResponse,
-    /// An answer came that cannot be taken here, for this reason.
+    /// The answer has come, but cannot be read here, for this reason.
     Unreadable(Unreadable),
     /// Too many calls wait already; this one was not sent.
     TooManyCalls,
@@ -59,7 +59,7 @@ impl CallError {
         }
     }
 
-    /// The end of a call that was answered with this error.
+    /// The error of a call that was answered with this error object.
     pub(super) fn from_answer(error: RpcError) -> Self {
         let reason = if error.code == ErrorCode::INTERNAL_ERROR { error.reason() } else { None };
         match reason.as_deref() {
@@ -89,7 +89,7 @@ impl fmt::Display for CallError {
             Self::PeerGone => f.write_str("the other side is gone"),
             Self::Lost(_) => f.write_str("the link is lost"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
-            Self::Unreadable(why) => write!(f, "the answer cannot be taken: {why}"),
+            Self::Unreadable(why) => write!(f, "the answer cannot be read: {why}"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Congested => f.write_str("the other side does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
@@ -102,7 +102,7 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // The error of the peer is all that this one says.
+            // The text of this error is that of the peer's error.
             Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,
@@ -146,9 +146,9 @@ pub enum Closed {
     Io(io::ErrorKind, String),
     /// What comes is in another framing.
     OtherFraming {
-        /// What the peer speaks.
+        /// The framing that the peer uses.
         peer: Framing,
-        /// What is spoken here.
+        /// The framing of this side.
         own: Framing,
     },
     /// What comes is no JSON-RPC: this many lines in a row.

@@ -37,10 +37,10 @@ pub(super) struct Inbox {
     has_begun: bool,
     /// How many lines in a row were no message.
     idle_lines: usize,
-    /// Looks at noise for another framing.
+    /// Detects another framing in noise.
     recogniser: Recogniser,
-    /// Whether another framing was found, which is told once.
-    framing_told: bool,
+    /// Whether another framing was found and reported. It is reported once.
+    is_framing_reported: bool,
 }
 
 /// What the driver does after a frame.
@@ -67,7 +67,7 @@ impl Inbox {
             has_begun: false,
             idle_lines: 0,
             recogniser: Recogniser::default(),
-            framing_told: false,
+            is_framing_reported: false,
         }
     }
 
@@ -169,11 +169,11 @@ impl Inbox {
 
     /// Whether the first that comes is in another framing, of which the application is told.
     fn other_framing(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>) -> Option<Framing> {
-        if self.has_begun || self.framing_told {
+        if self.has_begun || self.is_framing_reported {
             return None;
         }
         let other = look(&mut self.recogniser).filter(|framing| *framing != self.link.framing)?;
-        self.framing_told = true;
+        self.is_framing_reported = true;
         self.link.listener.tell(Diagnostic::OtherFraming { peer: other, own: self.link.framing });
         Some(other)
     }
@@ -196,9 +196,10 @@ impl Inbox {
         self.answer(id, fault);
     }
 
-    /// Ends the calls that a message answers which cannot be read, as far as this is its text.
+    /// Handles the text of a message that cannot be read: ends the calls whose answers are in it.
     fn take_unreadable(&self, text: &[u8], why: Unreadable) {
-        // A line can be that of a log, and a payload of WIPC that stops can be no frame at all, unless it says what it is.
+        // A line may be of a log, and an incomplete payload of WIPC may not be a frame, unless it has the member
+        // `jsonrpc`.
         let may_be_text = match self.link.framing {
             Framing::ContentLength => false,
             Framing::Newline => true,
@@ -327,7 +328,7 @@ impl Inbox {
     }
 }
 
-/// Whether it is of the protocol at all, so that the framing is the right one.
+/// Whether it is a message of the protocol, which confirms the framing.
 const fn is_message(incoming: &Incoming<Text>) -> bool {
     match incoming {
         Incoming::Single(entry) => {

@@ -19,7 +19,7 @@ use super::socket_file::{self, SocketFile};
 use super::transport::{Transport, about, address_name};
 use crate::codec::framing::Framing;
 
-/// How long to wait after an error that may come again at once, such as too many open files.
+/// Pause after an error that may come again at once, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A socket that others connect to: a Unix domain socket, or a TCP port.
@@ -63,7 +63,7 @@ enum Socket {
         _file: SocketFile,
         listener: UnixListener,
     },
-    /// In the abstract namespace of Linux, where no mode of a file keeps others from connecting.
+    /// In the abstract namespace of Linux, where no file mode keeps other users from connecting.
     Abstract(UnixListener),
     Tcp(TcpListener),
 }
@@ -89,11 +89,11 @@ impl Listener {
     ///
     /// A file that a listener has left behind, which is a socket and refuses connections, is replaced.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, which has no file. There, too, only connections of the user of
-    /// this process, and of root, are taken. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace, which has no file. There, too, only connections of the
+    /// user of this process, and of root, are accepted. `./@name` is a file.
     ///
     /// # Errors
-    /// If there is any other file, somebody listens there, or the file cannot be made. The error names the path.
+    /// If there is any other file, the socket is in use, or the file cannot be created. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let socket = if let Some(name) = in_abstract_namespace(path) {
@@ -115,7 +115,7 @@ impl Listener {
     /// begins with an HTTP request or with TLS is closed: it would let web pages call.
     ///
     /// # Errors
-    /// If the address is not to be had. The error names it.
+    /// If the address cannot be bound. The error names it.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let listener = TcpListener::bind(address).await.map_err(|error| about(&error, &name))?;
@@ -156,7 +156,7 @@ impl Listener {
         }
     }
 
-    /// A transport over a connection, with nothing done to it.
+    /// A transport over a connection, without the function of [`Listener::with`].
     ///
     /// # Errors
     /// Those of this connection alone.
@@ -180,26 +180,27 @@ impl Listener {
     /// [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If connections cannot be taken any more. Too many open files, or a connection that fails at once, are no reason, and nor
-    /// is a panic of `set_up` or of the function of [`Listener::with`]: it ends the connection that it was for.
+    /// If connections cannot be accepted any more. Too many open files, or a connection that fails at once, are no error. Nor is
+    /// a panic of `set_up` or of the function of [`Listener::with`]: it ends the connection that it was for.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
             match self.next().await {
                 Ok(stream) => {
-                    // One that has failed already is dropped. There is nobody to report a panic to but the panic hook, which has it.
+                    // A connection that has failed already is dropped. A panic has reached the panic hook, and is
+                    // reported nowhere else.
                     let Ok(transport) = self.transport(stream) else { continue };
                     let Ok(transport) = guarded(|| (self.prepare.0)(transport)) else { continue };
                     let peer = Peer::made(transport, true);
                     let listener = &peer.client().link().listener;
-                    // One that has no methods is dropped, and ends.
+                    // A peer without its methods is dropped, and ends.
                     if listener.guard("set_up", || set_up(&peer)).is_some() {
                         peer.forget();
                     }
                 }
-                Err(error) => match Concern::of(&error) {
-                    Concern::Connection => {}
-                    Concern::Unknown => tokio::time::sleep(PAUSE).await,
-                    Concern::Listener => return Err(about(&error, &self.name)),
+                Err(error) => match Cause::of(&error) {
+                    Cause::Connection => {}
+                    Cause::Unknown => tokio::time::sleep(PAUSE).await,
+                    Cause::Listener => return Err(about(&error, &self.name)),
                 },
             }
         }
@@ -213,21 +214,21 @@ fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
     if user == geteuid().as_raw() || user == 0 {
         return Ok(());
     }
-    let problem = std::format!("the user {user} has connected, and only that of this process may");
+    let problem = std::format!("the user {user} has connected, but only the user of this process may");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
-/// The concern of an error of accept(2).
+/// The cause of an error of accept(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Concern {
-    /// A connection that is gone with the error. The next one is another matter.
+enum Cause {
+    /// One connection, which is gone. The next one may succeed.
     Connection,
     /// The error may come again at once: there are too many open files, or a firewall or a security module forbids it.
     Unknown,
     Listener,
 }
 
-impl Concern {
+impl Cause {
     fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
             // Linux also reports an error that is pending on the new socket (accept(2), "Error handling").
@@ -247,7 +248,7 @@ impl Concern {
                 | Errno::PROTO
                 | Errno::TIMEDOUT,
             ) => Self::Connection,
-            // tokio has errors without a number: its runtime ends.
+            // An error without a number comes from tokio: its runtime ends.
             Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
             Some(_) => Self::Unknown,
         }
@@ -260,21 +261,21 @@ mod tests {
 
     #[test]
     fn only_an_error_that_concerns_the_listener_ends_it() {
-        for (concern, errors) in [
+        for (cause, errors) in [
             (
-                Concern::Connection,
+                Cause::Connection,
                 &[Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::OPNOTSUPP][..],
             ),
             (
-                Concern::Unknown,
+                Cause::Unknown,
                 &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM, Errno::ACCESS, Errno::IO],
             ),
-            (Concern::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
+            (Cause::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
         ] {
             for error in errors {
-                assert_eq!(Concern::of(&io::Error::from(*error)), concern, "{error:?}");
+                assert_eq!(Cause::of(&io::Error::from(*error)), cause, "{error:?}");
             }
         }
-        assert_eq!(Concern::of(&io::Error::other("the runtime ends")), Concern::Listener);
+        assert_eq!(Cause::of(&io::Error::other("the runtime ends")), Cause::Listener);
     }
 }

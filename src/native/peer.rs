@@ -172,7 +172,7 @@ impl Peer {
         self.client.pending()
     }
 
-    /// Ends the peer now: its calls, and what it serves. Doing it twice is harmless.
+    /// Ends the peer now: its calls, and its running requests. A repetition is harmless.
     pub fn destroy(&self) {
         self.client.destroy();
     }

@@ -54,18 +54,18 @@ use crate::codec::framing::Framing;
 ///         peer.on_notify("window/logMessage", |log: LogMessage, _: Context| println!("server: {}", log.message));
 ///     })?;
 ///
-/// // Whenever a call fails since the process has ended, the next one may be running soon.
-/// let client = server.ready().await?;
-/// let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
-/// let answer: Value = client.call("initialize", &params).await?;
-/// assert_eq!(answer["capabilities"]["hoverProvider"], true);
+/// // If a call fails because the process has ended, `ready` waits for the next process. let client =
+/// server.ready().await?; let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
+/// let answer: Value = client.call("initialize", &params).await?; assert_eq!(answer["capabilities"]["hoverProvider"],
+/// true);
 ///
 /// let why = server.shutdown().await;
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// A panic of one of its functions is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends nothing else.
+/// A panic in one of the functions above is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends
+/// nothing else.
 #[must_use = "a process is started by `start`"]
 pub struct Process {
     command: Command,
@@ -112,16 +112,16 @@ impl Process {
         self
     }
 
-    /// Asks what to do when the process has ended by itself: told why, and how often it was started, the function gives how
-    /// long to wait before it is started again, or `None` to leave it. Calls that waited have failed; none is made again. A panic
-    /// of the function counts as `None`.
+    /// Decides what follows when the process has ended by itself. The function gets the reason and the number of
+    /// starts. It returns the time until the next start, or `None` for no further start. Pending calls have failed, and
+    /// none is made again. A panic in the function counts as `None`.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self
     }
 
-    /// Runs a function each time the process has been started, the first time included: told its client, and how often it was
-    /// started. Its peer has its methods by then, and [`RunningProcess::client`] returns its client.
+    /// Runs a function after each start of the process, including the first. Its arguments are the client and the
+    /// number of starts. The peer has its methods by then, and [`RunningProcess::client`] returns that client.
     pub fn on_start(mut self, listener: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(listener));
         self
@@ -133,14 +133,14 @@ impl Process {
         self
     }
 
-    /// Starts it. `set_up` gives the peer of each process its methods. When it runs for a process that is started again,
-    /// [`RunningProcess::client`] returns the client of that one already.
+    /// Starts it. `set_up` adds the methods to the peer of each process. When it runs for a process that is started
+    /// again, [`RunningProcess::client`] returns the client of the new process already.
     ///
     /// # Errors
     /// If it cannot be started the first time, or there is no tokio runtime.
     ///
     /// # Panics
-    /// If `set_up`, or the function of [`Process::with`], panics the first time. Later that counts as a start that has failed.
+    /// If `set_up`, or the function of [`Process::with`], panics at the first start. Later, that counts as a failed start.
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let peer = self.open()?;
@@ -188,7 +188,7 @@ pub struct RunningProcess {
     task: tokio::task::AbortHandle,
 }
 
-/// What a watched process is now.
+/// The current state of a watched process.
 #[derive(Debug)]
 struct Shared(watch::Sender<Current>);
 
@@ -211,11 +211,11 @@ impl RunningProcess {
         self.shared.0.borrow().client.clone()
     }
 
-    /// Waits until a process runs, and returns its client. That of one whose calls fail is not returned any more, also before
-    /// the next one is started.
+    /// Waits until a process runs, and returns its client. If the calls of a process fail, it does not return the
+    /// client of that process, even before the next start.
     ///
     /// # Errors
-    /// If it has ended and is not started again: with the reason.
+    /// The reason, if the process has ended and is not started again.
     pub async fn ready(&self) -> Result<Client, Closed> {
         let mut current = self.shared.0.subscribe();
         let is_known = |current: &Current| current.over.is_some() || current.is_set_up && !is_lost(&current.client);
@@ -234,8 +234,8 @@ impl RunningProcess {
         end.ok().flatten().unwrap_or(Closed::Local)
     }
 
-    /// Ends it, and waits until nothing is left of it: see [`Transport::child`] for how and when. It is not started again. Returns
-    /// why its link has ended, [`Closed::Local`] if it still ran.
+    /// Ends the process, and waits until nothing of it is left, see [`Transport::child`]. It is not started again.
+    /// Returns why its link has ended, [`Closed::Local`] if it still ran.
     pub async fn shutdown(self) -> Closed {
         self.end();
         self.client().closed().await
@@ -286,13 +286,13 @@ impl Shared {
     /// Sets up the peer of a process that was started again. Returns whether it has its methods.
     fn set_up(&self, peer: Peer, set_up: impl Fn(&Peer), hooks: &Hooks, starts: u32) -> bool {
         let client = peer.client().clone();
-        // Whoever hears of the new process finds its client.
+        // `RunningProcess::client` returns the new client before the application is notified.
         let mut former = client.clone();
         self.0.send_modify(|current| {
             mem::swap(&mut current.client, &mut former);
             current.is_set_up = false;
         });
-        // It may own anything of the application: it is dropped when nothing is locked.
+        // The client may own values of the application, so it is dropped while nothing is locked.
         drop(former);
         let is_set_up = client.link().listener.guard("set_up", || set_up(&peer)).is_some();
         if is_set_up {
@@ -307,7 +307,7 @@ impl Shared {
     }
 }
 
-/// Whether calls that are made now fail.
+/// Whether new calls fail.
 fn is_lost(client: &Client) -> bool {
     client.link().act(|state| state.lost.is_some())
 }

@@ -1,6 +1,7 @@
-//! Signals for a child process and for what it has started itself: its process group, and descendants in other groups.
+//! Signals for a child process and its descendants: its process group, and descendants in other groups.
 //!
-//! A process that has left the group and has lost its parent belongs to nobody here: that is how a daemon leaves on purpose.
+//! A process that has left the group and has lost its parent does not count as a descendant. Daemons do that on
+//! purpose.
 
 use std::vec::Vec;
 
@@ -15,41 +16,41 @@ pub(super) struct ProcessTree {
     is_group: bool,
     /// Whether the leader has been waited for. From then on its id may be that of another process.
     is_waited_for: bool,
-    /// Descendants in other groups that were seen.
-    strays: Vec<Process>,
+    /// The known descendants in other groups.
+    descendants: Vec<Process>,
 }
 
-/// A process. Its id alone may be given to another one later.
+/// A process. Its id alone is not unique: another process may get it later.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     id: Pid,
     parent: Option<Pid>,
     group: Option<Pid>,
     is_zombie: bool,
-    /// When it began, in clock ticks since the system did.
+    /// When it started, in clock ticks since the start of the system.
     start: u64,
 }
 
 impl ProcessTree {
     pub(super) fn new(leader: Pid) -> Self {
         let is_group = getpgid(Some(leader)) == Ok(leader);
-        Self { leader, is_group, is_waited_for: false, strays: Vec::new() }
+        Self { leader, is_group, is_waited_for: false, descendants: Vec::new() }
     }
 
-    /// The leader has ended and was waited for.
-    pub(super) const fn lose_leader(&mut self) {
+    /// Records that the leader has ended and was waited for.
+    pub(super) const fn leader_exited(&mut self) {
         self.is_waited_for = true;
     }
 
-    /// Notes the descendants that there are. Once their parent has ended, they cannot be found any more.
+    /// Records the current descendants. Once the parent of a descendant has ended, it cannot be found any more.
     pub(super) fn look(&mut self) {
         self.find(&processes());
     }
 
     fn find(&mut self, all: &[Process]) {
-        self.strays.retain(|stray| all.iter().any(|process| process.is_same(stray)));
-        // Those in the group are kept meanwhile, for what they have started.
-        let mut found = self.strays.clone();
+        self.descendants.retain(|known| all.iter().any(|process| process.is_same(known)));
+        // Members of the group are kept during the search, to find their children.
+        let mut found = self.descendants.clone();
         let leader = (!self.is_waited_for).then_some(self.leader);
         loop {
             let is_new = |process: &&Process| {
@@ -65,13 +66,13 @@ impl ProcessTree {
             found.extend(new);
         }
         found.retain(|process| !self.is_group || process.group != Some(self.leader));
-        self.strays = found;
+        self.descendants = found;
     }
 
-    /// Whether anything is left, now that the leader has ended.
+    /// Whether any process is left, after the leader has ended.
     pub(super) fn remains(&mut self) -> bool {
         let has_group = self.has_group();
-        if !has_group && self.strays.is_empty() {
+        if !has_group && self.descendants.is_empty() {
             return false;
         }
         let all = processes();
@@ -79,10 +80,10 @@ impl ProcessTree {
         // A zombie has ended. In a container it may wait for ever for its parent.
         let is_member = |process: &Process| process.group == Some(self.leader) && !process.is_zombie;
         let is_group_alive = has_group && (all.is_empty() || all.iter().any(is_member));
-        is_group_alive || self.strays.iter().any(|stray| !stray.is_zombie)
+        is_group_alive || self.descendants.iter().any(|process| !process.is_zombie)
     }
 
-    /// Signals all of them. An error means that there is nobody any more, or nobody who may be signalled.
+    /// Signals all processes. An error means that none is left, or that none may be signalled.
     pub(super) fn signal(&mut self, signal: Signal) {
         self.look();
         if self.has_group() {
@@ -92,15 +93,15 @@ impl ProcessTree {
             // It may have joined another group.
             let _ = kill_process(self.leader, signal);
         }
-        for stray in &self.strays {
-            let _ = match stray.group {
-                Some(group) if group == stray.id => kill_process_group(group, signal),
-                _ => kill_process(stray.id, signal),
+        for process in &self.descendants {
+            let _ = match process.group {
+                Some(group) if group == process.id => kill_process_group(group, signal),
+                _ => kill_process(process.id, signal),
             };
         }
     }
 
-    /// While a group has members, no new process gets its id: where one has it, the group has ended.
+    /// While a group has members, no new process gets its id. If a new process has it, the group has ended.
     fn has_group(&self) -> bool {
         let is_reused = || self.is_waited_for && test_kill_process(self.leader).is_ok();
         self.is_group && test_kill_process_group(self.leader).is_ok() && !is_reused()
@@ -133,7 +134,7 @@ fn read(id: i32) -> Option<Process> {
     Some(Process { id: Pid::from_raw(id)?, parent, group, is_zombie: matches!(state, "Z" | "X"), start })
 }
 
-/// Other systems have no list that can be read without `unsafe`: there, the process group has to do.
+/// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()

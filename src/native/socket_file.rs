@@ -179,7 +179,7 @@ async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<(
     let Some(target) = ConnectTarget::of(location, identity).map_err(named)? else { return Ok(()) };
     match UnixStream::connect(&target.path).await {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
-        // It has a full queue, so somebody listens.
+        // A full queue means that the socket is in use.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(named(error)),
         _ => in_use(format!("somebody listens on {} already", location.path.display())),
     }

@@ -12,10 +12,10 @@ use std::process::Command;
 use std::string::String;
 use std::vec::Vec;
 
-/// The longest first line that Linux reads of a script.
+/// The part of the first line of a script that Linux reads.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// The reason where the error of the system hides it: it is `ENOENT`, too, if the working directory or an interpreter is missing.
+/// A reason that the error of the system hides: `ENOENT` may also mean a missing working directory or interpreter.
 pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
         return Some(format!("the working directory {}: {error}", folder.display()));
@@ -34,7 +34,7 @@ pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<Stri
     Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
 }
 
-/// The file of the program, as the system looks for it.
+/// The file of the program, found as the system finds it.
 fn find(command: &Command) -> Option<PathBuf> {
     let program = Path::new(command.get_program());
     let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));

@@ -94,7 +94,7 @@ impl fmt::Debug for ProgressListener {
     }
 }
 
-/// How long a call that progresses waits anew, and by when it ends at last, both in milliseconds.
+/// The timeout that progress restarts, and the time when the call ends in any case, both in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Until {
     pub(super) timeout: Option<u64>,

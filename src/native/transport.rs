@@ -55,7 +55,7 @@ pub(super) struct Streams {
     pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) writer: Box<dyn AsyncWrite + Send + Unpin>,
     pub(super) child: Option<ChildProcess>,
-    /// How long the process has once it has lost its input, if not the grace of the link.
+    /// Time of the process to exit once it has lost its input. Default: the grace of the link.
     pub(super) child_grace: Option<Duration>,
 }
 
@@ -96,14 +96,14 @@ impl Transport {
     /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says
     /// otherwise. A pipe for it is closed; see [`Process`](crate::Process) to read it, and to start the process again.
     ///
-    /// The process ends with the link, and what it has started ends with it. When the link ends, the process loses its input.
-    /// Two seconds later (see [`Transport::with_grace`]) all that still runs gets `SIGTERM`, and half a second after that
-    /// `SIGKILL`. When the process exits by itself, what it has left behind gets `SIGTERM` 250 ms later. If the runtime ends
-    /// before, all of it is killed at once.
+    /// The process and its descendants end with the link. When the link ends, the process loses its input. Two seconds
+    /// later (see [`Transport::with_grace`]) the processes that still run get `SIGTERM`, and half a second after that
+    /// `SIGKILL`. When the process exits by itself, its remaining descendants get `SIGTERM` 250 ms later. If the
+    /// runtime ends before, all of them are killed at once.
     ///
-    /// The process leads a process group of its own: Ctrl-C in a terminal does not reach it. A program that does not handle
-    /// `SIGINT` dies of it, and the process only loses its input. The signals go to the group and, on Linux, to the descendants
-    /// of the process in other groups. A daemon that has left its group and its parent stays.
+    /// The process leads its own process group, so Ctrl-C in a terminal does not reach it. If this program dies of
+    /// `SIGINT`, the process only loses its input. The signals go to the group and, on Linux, to the descendants of the
+    /// process in other groups. A daemon that has left its group and its parent stays.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -119,21 +119,22 @@ impl Transport {
         Ok((Self::made(streams, framing)?, stderr))
     }
 
-    /// The same, whose link ends with this process, and the process with the link, as in [`Transport::child`]: for a process at
-    /// the other end of a socket, or behind something else. It has `grace` to exit once the output has ended. Its process group
-    /// ends with it if it leads one; see [`Command::process_group`].
+    /// The same, for a process that does not talk over its pipes, for instance at the other end of a socket. The link
+    /// ends with the process, and the process with the link, as in [`Transport::child`]. The process has `grace` to
+    /// exit once the output has ended. If it leads a process group, the group ends with it; see
+    /// [`Command::process_group`].
     pub fn with_child(mut self, child: Child, grace: Duration) -> Self {
         self.streams.child = Some(ChildProcess::new(child));
         self.streams.child_grace = Some(grace);
         self
     }
 
-    /// Connects to a Unix domain socket. If its queue is full, this waits for a place, up to five seconds.
+    /// Connects to a Unix domain socket. If its queue is full, this waits for a free place, up to five seconds.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, in which any user can listen; `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace, where any user can listen. `./@name` is a file.
     ///
     /// # Errors
-    /// If nobody listens there, or the queue stays full. The error names the path.
+    /// If no process listens there, or the queue stays full. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = connect::unix(path, BUSY_SOCKET_TIMEOUT).await;
@@ -143,7 +144,7 @@ impl Transport {
     /// Connects over TCP.
     ///
     /// # Errors
-    /// If nobody listens there. The error names the address.
+    /// If no process listens there. The error names the address.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let connected = TcpStream::connect(address).await;
@@ -239,7 +240,8 @@ pub(super) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// The same error of the start of a program, which names the program, and the reason if the system hides it.
+/// An error of the start of a program, with the name of the program. It adds a reason that the error of the system
+/// hides.
 pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
     let program = command.get_program().display();
     match hidden_reason(error, command) {
@@ -248,7 +250,7 @@ pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -
     }
 }
 
-/// A TCP address in an error: text without its quotes.
+/// A TCP address for an error: its debug text without quotes.
 pub(super) fn address_name(address: &impl fmt::Debug) -> String {
     format!("{address:?}").trim_matches('"').into()
 }

@@ -59,7 +59,7 @@ impl RpcError {
         Self { raw_data: data, ..self }
     }
 
-    /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
+    /// The member `reason` of the data. Portway itself sets it, for instance to `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(self.raw_data.as_deref()?.get()).ok()?;

@@ -35,7 +35,7 @@ pub(crate) fn method_not_found(method: &str) -> RpcError {
 /// The `data.reason` of a request whose handler has panicked.
 pub(crate) const HANDLER_PANICKED: &str = "handler-panicked";
 
-/// What a request is answered with whose handler has panicked. The text of the panic stays here: it may hold anything.
+/// The answer to a request whose handler has panicked. The text of the panic is not sent: it may hold anything.
 pub(crate) fn handler_panicked() -> RpcError {
     RpcError::internal("Internal error").with_data(&BTreeMap::from([("reason", HANDLER_PANICKED)]))
 }

@@ -4,7 +4,7 @@
 const newRegistry = () => ({
   objects: new WeakMap(),
   names: new Map(),
-  /** The ends on frames that are heard: each has a `frame`, its `current()` window and its `boundary`. */
+  /** The frames that are listened to: each entry has a `frame`, its `current()` window and its `boundary`. */
   frames: new Set(),
 });
 
@@ -77,7 +77,7 @@ export function answering({ ends }, own, method, origin, id) {
   return chosen;
 }
 
-/** Whether calls of other ends may wait on a boundary, too. */
+/** Whether calls of other links may wait on a boundary, too. */
 export function othersWait({ isShared, ends }, own) {
   return isShared || [...ends].some((end) => end !== own && end.pending() > 0);
 }

@@ -103,7 +103,7 @@ export class Calls {
     this.reject(slot, this.failure(slot, "invalid-response", "response has neither result nor error"));
   }
 
-  /** The answer has come, and cannot be read for this error. */
+  /** The answer has come, but reading it failed with this error. */
   unreadable(slot, error) {
     this.reject(slot, this.failure(slot, "unreadable-response", `response cannot be read (${error.message})`, error));
   }
@@ -159,7 +159,7 @@ export class Calls {
     return end.of(this.#places[slot * WIDTH + METHOD], this.idOf(slot));
   }
 
-  /** What the call in a slot ends with. */
+  /** The error for the end of the call in a slot. */
   failure(slot, reason, what = reason, cause) {
     const id = this.idOf(slot);
     const method = this.#places[slot * WIDTH + METHOD];

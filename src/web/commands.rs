@@ -35,11 +35,11 @@ pub(super) const VALIDATE: u32 = 14;
 pub(super) const OPEN: u32 = 15;
 /// Forget a link.
 pub(super) const FREE: u32 = 16;
-/// Have the call in a slot wait anew: its timeout in milliseconds, and the time by which it ends at last, negative for none; the time.
-/// `NOTHING`, perhaps with a flag.
+/// Restart the timeout of the call in a slot. Arguments: the timeout in milliseconds and the latest end of the call,
+/// negative for none, and the time. Returns `NOTHING`, perhaps with a flag.
 pub(super) const RESTART: u32 = 17;
-/// Take an answer that cannot be taken: its id, or a negative number if that cannot be read.
+/// Handle an answer that cannot be read. Argument: its id, or a negative number if that cannot be read.
 pub(super) const UNREADABLE: u32 = 18;
-/// The time, from which calls count that were made since the last reading; no call ends. Afterwards the timer is to be set by
-/// `WAKE`.
+/// Read the clock. Argument: the time. The timeouts of calls that were made since the last reading begin at it, and no
+/// call ends. Afterwards the timer is to be set by `WAKE`.
 pub(super) const START_CLOCK: u32 = 19;

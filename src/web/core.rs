@@ -32,7 +32,7 @@ use crate::profile::Profile;
 /// Timeouts may come a sixteenth late, a second at most, and a call costs no reading of the clock.
 const TIME_GRAIN: u64 = 16;
 
-/// The unit of time here: thousandths of the milliseconds of JavaScript, whose fractions count.
+/// A millisecond in microseconds, the unit of time here. JavaScript passes fractions of milliseconds.
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
@@ -198,7 +198,7 @@ impl State {
             commands::TELL_FAULT => self.subject.tell_fault(),
             commands::UNREADABLE => {
                 let id = (a >= 0.0).then_some(IdNumber(a as i64));
-                // JavaScript has the reason.
+                // JavaScript knows the real reason.
                 self.connection.handle_unreadable(id.as_ref(), Unreadable::NotJson);
                 self.output()
             }
@@ -233,7 +233,8 @@ impl Subject {
                 self.replies = messages;
                 word(REPLY_BATCH, count)
             }
-            // JavaScript asked for these, or hears of the timeout that they are for, and has what it needs to post them.
+            // JavaScript asked for these, or is notified of the timeout that causes them, and has the data to post
+            // them.
             Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
         }
     }
@@ -265,7 +266,7 @@ impl Subject {
             }
             Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
             Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Unreadable(_) | Ignored::Malformed) => IGNORED,
-            // JavaScript tells its handlers itself of what the peer gives up, and a peer answers what was cancelled, too.
+            // JavaScript itself notifies its handlers of a cancellation. A peer also answers cancelled requests.
             Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
         }
     }

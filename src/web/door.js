@@ -19,7 +19,7 @@ export function doorTo(target, origin) {
   if (target.window === target) return windowDoor(() => target, origin);
   if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin, target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
-  // Who is on a broadcast channel is not one, and sessions are of two. Not every realm has the class.
+  // A broadcast channel may have many members, but a session has two. Not every realm has the class.
   if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelDoor(target);
   throw new TypeError("connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }");
 }
@@ -39,7 +39,7 @@ function windowDoor(current, origin, frame) {
     post(message, transfer, to) {
       for (const one of to === undefined ? allowed : [to]) {
         const origin = one === "null" ? "*" : one;
-        // A document that can be read is of this origin, as about:blank is. The browser would log an attempt for another origin.
+        // A document that can be read is of this origin, like about:blank. The browser would log an attempt for another origin.
         if (origin !== "*" && origin !== globalThis.origin && frame?.contentDocument) continue;
         current()?.postMessage(message, origin, transfer);
       }
@@ -64,7 +64,7 @@ function windowDoor(current, origin, frame) {
     },
     /** Why the other side cannot be there. */
     loss() {
-      // Such a frame hears its own window, from which no script of this one can post.
+      // Such a frame gets messages of its own window only, from which no script of this window can post.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
         return gone("the iframe is in the document of another window: call connect() in a script of that window");
       }
@@ -84,7 +84,7 @@ function channelDoor(target) {
     boundary: boundaryOf(target),
     target: () => target,
     post: (message, transfer) => target.postMessage(message, transfer),
-    /** Whether it is sure that both sides see the same locks. A process of Node has locks of its own. */
+    /** Whether both sides certainly share locks. A process of Node has its own locks. */
     sharesLocks: target === globalThis || tagOf(target) === "[object Worker]",
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
     lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,

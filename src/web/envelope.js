@@ -16,7 +16,7 @@ function limitedKindOf(value, longest) {
   return typeof value === "string" && value.length > longest ? 10 : kindOf(value);
 }
 
-/** Stands for params that share an object with those of a message that came with them. */
+/** Stands for params that share an object with those of another message of the same event. */
 export const SHARED = {};
 
 /** The bit that says that a message has the right version. */
@@ -62,7 +62,7 @@ export function isMessage(value) {
   return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
 }
 
-/** Whether a message of ours is an error that names no call. */
+/** Whether a message of JSON-RPC is an error under the id null. */
 export function isOfNoCall({ id, error }) {
   return id === null && error !== undefined;
 }

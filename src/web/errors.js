@@ -91,10 +91,10 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
-/** The `data.reason` of a peer whose wasm has died; the reason of calls that end so, too. */
+/** The `data.reason` of a peer whose wasm has died, and the reason of the calls that end by it. */
 export const PEER_DIED = "peer-died";
 
-/** What wasm has died of is nobody's business on the other side. */
+/** The peer does not get the cause of the death. */
 export const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the peer has died", data: { reason: PEER_DIED } };
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */

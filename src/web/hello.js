@@ -11,7 +11,7 @@ import { setTimer } from "./timers.js";
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /** And that a session needs no port, where its boundary is nobody's who must not hear it. */
 const LANE = "lane";
-/** And that it holds the lock of its side already. */
+/** The feature of a side that holds its lock already. */
 export const LOCK = "lock";
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
@@ -60,7 +60,7 @@ export class Handshake {
     this.#on = on;
   }
 
-  /** Says hello until there is a session. Before this, no hello is answered. */
+  /** Says hello until there is a session. Before the start, no hello is answered. */
   start(pause = FIRST_PAUSE) {
     this.isReady = true;
     if (this.#early !== undefined) this.#meet(this.#early);

@@ -68,8 +68,8 @@ export class Incoming {
   }
 
   /**
-   * Lets other messages be handled, such as a cancellation, which a handler that never waits would not learn of. Resolves in a
-   * task of its own; rejects with the reason of `signal` if the request was cancelled.
+   * Lets other messages be handled, such as a cancellation. A handler that never waits would not notice it. Resolves in a new
+   * task; rejects with the reason of `signal` if the request was cancelled.
    */
   get yield() {
     return () => new Promise(runLater).then(() => this.signal.throwIfAborted());
@@ -127,7 +127,7 @@ export class Incoming {
 
   /** @internal */
   abort(reason) {
-    // Where there are no signals, no handler waits for one.
+    // In a realm without signals, no handler waits for one.
     if (globalThis.AbortController === undefined) return this.outflow?.stop(reason);
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);

@@ -1,15 +1,15 @@
 // The next task of this thread. A timer would run late in a hidden page.
 
 /**
- * What makes a task, as it is when this module runs: tests may replace it later. In WebKit a frame of the first name would be
- * found there, of whatever origin.
+ * The functions that make a task, read when this module runs: tests may replace them later. In WebKit, the first name may also
+ * be that of a frame of any origin.
  */
 const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({ setImmediate, MessageChannel, setTimeout }))(globalThis);
 /** WebKit slows down with each port: there are two. */
 let channel;
 const waiting = [];
 
-/** Runs a function in a task of its own; where there are none, once all that waits in this one is done. */
+/** Runs a function in a new task. In a realm without tasks, it is a microtask. */
 export function runLater(act) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
   if (typeof setImmediate === "function") return void setImmediate(act);

@@ -1,5 +1,6 @@
-// One end of a link: reads envelopes, posts messages, and runs what wasm says. `core.rs` decides, and sees integers only. This
-// is the hot path: no call into wasm takes or returns an object, and a call allocates only its promise and its message.
+// One end of a link: reads envelopes, posts messages, and does the operations that wasm returns. `core.rs` decides, and gets
+// integers only. This is the hot path: no call into wasm takes or returns an object. A call allocates only its promise and its
+// message.
 
 import { answering, boundaryOf, enter, insides, leave, othersWait } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
@@ -19,7 +20,7 @@ import { Reporting } from "./reporting.js";
 import { Service } from "./service.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
-import { Suspicion } from "./suspicion.js";
+import { UnreadableTimer } from "./unreadable-timer.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
 /**
@@ -60,7 +61,7 @@ export class Link extends Reporting {
   #limits = { ...DEFAULTS };
   #nullParams = true;
   #clock;
-  #suspicion = new Suspicion(() => this.#calls.waiting(), (error) => this.#receiveUnreadable(error, [undefined]));
+  #unreadableTimer = new UnreadableTimer(() => this.#calls.waiting(), (error) => this.#receiveUnreadable(error, [undefined]));
 
   /** The link on this transport. Each user lets go of it with `leave`. */
   static on(transport, options) {
@@ -166,7 +167,7 @@ export class Link extends Reporting {
     this.#calls.drop(slot, error);
   }
 
-  /** Has the call in a slot wait anew: a timeout in milliseconds, and a time by which it ends at last; negative for none. */
+  /** Restarts the timeout of the call in a slot. `timeout` is in milliseconds; the call ends by `end`; negative for none. */
   restart(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#core.run(RESTART, slot, timeout, end, time));
   }
@@ -282,7 +283,7 @@ export class Link extends Reporting {
   #close() {
     this.closed = true;
     this.#gone = DESTROYED;
-    for (const part of [this.#clock, this.#suspicion]) part.stop();
+    for (const part of [this.#clock, this.#unreadableTimer]) part.stop();
     this.#outputs.perform(this.#core.run(CLOSE));
     this.#core.free();
     this.#outbox.flush();
@@ -443,9 +444,9 @@ export class Link extends Reporting {
     return isDeaf ? 0 : this.#service.rank(method);
   }
 
-  /** A message has come that cannot be read. `answers` are the ids that it answers: undefined may be any, null may be none. */
+  /** Handles an unreadable message. `answers` are the ids that it answers, undefined for an unknown id; null if it may be none. */
   #receiveUnreadable(error, answers) {
-    if (answers === null) return this.#suspicion.begin(error);
+    if (answers === null) return this.#unreadableTimer.begin(error);
     for (const id of answers) {
       if (this.closed || (id === undefined && othersWait(this.#inside.boundary, this))) continue;
       this.#outputs.perform(this.#core.run(UNREADABLE, id ?? -1), { error });

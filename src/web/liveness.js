@@ -15,7 +15,7 @@ async function request(...args) {
   }
 }
 
-/** Holds the lock of this side until the signal is aborted. Resolves to whether it is held; where there are no locks, to false. */
+/** Holds the lock of this side until the signal is aborted. Resolves to whether it is held. Without locks, that is false. */
 export function holdLock(id, signal) {
   return new Promise((resolve) => {
     const hold = () => new Promise((release) => (resolve(true), signal.addEventListener("abort", release)));
@@ -24,8 +24,9 @@ export function holdLock(id, signal) {
 }
 
 /**
- * Waits for the lock that the peer says it holds. Resolves once it is known whether this side sees that lock. A lock that is free
- * at once is of another origin, unless this side `isSure` to share locks with the peer: then the peer has released it.
+ * Watches the lock that the peer reports to hold. Resolves once it is known whether this side sees that lock. If the lock is
+ * free at once, the peer is of another origin. But if this side `isSure` to share locks with the peer, the peer has released
+ * it.
  */
 export async function watchLock(id, signal, isSure, onSeen, onReleased) {
   const isSeen = await request(lockOf(id), { ifAvailable: true }, (lock) => lock === null);

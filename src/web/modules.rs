@@ -48,9 +48,9 @@ ship! {
     "/src/web/shared-params.js" as shared_params,
     "/src/web/small.js" as small,
     "/src/web/streams.js" as streams,
-    "/src/web/suspicion.js" as suspicion,
     "/src/web/timers.js" as timers,
     "/src/web/told.js" as told,
     "/src/web/transports.js" as transports,
+    "/src/web/unreadable-timer.js" as unreadable_timer,
     "/src/web/words.js" as words,
 }

@@ -10,16 +10,16 @@ import { settle } from "./small.js";
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
 const STEPS = 4;
 
-/** A message that comes so many milliseconds after the last that has left does not wait: the turn may be long. */
+/** In milliseconds: a message that is sent so long after the last one leaves at once, since the turn may be long. */
 const LONGEST_WAIT = 4;
 
 // `queueMicrotask` costs several times as much.
 const TURN = /* @__PURE__ */ Promise.resolve();
 
-/** The outboxes in which messages wait. Where a page or a process ends within a turn, there is no end of that turn. */
+/** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
 const holding = new Set();
 const flushAll = () => holding.forEach((outbox) => outbox.flush());
-// Here, and not for each outbox: before sessions listen, who say goodbye then.
+// These listeners run before those of the sessions, which say goodbye.
 globalThis.addEventListener?.("pagehide", flushAll);
 globalThis.process?.on?.("exit", flushAll);
 
@@ -46,7 +46,7 @@ export class Outbox {
   #moved = [];
   /** How many steps the turn still takes. */
   #steps = 0;
-  /** Whether something was sent in this turn, and when a message has left at once. */
+  /** Whether a message was sent in this turn, and the time when the last one left at once. */
   #hasBegun = false;
   #leftAt = 0;
   #endTurn = () => {

@@ -24,7 +24,7 @@ export function signalProblem(signal) {
   }
 }
 
-/** Why a signal is aborted. Polyfills give no reason. */
+/** The reason of an aborted signal. Polyfills have none. */
 export function reasonOf({ reason }) {
   if (reason !== undefined) return reason;
   const text = "the call was aborted";
@@ -55,8 +55,9 @@ export function sendPlain(error, message, send) {
 }
 
 /**
- * A copy of the plain objects, arrays, maps and sets in a value; all else is the same. Libraries for user interfaces put proxies
- * around those, which no browser clones. With `copyOther`, that copies all else, and what has a form of its own in JSON.
+ * A copy of the plain objects, arrays, maps and sets in a value; all else is the same. Libraries for user interfaces put
+ * proxies around those, which no browser clones. `copyOther`, if there is one, copies all other objects, and those with
+ * `toJSON`.
  */
 export function plain(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;

@@ -31,7 +31,7 @@ export class Outputs {
   #calls;
   #service;
   #outbox;
-  /** The ids of calls that have timed out. Their peer is asked to stop once all outputs are carried out. */
+  /** The ids of calls that have timed out. The peer is asked to cancel them after all outputs are done. */
   #timedOut = [];
 
   constructor(link, core, calls, service, outbox) {
@@ -49,7 +49,7 @@ export class Outputs {
   perform(word, message, batch) {
     this.#actAll(word, message, batch);
     if (this.#timedOut.length === 0) return;
-    // Not before: a transport may deliver at once, and a new call may get the slot of one that is still to be ended.
+    // Only now: a transport may deliver at once, and a new call may get the slot of a call that has not ended yet.
     for (const id of this.#timedOut.splice(0)) this.#link.tell("$/cancelRequest", { id });
   }
 

@@ -188,7 +188,7 @@ class RustRequest {
     return this.#tell(REQUEST, this.#index, params, this);
   }
 
-  /** Asked for at once, and only once; for a notification without `resolve`. */
+  /** Called at once, and only once; for a notification without `resolve`. */
   then(resolve, reject) {
     const token = this.begin(resolve, reject);
     // In place of a signal, which most handlers in Rust would have no use for.
@@ -211,12 +211,12 @@ class RustRequest {
     this.#reject(new RPCError(code, message, data));
   }
 
-  /** The caller no longer wants what is left of a stream. */
+  /** The caller no longer wants the rest of a stream. */
   cancel(token) {
     this.#tell(CANCEL, token);
   }
 
-  /** One more item of a stream; resolves when the next one is wanted. */
+  /** Passes the next item of a stream; resolves when another one is wanted. */
   item(value) {
     return this.items.give(value);
   }
@@ -238,14 +238,14 @@ class RustRequest {
   }
 }
 
-/** The items that a handler in Rust gives, as an iterator. The handler is run when the first of them is wanted. */
+/** The items of a handler in Rust, as an iterator. The handler is run when the first item is wanted. */
 class RustItems {
   #request;
   #token;
   /** The promise of the item that is wanted. */
   #resolve;
   #reject;
-  /** Has the handler go on, once it has given an item. */
+  /** Lets the handler go on, after it has passed an item. */
   #goOn;
 
   constructor(request) {

@@ -125,7 +125,7 @@ export class Service {
     return reply;
   }
 
-  /** A server has gone. Requests that its handlers work on are answered by an error, unless the peer gets a goodbye. */
+  /** A server was destroyed. Its running requests are answered with an error, unless the peer gets a goodbye. */
   leave(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
     const left = this.#running.filter((context) => context?.server === server);
@@ -195,7 +195,7 @@ export class Service {
 
   /** Answers a request with an error object, or else with a result. */
   #answer(context, error, result) {
-    // The session or this side may have ended meanwhile. A handler that has stopped for that, or returned, is no fault.
+    // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
     this.#lingering.delete(context);
     if (!this.isRunning(context)) return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
     const { id } = context;

@@ -62,11 +62,11 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let cleanups = [];
   /** Aborted with the session, for its locks. */
   let life;
-  /** Resolves to whether this side holds its lock, once that is known. */
+  /** Resolves to whether this side holds its lock. */
   let isHeld;
-  /** Why there will be no session any more, once the target has reported its end. */
+  /** Why no session can follow: set once the target has reported its end. */
   let ending;
-  /** The port of a session that has ended since this page goes, for notifications. */
+  /** The port of a session that has ended because this page unloads. Its last notifications go there. */
   let leaving;
   /** Whether the application knows that a session has begun. */
   let isOpen = false;
@@ -156,7 +156,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     number++;
     if (!isOpen) held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
     if (life === undefined) hold();
-    // Not before its lock is watched: from then on, the death of the peer is noticed.
+    // Only after its lock is watched: from then on, the death of the peer is noticed.
     if (other.features.includes(LOCK)) watch(other).then(() => session === other && open());
     else open();
     key = newId();
@@ -176,20 +176,20 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     for (const [message, transfer] of queue?.splice(0) ?? []) session?.port.postMessage(message, transfer);
   }
 
-  /** The application learns that there is a session. */
+  /** Reports the session to the application. */
   function open() {
     if (isOpen) return;
     isOpen = true;
     onOpen();
-    // Whoever has waited for this is told first, and can set up what receives.
+    // The code that waits for this runs first, and can add its handlers.
     runLater(release);
   }
 
   /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
   function watch(other) {
     other.isWatched = true;
-    // A lock is sure to be shared with a worker or an own origin. Any other peer may have named a lock of ours, and is only
-    // asked once that is free.
+    // A worker and a window of this origin certainly share locks. Any other peer may have named a lock of this side. It is only
+    // asked once that lock is free.
     const isSure = door.sharesLocks === true;
     const isShared = isSure || (other.origin === globalThis.origin && other.origin !== "null");
     return watchLock(other.id, life.signal, isSure, () => (isLocked = isShared), () => soon(other, () => ask(other)));
@@ -231,8 +231,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
   function lose(error, reopens, reason) {
     if (number === 0) return onFail(error);
-    // The newest connection wins: the next session is that of another one.
-    if (reopens && [...connections].findLast(isRival) !== connection) return lose(replaced(error), false, reason), stop();
+    // The newest connection wins: it gets the next session.
+    if (reopens && [...connections].findLast(isOnSameTarget) !== connection) return lose(replaced(error), false, reason), stop();
     const was = session;
     end(reason);
     queue = reopens ? [] : undefined;
@@ -258,7 +258,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (session === undefined) return;
     const { port, isPlain, origin, letGo } = session;
     if (reason === "left") {
-      // The application may still have something to say as its page goes.
+      // The application may still send notifications as its page unloads.
       leaving = port;
       setTimer(() => (leaving = letGo()));
     }
@@ -268,14 +268,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
     if (reason !== "left") letGo();
-    letLockGo();
+    releaseLock();
     session = undefined;
     transport.coalesces = transport.columns = false;
     held = isOpen ? undefined : [];
     handshake.end();
   }
 
-  function letLockGo() {
+  function releaseLock() {
     life?.abort();
     life = undefined;
     handshake.isLocked = false;
@@ -331,7 +331,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
-    // If this thread was blocked, what has come is handled first.
+    // If this thread was blocked, messages that have arrived are handled first.
     setTimer(() => runLater(() => session === other && !other.isBidden && end()), GOODBYE_TIMEOUT);
   }
 
@@ -342,8 +342,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   /**
-   * There is a goodbye, and more may come through the port: what the application of a page that goes says last; or, if the goodbye
-   * has come over the window, all that was sent before it.
+   * Handles a goodbye after which more messages may come through the port. These are the last messages of a page that unloads,
+   * or, if the goodbye came over the window, all messages that were sent before it.
    */
   function bidden(reason) {
     const other = session;
@@ -356,21 +356,21 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     clearTimeout(stranger);
     handshake.stop();
     pulse.stop();
-    letLockGo();
+    releaseLock();
     for (const cleanup of cleanups.splice(0)) cleanup();
   }
 
   const connection = {
     channel,
     target: door.target,
-    /** A newer connection has begun. One that has a session keeps it until the peer begins that of the newer one. */
+    /** A newer connection has begun. A connection with a session keeps it until the peer begins a session with the newer one. */
     giveWay() {
       if (session !== undefined) return;
       lose(replaced(), false);
       stop();
     },
   };
-  const isRival = (other) => other.channel === channel && other.target() === door.target();
+  const isOnSameTarget = (other) => other.channel === channel && other.target() === door.target();
 
   const transport = {
     /** Whether the other side takes lists of messages. */
@@ -379,7 +379,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     columns: false,
     boundary: door.boundary,
     isSession: true,
-    /** Whether the peer learns that this side is destroyed. */
+    /** Whether the peer is notified when this side is destroyed. */
     saysGoodbye: () => session !== undefined && !session.isPlain,
     /** Whether it hears a call that others on the boundary hear, too: only with a peer that knows no sessions. */
     hears: (origin) => session?.isPlain === true && session.origin === origin,
@@ -391,7 +391,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         if (number > 0) {
           if (end === undefined) return;
           ending = end;
-          // Messages may still be in the port of the session.
+          // There may still be messages in the port of the session.
           return session === undefined ? lose(end, false) : suspect(session);
         }
         onFail(unstarted("worker-failed", cause));
@@ -420,8 +420,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
         listen(globalThis, {
           pagehide() {
             if (session !== undefined) lose(ended("this page was left"), true, "left");
-            // A page that holds a lock is not kept for the way back.
-            letLockGo();
+            // Browsers do not keep a page that holds a lock for the way back.
+            releaseLock();
           },
           pageshow({ persisted }) {
             if (!persisted) return;
@@ -430,14 +430,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           },
         }),
       ];
-      for (const other of connections) if (isRival(other)) other.giveWay();
+      for (const other of connections) if (isOnSameTarget(other)) other.giveWay();
       connections.add(connection);
       hold();
-      // A side that has its lock before the handshake is watched from the first moment of the session.
+      // A side that gets its lock before the handshake is watched from the first moment of the session.
       const begin = () => cleanups.length > 0 && !handshake.isReady && handshake.start();
       const waiting = setTimer(begin, LOCK_TIMEOUT);
       isHeld.then(begin);
-      // An iframe may be put into the document in this turn.
+      // The application may append an iframe to the document in this turn.
       const looking = setTimer(() => pulse.start());
       cleanups.push(() => [waiting, looking].forEach(clearTimeout));
     },

@@ -6,7 +6,7 @@ import { tagOf } from "./errors.js";
 import { plain } from "./outgoing.js";
 import { partOf, settle } from "./small.js";
 
-/** What cannot be changed by who has it; or may be changed by both sides, as its name says. */
+/** Objects that no handler can change, and shared memory, which both sides may change. */
 const HARMLESS = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
 /** What is in an object, by its tag: it may be of another realm. Holes of an array are not: there may be billions. */
@@ -27,10 +27,10 @@ function partsOf(value) {
   return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
 }
 
-/** A copy of what is not plain, or undefined: then it is to be sent as it is. */
+/** A copy of an object that is not plain. If undefined, the object is to be sent as it is. */
 function copied(value, tag) {
   if (HARMLESS.test(tag)) return undefined;
-  // In JSON, bytes of Node have a form of their own. A `slice` of Node's own is no copy.
+  // Buffers of Node have `toJSON`. Their own `slice` does not copy.
   if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0) return Uint8Array.prototype.slice.call(value);
   if (typeof value.toJSON !== "function" || tag === "[object Date]") return structuredClone(value);
 }
@@ -48,8 +48,8 @@ export class ParamsOfEvent {
   }
 
   /**
-   * The params of the next message. Small params become a copy. Large ones that share an object with a message before become
-   * `SHARED`, which is not valid: copies of large params would let few bytes fill the memory.
+   * The params of the next message. Small params become a copy. Large params that share an object with an earlier message
+   * become `SHARED`, which is not valid: copies of large params would let few bytes fill the memory.
    */
   own(params) {
     if (typeof params !== "object" || params === null) return params;
@@ -58,14 +58,16 @@ export class ParamsOfEvent {
     return this.#isShared(params) ? SHARED : params;
   }
 
-  /** Has the next message, which is to be sent with others, share nothing with those before. What it moves is left. */
+  /**
+   * Copies the objects that the next message of an array shares with the earlier ones. A message with transfers is not changed.
+   */
   part({ message, transfer }) {
     try {
       if (settle(message, transfer, this.#seen)) return;
       const part = partOf(message);
       if (this.#isShared(message[part]) && transfer === undefined) message[part] = plain(message[part], copied);
     } catch {
-      // It fails to be sent, too.
+      // The send will fail and report this.
     }
   }
 

@@ -34,7 +34,7 @@ export function settle(message, transfer, known) {
   }
 }
 
-/** The name of the member that holds what a message says. */
+/** The name of the member that holds the payload of a message. */
 export function partOf(message) {
   return "params" in message ? "params" : "error" in message ? "error" : "result";
 }

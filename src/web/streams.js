@@ -21,7 +21,7 @@ function isCredit(value) {
 
 // The caller's side.
 
-/** Ends that the peer knows of, or will never hear of, or that the link tells it. */
+/** Ends that the peer knows, or cannot be notified of, or that the link reports to it. */
 const UNTOLD = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
 
 /** An iterator of the items that a method gives. It asks for them when the first is wanted. */

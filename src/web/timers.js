@@ -1,8 +1,9 @@
-// Timers. An application of Angular is not stable while a timer is pending that was set in its zone.
+// Timers. An Angular application does not count as stable while a timer of its zone is pending.
 
 /**
- * Runs a function after a time in milliseconds; returns what `clearTimeout` takes. `kind` may be "setInterval". The timer is set
- * outside of all zones, and the function runs in the zone of the caller. A zone with a clock of its own drives the timer.
+ * Runs a function after a time in milliseconds; returns what `clearTimeout` takes. `kind` may be "setInterval". The timer is
+ * set outside of all zones, and the function runs in the zone of the caller. In a zone with its own clock, that clock drives
+ * the timer.
  */
 export function setTimer(run, ms, kind = "setTimeout") {
   const { Zone } = globalThis;

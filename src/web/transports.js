@@ -207,8 +207,8 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
   const source = options.source ?? globalThis.window;
   need(source, "the window to listen on", "addEventListener");
   const allowed = targetOrigins(options.origin, () => ownOrigin(source));
-  // Where to post. Of several origins the window may have any, until it was heard. A window without an origin cannot be named, and
-  // is reached as any window is: to allow that was the caller's choice.
+  // The origins to post to. The window may have any of several origins until its first message. A window without an origin
+  // cannot be named, so messages for it are posted to "*": the caller has allowed that.
   const isAny = allowed.includes("*") || allowed.includes("null");
   let known = isAny ? ["*"] : allowed;
   let last;

@@ -33,7 +33,7 @@ pub(super) const NOTIFICATION: u32 = 11;
 pub(super) const PEER_ERROR: u32 = 12;
 /// A message was of no use.
 pub(super) const IGNORED: u32 = 13;
-/// The answer to the call in this slot has come and cannot be taken.
+/// The answer to the call in this slot has come, but cannot be read.
 pub(super) const UNREADABLE: u32 = 14;
 
 pub(super) const fn word(operation: u32, argument: u32) -> u32 {

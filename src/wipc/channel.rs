@@ -325,7 +325,7 @@ impl Receiver {
     }
 
     /// Hands over every byte that belongs to no frame, in order: what a guest prints. Where one piece ends and the next
-    /// begins means nothing. A panic of the function ends nothing else.
+    /// begins means nothing. A panic in the function ends nothing else.
     #[must_use]
     pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
@@ -440,7 +440,8 @@ impl Receiver {
     }
 }
 
-/// A panic of the application's function ends nothing else. There is nobody to report it to but the panic hook, which has it.
+/// A panic in the application's function ends nothing else. It has reached the panic hook, and is reported nowhere
+/// else.
 fn pass_on(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));

@@ -15,9 +15,10 @@ use super::channel::{Output, Stage, run_until};
 use crate::native::child::ChildProcess;
 use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
-/// The process of a guest, and what it has started. They end when the grace is over.
+/// The process of a guest, and its descendants. They end when the grace is over.
 ///
-/// A task waits for the exit and sends the signals, whether or not anybody waits for it. A drop kills the guest at once.
+/// A task waits for the exit and sends the signals, even if nothing waits for the guest. A drop kills the guest at
+/// once.
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
@@ -38,17 +39,17 @@ struct Guest {
 enum Life {
     Running,
     Exited,
-    /// Nothing is left of what it has started.
+    /// No descendant is left.
     Gone,
 }
 
 impl GuestProcess {
-    /// Needs a runtime.
+    /// Starts the task; needs a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
         let ending = Arc::new(Notify::new());
-        let (tell, life) = watch::channel(Life::Running);
-        let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), tell);
+        let (sender, life) = watch::channel(Life::Running);
+        let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), sender);
         Self { guest, life, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
     }
 
@@ -61,7 +62,7 @@ impl GuestProcess {
         self.reach(Life::Exited).await;
     }
 
-    /// Ends once nothing is left of the guest.
+    /// Ends once the guest and its descendants have ended.
     pub(super) async fn gone(&self) {
         self.reach(Life::Gone).await;
     }
@@ -119,7 +120,7 @@ async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc
         poll_guest(&guest, ChildProcess::poll_exit).await;
     }
     if let Some(guest) = guest.upgrade() {
-        // What it has started has lost its master.
+        // Its descendants end soon after it.
         lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
@@ -129,7 +130,7 @@ async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc
     life.send_replace(Life::Gone);
 }
 
-/// Ends once the guest has, in this sense, or its handle is dropped.
+/// Ends once `poll` has, or the handle of the guest is dropped.
 async fn poll_guest(guest: &Weak<Mutex<Guest>>, mut poll: impl FnMut(&mut ChildProcess, &mut Context<'_>) -> Poll<()>) {
     poll_fn(|context| match guest.upgrade() {
         Some(guest) => poll(&mut lock(&guest).process, context),

@@ -15,9 +15,9 @@ use crate::codec::wipc::FrameType;
 use crate::native::child::{ChildProcess, Pipes};
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in a process of its own, for frames of any content. Dropping the host kills the guest, and what the guest has started.
-/// Two seconds after either side's `CLOSE` (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later `SIGKILL`. What
-/// a guest leaves behind that exits by itself gets `SIGTERM` 250 ms later. See
+/// A guest in a process of its own, for frames of any content. A drop of the host kills the guest and its descendants.
+/// Two seconds after either side's `CLOSE` (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later
+/// `SIGKILL`. If a guest exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
@@ -28,7 +28,7 @@ use crate::native::limits::OUTPUT_GRACE;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {
-/// // A guest that gives back whatever comes.
+/// // `cat` returns all input.
 /// let mut guest = Host::spawn(&mut Command::new("cat"))?;
 /// guest.send(FrameType::Data, b"hello").await?;
 /// let answer = guest.receive().await?;
@@ -66,7 +66,7 @@ impl Host {
         Self { receiver: change(self.receiver), ..self }
     }
 
-    /// The same, which gives its guest another time to exit before it gets `SIGTERM`. Two seconds else.
+    /// The same, with another time for the guest to exit before it gets `SIGTERM`. Default two seconds.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         self.guest.set_grace(grace);
@@ -101,10 +101,10 @@ impl Host {
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
-    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are dropped,
-    /// what it prints is passed through. The guest gets `SIGTERM` when the grace is over, and `SIGKILL` half a second later, as does
-    /// what it has started. The grace starts at the first `CLOSE` in either direction. Output that is already there is read for
-    /// up to 250 ms more.
+    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are
+    /// dropped, what it prints is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
+    /// and `SIGKILL` half a second later. The grace starts at the first `CLOSE` in either direction. Output that is
+    /// already there is read for up to 250 ms more.
     ///
     /// # Errors
     /// If it cannot be waited for.
@@ -122,7 +122,7 @@ impl Host {
         // While nobody reads what it prints, it may not come to its end.
         listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
         guest.gone().await;
-        // What it has printed is still to be passed through. A daemon of its own may keep its output open.
+        // What it has printed is still to be passed through. A daemon that it has started may keep its output open.
         let _ = timeout(OUTPUT_GRACE, listening.join_next()).await;
         guest.status().await
     }

@@ -1,4 +1,4 @@
-//! The exit code where the reader of the output goes away, or the output cannot be written.
+//! The exit code if the reader of the output goes away, or the output cannot be written.
 
 use std::error::Error;
 use std::fs::File;
@@ -17,7 +17,7 @@ fn unread() -> std::io::Result<PipeWriter> {
     pipe().map(|(_, writer)| writer)
 }
 
-/// Runs the command with this as standard output; the exit code and standard error.
+/// Runs the command with this standard output. Returns the exit code and standard error.
 async fn into(arguments: &[&str], output: impl Into<Stdio>) -> Result<(Option<i32>, String), Box<dyn Error>> {
     let child = portway(arguments).stdout(output).spawn()?;
     let output = timeout(PATIENCE, child.wait_with_output()).await??;
@@ -25,7 +25,7 @@ async fn into(arguments: &[&str], output: impl Into<Stdio>) -> Result<(Option<i3
 }
 
 #[tokio::test]
-async fn of_a_reader_that_leaves_after_a_line_the_findings_decide() -> Test {
+async fn the_findings_set_the_exit_code_if_the_reader_leaves_after_a_line() -> Test {
     let folder = tempfile::tempdir()?;
     let valid = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n";
     for (arguments, first, others, code) in [
@@ -49,7 +49,7 @@ async fn of_a_reader_that_leaves_after_a_line_the_findings_decide() -> Test {
 }
 
 #[tokio::test]
-async fn a_call_whose_output_is_not_read_ends_as_it_was_answered() -> Test {
+async fn a_call_whose_output_is_not_read_ends_with_the_code_of_its_answer() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for (arguments, code) in [
         (&["call", "add", "[1, 2]", "--unix", server.path()][..], 0),
@@ -63,7 +63,7 @@ async fn a_call_whose_output_is_not_read_ends_as_it_was_answered() -> Test {
 }
 
 #[tokio::test]
-async fn help_that_is_not_read_is_0_and_help_that_cannot_be_written_is_2() -> Test {
+async fn help_ends_with_0_if_it_is_not_read_and_with_2_if_it_cannot_be_written() -> Test {
     for arguments in
         [&["--help"][..], &["call", "--help"], &["help", "decode"], &["--version"], &["completions", "zsh"]]
     {

@@ -192,7 +192,7 @@ async fn a_result_is_there_before_a_program_has_ended_that_does_not_want_to() ->
 }
 
 #[tokio::test]
-async fn a_message_within_the_limit_that_was_set_is_taken() -> Test {
+async fn a_message_within_the_limit_that_was_set_is_accepted() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for framing in ["auto", "content-length"] {
         let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing];
@@ -282,12 +282,12 @@ async fn params_in_a_file_may_begin_with_a_byte_order_mark() -> Test {
 }
 
 #[tokio::test]
-async fn a_fault_in_a_file_of_params_names_the_file_and_no_shell() -> Test {
+async fn an_error_in_a_file_of_params_names_the_file_and_does_not_mention_the_shell() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("params.json");
     let name = file.display().to_string();
     for (text, expected) in [
-        (&b"[1, 2"[..], "are no JSON: EOF while parsing a list at line 1 column 5"),
+        (&b"[1, 2"[..], "are not JSON: EOF while parsing a list at line 1 column 5"),
         (b"\xff\xfe[\0", "have to be UTF-8, and are not from byte 0 on"),
         (b"5", "have to be an array or an object"),
     ] {

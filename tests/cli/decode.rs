@@ -176,14 +176,14 @@ async fn the_framing_is_told_from_the_first_message() -> Test {
 }
 
 #[tokio::test]
-async fn a_header_and_a_blank_line_show_that_the_first_line_was_one_of_a_log() -> Test {
+async fn a_header_and_a_blank_line_show_that_the_first_line_was_of_a_log() -> Test {
     let log = r#"{"jsonrpc":"2.0","level":30}"#;
     let message_of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#);
     let input = [format!("{log}\n").into_bytes(), frame(&message_of(1)), frame(&message_of(2))].concat();
     let done = feed(["decode"], &input).await?;
     assert_eq!(done.events()?, [message(log), message(&message_of(1)), message(&message_of(2))]);
     assert_eq!(done.code, Some(0));
-    // Without the blank line it is one more line.
+    // Without the blank line, the header counts as a line.
     let input = format!("{log}\nContent-Length: 5\n{log}\nContent-Length: 5\n");
     let done = feed(["decode"], input.as_bytes()).await?;
     let parse_error = || error(-32700, "parse-error");
@@ -192,7 +192,7 @@ async fn a_header_and_a_blank_line_show_that_the_first_line_was_one_of_a_log() -
 }
 
 #[tokio::test]
-async fn input_in_another_framing_than_was_named_is_told_with_both_names() -> Test {
+async fn input_in_another_framing_is_reported_with_both_names() -> Test {
     let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let lines = format!("{text}\n{text}\n").into_bytes();
     let frames = [frame(text), frame(text)].concat();
@@ -220,7 +220,7 @@ async fn input_in_another_framing_than_was_named_is_told_with_both_names() -> Te
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_an_error_where_a_message_has_one_and_noise_elsewhere() -> Test {
+async fn a_byte_order_mark_is_an_error_in_a_message_and_noise_elsewhere() -> Test {
     let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let done = feed(["decode"], format!("\u{feff}{text}\n{text}\n").as_bytes()).await?;
     assert_eq!(done.events()?, [error(-32700, "parse-error"), message(text)]);

@@ -61,7 +61,7 @@ async fn who_cannot_be_reached_is_3() -> Test {
 }
 
 #[tokio::test]
-async fn a_script_whose_interpreter_is_missing_is_3_and_the_interpreter_is_named() -> Test {
+async fn a_script_without_its_interpreter_ends_with_3_and_the_interpreter_is_named() -> Test {
     let folder = tempfile::tempdir()?;
     let script = folder.path().join("script");
     let name = script.to_str().ok_or("no path")?;

@@ -107,14 +107,14 @@ async fn the_wrong_framing_is_named_when_it_shows() -> Test {
 }
 
 #[tokio::test]
-async fn a_log_line_in_json_before_the_first_message_is_no_message() -> Test {
+async fn a_log_line_in_json_before_the_first_message_is_not_a_message() -> Test {
     let log = r#"echo '{"level":30,"msg":"starting"}'"#;
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#;
     let frames = format!("{log}; {}", printed_frame(answer));
     for script in [
         frame_script(&frames),
         line_script(&format!("{log}; echo '{answer}'")),
-        // Even a log that names the protocol.
+        // A log line may even name the protocol.
         frame_script(&format!(r#"echo '{{"jsonrpc":"2.0","level":30}}'; {}"#, printed_frame(answer))),
     ] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned()];

@@ -111,7 +111,7 @@ async fn bash_takes_its_completions_and_completes_with_them() -> Test {
 }
 
 #[tokio::test]
-async fn the_notes_of_help_stand_in_80_columns_as_they_are_written() -> Test {
+async fn the_notes_of_the_help_fit_into_80_columns_unchanged() -> Test {
     let mut command = portway(["help", "decode"]);
     let output = timeout(PATIENCE, command.env("COLUMNS", "80").output()).await??;
     let shown = String::from_utf8(output.stdout)?;

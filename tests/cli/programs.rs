@@ -1,4 +1,4 @@
-//! `portway call`: programs that are started, and how they end.
+//! `portway call`: the programs that it starts, and their ends.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,33 +16,33 @@ use crate::trees::{SHAPES, Shape, Tree};
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
 
 #[tokio::test]
-async fn nothing_of_a_program_is_left() -> Test {
-    for heeds in [true, false] {
+async fn no_descendant_of_a_program_is_left() -> Test {
+    for handles_term in [true, false] {
         for shape in SHAPES {
-            let tree = Tree::new(shape, heeds)?;
+            let tree = Tree::new(shape, handles_term)?;
             let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
             let done = run(arguments.into_iter().chain(tree.command())).await?;
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
-            // What was killed may be about to end.
-            let limit = if heeds { Duration::ZERO } else { Duration::from_secs(10) };
+            // Killed processes may still be about to end.
+            let limit = if handles_term { Duration::ZERO } else { Duration::from_secs(10) };
             assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}");
-            assert_eq!(tree.has_saved(), heeds, "{shape:?}");
+            assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
         }
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_program_may_say_more_before_it_saves() -> Test {
+async fn a_program_may_print_more_during_its_shutdown() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("saved");
     // More than a pipe holds.
-    let last_words =
+    let last_output =
         format!("head -c 300000 /dev/zero | tr '\\0' '\\n' && echo bye && echo saved > '{}'", file.display());
     for framing in ["auto", "newline"] {
         for (option, script) in [
-            ("--timeout=0", format!("{ANSWER}; cat >/dev/null; {last_words}")),
-            ("--notify", format!("cat >/dev/null; {last_words}")),
+            ("--timeout=0", format!("{ANSWER}; cat >/dev/null; {last_output}")),
+            ("--notify", format!("cat >/dev/null; {last_output}")),
         ] {
             let done = run(["call", "save", option, "--framing", framing, "--", "sh", "-c", &script]).await?;
             assert_eq!(done.code, Some(0), "{framing}, {option}: {}", done.stderr);
@@ -54,7 +54,7 @@ async fn a_program_may_say_more_before_it_saves() -> Test {
 }
 
 #[tokio::test]
-async fn the_death_of_a_program_is_noticed_though_a_helper_has_its_pipes() -> Test {
+async fn the_death_of_a_program_is_noticed_although_a_descendant_holds_its_pipes() -> Test {
     for framing in ["auto", "newline", "content-length", "wipc"] {
         let tree = Tree::new(Shape::ForksAgain, true)?;
         let script = tree.command()[2].replace(ANSWER, "head -c 1 >/dev/null; exit 7");
@@ -62,7 +62,7 @@ async fn the_death_of_a_program_is_noticed_though_a_helper_has_its_pipes() -> Te
         let done = run(["call", "add", "--timeout=0", "--framing", framing, "--", "sh", "-c", &script]).await?;
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", done.stderr);
-        // It takes half a second where nothing else runs.
+        // It takes half a second on an idle machine.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{framing}");
     }
@@ -73,7 +73,7 @@ async fn the_death_of_a_program_is_noticed_though_a_helper_has_its_pipes() -> Te
 async fn a_signal_for_the_command_ends_the_program_too() -> Test {
     for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let tree = Tree::new(Shape::ForksAgain, true)?;
-        // It never answers.
+        // The program never answers.
         let command = tree.command().into_iter().map(|word| word.replace(ANSWER, ":"));
         let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
         let child = portway(arguments.into_iter().chain(command)).spawn()?;
@@ -96,7 +96,7 @@ async fn a_second_signal_kills_the_program() -> Test {
     let child = portway(arguments.into_iter().chain(command)).spawn()?;
     tree.wait()?;
     let pid = child.id().ok_or("no process")?.to_string();
-    // Until the command has handled the first one, a second one is the same to it.
+    // Until the command has handled the first signal, the system merges it with a second one.
     let signals = async {
         let kill = || Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status();
         while kill().await.is_ok_and(|status| status.success()) {
@@ -104,7 +104,7 @@ async fn a_second_signal_kills_the_program() -> Test {
         }
     };
     let (output, ()) = timeout(PATIENCE, async {
-        // It is waited for at once, so that its id is not that of a zombie.
+        // The program is waited for at once, so that it is not a zombie.
         tokio::join!(child.wait_with_output(), signals)
     })
     .await?;
@@ -121,7 +121,7 @@ async fn ctrl_c_on_a_terminal_ends_the_program_too() -> Test {
         let word = word.replace(ANSWER, ":").replace('\'', "'\\''");
         line.push_str(&format!(" '{word}'"));
     }
-    // Of the package bsdutils, which gives a program a terminal.
+    // `script` of the package bsdutils runs a program on a terminal.
     let mut terminal = Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .stdin(Stdio::piped())
@@ -174,9 +174,9 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 }
 
 #[tokio::test]
-async fn a_thread_or_a_process_that_cannot_be_had_is_3() -> Test {
+async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
     let folder = tempfile::tempdir()?;
-    // The limit does not hold for root. Another user is to find the command, too.
+    // The limit does not apply to root. The other user needs access to the command.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let portway = folder.path().join("portway");
     fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;

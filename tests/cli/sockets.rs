@@ -1,4 +1,4 @@
-//! `portway call`: the way to a socket.
+//! `portway call`: connections to sockets.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener as BlockingListener;
@@ -35,7 +35,7 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
     let (listener, waiting) = full(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
-    // It has time to fail. If it needs longer than this to start, the test shows less.
+    // The command has time to fail. If it starts later than this, the test checks less.
     sleep(Duration::from_millis(300)).await;
     assert_eq!(child.try_wait()?, None, "it waits");
     let listener = UnixListener::from_std(BlockingListener::from(listener))?;
@@ -53,7 +53,7 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
 }
 
 #[tokio::test]
-async fn a_socket_that_stays_busy_is_3_after_the_timeout() -> Test {
+async fn a_socket_that_stays_busy_ends_with_3_after_the_timeout() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full(&path)?;

@@ -1,4 +1,4 @@
-//! `portway call`: an answer that has come and cannot be taken, or that came while the command was stopped.
+//! `portway call`: an answer that cannot be read, or that came while the command was stopped.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::command::{PATIENCE, Run, Test, portway, run};
 use crate::peers::{Server, frame_script, line_script};
 
-/// A program that answers a call with this, in a framing.
+/// A program that answers a call with this body, in a framing.
 fn answering(framing: Framing, body: &Path) -> Vec<String> {
     match framing {
         Framing::Newline => line_script(&format!("cat '{}'; echo", body.display())),
@@ -31,7 +31,7 @@ async fn call(options: &[&str], program: Vec<String>) -> Result<Run, Box<dyn Err
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_taken_ends_the_call_at_once_and_is_not_called_the_peers_error() -> Test {
+async fn an_unreadable_answer_ends_the_call_at_once_and_is_not_reported_as_an_error_of_the_peer() -> Test {
     let file = tempfile::NamedTempFile::new()?;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let long = format!("\"{}\"", "x".repeat(30_000));
@@ -50,7 +50,7 @@ async fn an_answer_that_cannot_be_taken_ends_the_call_at_once_and_is_not_called_
                 let done = call(&[&option, "--max-bytes=20000"], answering(framing, file.path())).await?;
                 let context = format!("{result:.20} {framing} {option}: {}", done.stderr);
                 assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{context}");
-                assert!(done.stderr.contains("the answer of the peer cannot be taken: "), "{context}");
+                assert!(done.stderr.contains("the answer of the peer cannot be read: "), "{context}");
                 assert!(done.stderr.contains(expected), "{context}");
                 assert!(!done.stderr.contains("answered an error"), "{context}");
             }
@@ -68,7 +68,7 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("--max-bytes BYTES takes longer ones"), "{}", done.stderr);
     }
-    // The first message of a peer of lines is longer than what is looked at to find out that it is one.
+    // The first message is longer than the part that is searched for the framing.
     let file = tempfile::NamedTempFile::new()?;
     fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(200_000)))?;
     let done = call(&["--max-bytes=100000"], answering(Framing::Newline, file.path())).await?;
@@ -77,7 +77,7 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
     Ok(())
 }
 
-/// Waits until a script has made a file.
+/// Waits until a script has created a file.
 async fn made(path: &Path) -> Test {
     let waits = async {
         while !path.exists() {
@@ -89,7 +89,7 @@ async fn made(path: &Path) -> Test {
 }
 
 #[tokio::test]
-async fn an_answer_that_came_while_the_command_was_stopped_is_taken() -> Test {
+async fn an_answer_that_came_while_the_command_was_stopped_is_read() -> Test {
     const LIMIT: Duration = Duration::from_secs(1);
     for (framing, length) in [("auto", 10), ("content-length", 10), ("auto", 50_000)] {
         let folder = tempfile::tempdir()?;
@@ -111,7 +111,7 @@ async fn an_answer_that_came_while_the_command_was_stopped_is_taken() -> Test {
         assert!(Command::new("kill").args(["-STOP", &process]).status().await?.success());
         fs::write(&stopped, "")?;
         made(&answered).await?;
-        // Its time is up when it goes on.
+        // The time of the call is up when the command goes on.
         sleep(LIMIT).await;
         assert!(Command::new("kill").args(["-CONT", &process]).status().await?.success());
         let output = timeout(PATIENCE, child.wait_with_output()).await??;

@@ -150,7 +150,7 @@ async fn a_message_that_is_too_long_is_invalid_and_not_kept() -> Test {
         let done = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
         assert_eq!(done.code, Some(code), "{length}");
     }
-    // By default it is the limit of messages.
+    // The default is the limit of messages.
     for (length, code) in [(10_485_760, 0), (10_485_761, 1)] {
         let done = feed(["validate", "--lines"], message(length).as_bytes()).await?;
         assert_eq!(done.code, Some(code), "{length}");

@@ -55,7 +55,7 @@ pub(crate) fn record(found: &mut Vec<Found>, event: Event<'_>) {
         Event::Body(body) => Found::Body(latin_1(body)),
         Event::Refused { body, reason } => Found::Refused(latin_1(body), reason),
         Event::Fault(fault) => Found::Fault(fault),
-        // It has its fault already.
+        // Its fault was returned before.
         Event::Dropped { .. } => return,
         Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
         Event::Noise { bytes, starts } => {

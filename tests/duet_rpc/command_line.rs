@@ -95,7 +95,7 @@ fn options_may_stand_on_either_side_of_the_command() {
 }
 
 #[test]
-fn help_that_is_not_read_is_no_failure_and_help_that_cannot_be_written_is() {
+fn help_succeeds_if_it_is_not_read_and_fails_if_it_cannot_be_written() {
     for arguments in [&[][..], &["--help"], &["rpc", "--help"], &["--version"], &["version"]] {
         let (reader, unread) = pipe().unwrap();
         drop(reader);

@@ -259,10 +259,10 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
     let folder = Folder::new();
     let fifo = folder.path("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert_eq!(refused(&fifo), "it is no regular file");
+    assert_eq!(refused(&fifo), "it is not a regular file");
     // Neither does one that somebody reads.
     let reader = File::options().read(true).write(true).open(&fifo).unwrap();
-    assert_eq!(refused(&fifo), "it is no regular file");
+    assert_eq!(refused(&fifo), "it is not a regular file");
     drop(reader);
 }
 
@@ -270,8 +270,8 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
 fn devices_and_standard_streams_are_refused() {
     const OF_THE_PROTOCOL: &str = "it is the standard input or output, which is the protocol's";
     for (file, reason) in [
-        ("/dev/null", "it is no regular file"),
-        ("/tmp", "it is no regular file"),
+        ("/dev/null", "it is not a regular file"),
+        ("/tmp", "it is not a regular file"),
         ("/dev/stderr", "it is a symbolic link, which is not followed"),
         ("/dev/stdout", OF_THE_PROTOCOL),
         ("/dev/stdin", OF_THE_PROTOCOL),
@@ -284,7 +284,7 @@ fn devices_and_standard_streams_are_refused() {
 }
 
 #[test]
-fn nothing_is_logged_where_standard_error_is_standard_output() {
+fn nothing_is_logged_if_standard_error_is_standard_output() {
     let folder = Folder::new();
     let question = [frame(request(1, "nope")), frame(request(2, "version"))].concat();
     for kind in ["pipe", "file", "inetd"] {
@@ -297,7 +297,7 @@ fn nothing_is_logged_where_standard_error_is_standard_output() {
                     let (mut reader, writer) = pipe().unwrap();
                     command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
                     let mut daemon = command.spawn().unwrap();
-                    // It holds ends of the pipe.
+                    // The command holds ends of the pipe.
                     drop(command);
                     daemon.stdin.take().unwrap().write_all(&question).unwrap();
                     reader.read_to_end(&mut answers).unwrap();
@@ -321,7 +321,7 @@ fn nothing_is_logged_where_standard_error_is_standard_output() {
                     assert!(daemon.wait().unwrap().success());
                     drop(command);
                     near.set_nonblocking(true).unwrap();
-                    // What has come, and then the end or that nothing more is there.
+                    // Reads the available bytes, up to the end or until there are no more.
                     let _ = near.read_to_end(&mut answers);
                 }
             }
@@ -337,11 +337,11 @@ fn nothing_is_logged_where_standard_error_is_standard_output() {
 }
 
 #[test]
-fn a_warning_of_the_log_that_nobody_reads_does_not_hold_up_the_start() {
+fn an_unread_warning_of_the_log_does_not_delay_the_start() {
     let (_unread, mut full) = pipe().unwrap();
     let usual = fcntl_getfl(&full).unwrap();
     fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();
-    // The last bytes one by one, so that not even a short line has room.
+    // The last bytes are written one by one, so that even a short line has no room.
     for piece in [&[0; 4_096][..], &[0]] {
         while full.write(piece).is_ok() {}
     }

@@ -1,4 +1,4 @@
-// A folder in which the package is installed from its tarball, and beside it what the groups use.
+// A folder with the package, installed from its tarball, and the packages that the groups use.
 
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ export class Environment {
     await mkdir(modules);
     const names = await readdir(join(installed, "node_modules"));
     await Promise.all(names.map((name) => symlink(join(installed, "node_modules", name), join(modules, name))));
-    // A folder and no link, since test runners treat what is in node_modules in a way of its own.
+    // A folder and not a link: test runners treat files in node_modules in a special way.
     await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], { cwd: environment.folder });
     const tarball = (await readdir(environment.folder)).find((file) => file.endsWith(".tgz"));
     await mkdir(join(modules, "portway"));
@@ -32,7 +32,7 @@ export class Environment {
     return environment;
   }
 
-  /** A project: its files in `projects`, and those that the page has for it; resolves to its folder. */
+  /** Makes a project of its files in `projects`, and of those in the page. Resolves to its folder. */
   async project(name) {
     const folder = join(this.folder, name);
     await mkdir(folder, { recursive: true });
@@ -42,7 +42,7 @@ export class Environment {
     return folder;
   }
 
-  /** A file of what is installed. */
+  /** A file of an installed package. */
   module(path) {
     return join(this.folder, "node_modules", path);
   }

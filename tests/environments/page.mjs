@@ -1,4 +1,4 @@
-// The code of a page: each block names its file behind the language, as in ```js jest/pair.test.js
+// The code of a page: each block names its file after the language, as in ```js jest/pair.test.js
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

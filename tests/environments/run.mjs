@@ -1,6 +1,6 @@
-// The environments suite: `node tests/environments/run.mjs`. Runs the packed package under the test runners, frameworks, bundlers
-// and runtimes of docs/environments.md, with the code of that page. What they are is in package.json beside this file;
-// PORTWAY_ENVIRONMENTS is the folder where it is installed (`cargo xtask test --only environments` does that).
+// The environments suite: `node tests/environments/run.mjs`. Runs the packed package under the test runners, frameworks,
+// bundlers and runtimes of docs/environments.md, with the code of that page. package.json beside this file lists them;
+// PORTWAY_ENVIRONMENTS is the folder where they are installed (`cargo xtask test --only environments` does that).
 //
 // Names of groups as arguments run only those: `node tests/environments/run.mjs vitest jest`.
 
@@ -12,7 +12,7 @@ const groups = ["node", "vitest", "jest", "sinon", "frameworks", "bundles", "run
 const asked = process.argv.slice(2);
 
 const suite = new Suite();
-const environment = await suite.test("the package is packed, and beside it what it is used with", () => Environment.make());
+const environment = await suite.test("the package is packed and installed beside the other packages", () => Environment.make());
 if (environment) {
   try {
     for (const name of groups.filter((name) => asked.length === 0 || asked.includes(name))) {

@@ -80,7 +80,7 @@ async fn an_error_comes_with_its_code_message_and_data() -> Test {
 }
 
 #[tokio::test]
-async fn the_death_of_a_peer_or_of_a_handler_is_told_apart_from_its_errors() -> Test {
+async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() -> Test {
     let reason = |reason: &str| json!({ "code": -32603, "message": "m", "data": { "reason": reason } });
     let remote = |code: i64| RpcError::new(ErrorCode::new(code), "m");
     for (error, expected) in [
@@ -88,7 +88,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_told_apart_from_its_errors() -> 
         (reason("handler-panicked"), CallError::HandlerPanicked),
         (reason("destroyed"), CallError::Remote(remote(-32603).with_data(&json!({ "reason": "destroyed" })))),
         (json!({ "code": -32603, "message": "m" }), CallError::Remote(remote(-32603))),
-        // An error of an application that looks like it.
+        // An error of an application may look the same.
         (
             json!({ "code": 5, "message": "m", "data": { "reason": "peer-died" } }),
             CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
@@ -100,7 +100,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_told_apart_from_its_errors() -> 
         there.receive().await?;
         there.send(&json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()).await?;
         assert_eq!(call.await, Err(expected.clone()));
-        // Whoever passes it on has not died itself.
+        // A peer that passes the error on has not died itself.
         if expected.remote().is_none() {
             assert_eq!(RpcError::from(expected).reason(), None);
         }
@@ -108,7 +108,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_told_apart_from_its_errors() -> 
     Ok(())
 }
 
-/// What an error says, and what each of its sources says.
+/// The texts of an error and of each of its sources.
 fn chain(error: &dyn Error) -> Vec<String> {
     let mut texts = vec![error.to_string()];
     let mut next = error.source();
@@ -120,7 +120,7 @@ fn chain(error: &dyn Error) -> Vec<String> {
 }
 
 #[test]
-fn each_error_of_a_chain_says_its_own_part() {
+fn no_error_of_a_chain_repeats_its_source() {
     let remote = RpcError::new(ErrorCode::new(1), "disk full");
     assert_eq!(chain(&CallError::Remote(remote)), ["disk full (1)"]);
     let lost = CallError::Lost(Closed::Truncated(3));
@@ -220,7 +220,7 @@ async fn a_call_that_is_dropped_is_cancelled() -> Test {
 }
 
 #[tokio::test]
-async fn a_handler_that_only_computes_is_cancelled_where_it_yields() -> Test {
+async fn a_handler_that_only_computes_is_cancelled_when_it_yields() -> Test {
     let (here, there) = Transport::pair()?;
     let steps = Arc::new(AtomicU32::new(0));
     let server = Server::new(there);
@@ -241,7 +241,7 @@ async fn a_handler_that_only_computes_is_cancelled_where_it_yields() -> Test {
         tokio::task::yield_now().await;
     }
     drop(call);
-    // The method has one count, and its handler's future has another.
+    // The method holds one reference, and the future of its handler another.
     tokio::time::timeout(PATIENCE, async {
         while Arc::strong_count(&steps) > 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;

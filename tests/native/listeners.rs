@@ -34,7 +34,7 @@ fn this_program(test: &str) -> io::Result<Command> {
 }
 
 #[tokio::test]
-async fn an_error_names_the_path_or_the_address_that_it_is_about() -> Test {
+async fn an_error_names_its_path_or_address() -> Test {
     let folder = tempfile::tempdir()?;
     let missing = folder.path().join("missing").join("a.sock");
     let file = folder.path().join("file");
@@ -118,7 +118,7 @@ async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
 #[tokio::test]
 async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_directory() -> Test {
     let folder = tempfile::tempdir()?;
-    let mut program = this_program("listener_on_a_relative_path_whose_program_moves_on")?;
+    let mut program = this_program("listener_on_a_relative_path_whose_program_changes_its_directory")?;
     let output = timeout(PATIENCE, program.current_dir(&folder).output()).await??;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(fs::read_dir(&folder)?.count(), 0, "nothing is left behind");
@@ -127,7 +127,7 @@ async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_di
 
 #[tokio::test]
 #[ignore = "it changes the working directory; the test above runs it"]
-async fn listener_on_a_relative_path_whose_program_moves_on() -> Test {
+async fn listener_on_a_relative_path_whose_program_changes_its_directory() -> Test {
     let folder = env::current_dir()?;
     let listener = Listener::unix("a.sock", Framing::Newline).await?;
     assert!(folder.join("a.sock").exists());
@@ -163,9 +163,9 @@ async fn another_user_is_not_served_in_the_abstract_namespace() -> Test {
     }
     let name = format!("@portway-{}-{:?}", std::process::id(), std::thread::current().id());
     let serving = tokio::spawn(Listener::unix(&name, Framing::Newline).await?.serve(adding));
-    let mut stranger = this_program("stranger_in_the_abstract_namespace")?;
+    let mut stranger = this_program("other_user_in_the_abstract_namespace")?;
     match stranger.env("NAME_OF_SOCKET", &name).uid(65_534).current_dir("/").output().await {
-        // The folder of this program is for root alone.
+        // Only root has access to the folder of this program.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         output => {
             let output = output?;
@@ -181,7 +181,7 @@ async fn another_user_is_not_served_in_the_abstract_namespace() -> Test {
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "it is run by the test above, as another user"]
-fn stranger_in_the_abstract_namespace() -> Test {
+fn other_user_in_the_abstract_namespace() -> Test {
     use std::io::{Read, Write};
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::SocketAddr;
@@ -189,7 +189,7 @@ fn stranger_in_the_abstract_namespace() -> Test {
     let name = env::var("NAME_OF_SOCKET")?;
     let address = SocketAddr::from_abstract_name(name.trim_start_matches('@'))?;
     let mut stream = BlockingStream::connect_addr(&address)?;
-    // It may be closed by now, and then it was reset.
+    // The connection may be closed by now, which resets it.
     let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[1,2]}\n");
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
@@ -197,7 +197,7 @@ fn stranger_in_the_abstract_namespace() -> Test {
     Ok(())
 }
 
-/// By a library that is loaded first and replaces `accept4`.
+/// A preloaded library replaces `accept4`.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test]
 async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
@@ -206,7 +206,7 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("accept.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/accept.c");
-    // Rust links with it, too.
+    // Rust also links with `cc`.
     let mut compiler = Command::new("cc");
     let compiled = compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
     assert!(compiled.await?.success());
@@ -234,7 +234,7 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
                 } else {
                     Transport::unix(&address, Framing::Newline).await
                 };
-                // Of a listener that has ended, the next connection is refused.
+                // After the end of the listener, the next connection is refused.
                 let Ok(transport) = transport else { break };
                 let client = Client::new(transport);
                 answered += i32::from(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await? == Ok(3));

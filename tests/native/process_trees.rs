@@ -1,4 +1,4 @@
-//! Child processes that start others: nothing of them is left after the end of the link.
+//! Child processes that start other processes: none is left after the end of the link.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ type Test = Result<(), Box<dyn Error>>;
 
 const GRACE: Duration = Duration::from_millis(200);
 
-/// For what takes 700 ms by the documentation, on a machine that has much else to do.
+/// A limit for an end that takes 700 ms by the documentation: the machine may be busy.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn command(tree: &Tree) -> Command {
@@ -39,7 +39,7 @@ async fn started(tree: &Tree) -> Result<Client, Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn a_server_behind_a_wrapper_hears_sigterm_and_ends_with_the_link() -> Test {
+async fn a_server_behind_a_wrapper_gets_sigterm_and_ends_with_the_link() -> Test {
     for shape in SHAPES {
         let tree = Tree::new(shape, true)?;
         let client = started(&tree).await?;
@@ -117,9 +117,9 @@ async fn a_watched_process_leaves_nothing_behind() -> Test {
 }
 
 #[tokio::test]
-async fn what_a_process_that_has_died_leaves_behind_ends_without_the_grace() -> Test {
-    for heeds in [true, false] {
-        let tree = Tree::new(Shape::ForksAgain, heeds)?;
+async fn the_descendants_of_a_process_that_has_died_end_without_the_grace() -> Test {
+    for handles_term in [true, false] {
+        let tree = Tree::new(Shape::ForksAgain, handles_term)?;
         let mut words = tree.command();
         words[2] = words[2].replace("cat >/dev/null", "kill -9 $$");
         let mut command = Command::new(&words[0]);
@@ -128,7 +128,7 @@ async fn what_a_process_that_has_died_leaves_behind_ends_without_the_grace() -> 
         assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
         assert!(matches!(timeout(LIMIT, client.closed()).await?, Closed::Exited(_)));
         assert_eq!(tree.left_after(LIMIT), [""; 0]);
-        assert_eq!(tree.has_saved(), heeds);
+        assert_eq!(tree.has_saved(), handles_term);
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ async fn a_program_that_cannot_be_started_is_named_with_the_reason() -> Result<(
             assert!(text.starts_with(&expected), "{text}, and not {expected}");
         }
     }
-    // Found by the path of the new process.
+    // The program is found by the `PATH` of the new process.
     let mut command = Command::new("crlf");
     let error = Transport::child(command.env("PATH", folder.path()), Framing::Newline).err().ok_or("no interpreter")?;
     assert!(error.to_string().starts_with("crlf: the interpreter /bin/sh"), "{error}");

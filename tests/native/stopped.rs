@@ -1,4 +1,5 @@
-//! What has come is read before a time is believed to be up: a thread may be blocked, or its process stopped.
+//! Input that has arrived is read before a call or a message times out: a thread may be blocked, or its process
+//! stopped.
 
 use std::error::Error;
 use std::io::Write;
@@ -18,7 +19,7 @@ type Test = Result<(), Box<dyn Error>>;
 
 const SOON: Duration = Duration::from_millis(50);
 
-/// A link over a real socket: only the reactor knows whether there is something to read.
+/// A link over a real socket: only the reactor knows whether there is input.
 fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
     let (near, far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
@@ -27,14 +28,14 @@ fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_a_timeout_is_believed() -> Test {
+async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_its_call_times_out() -> Test {
     for bytes in [1, 100_000] {
         let (client, mut far) = socket()?;
         let call = client.call::<String>("late", &()).timeout(SOON).start();
         let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(bytes));
         far.write_all(&frame(&answer))?;
         thread::sleep(2 * SOON);
-        // It has the link driven, before the reactor has had its turn.
+        // The link runs before the reactor gets its turn.
         let next = client.call::<Value>("next", &()).start();
         assert_eq!(timeout(PATIENCE, call).await?.map(|text| text.len()), Ok(bytes));
         drop(next);
@@ -43,7 +44,7 @@ async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_a_timeo
 }
 
 #[tokio::test]
-async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_before_it_is_given_up() -> Test {
+async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_before_it_times_out() -> Test {
     let (near, mut far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
     let (reader, writer) = UnixStream::from_std(near)?.into_split();
@@ -54,7 +55,7 @@ async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_be
     let answer = frame(r#"{"jsonrpc":"2.0","id":1,"result":7}"#);
     let (start, rest) = answer.split_at(40);
     far.write_all(start)?;
-    // So that the beginning is read.
+    // This lets the link read the beginning.
     tokio::time::sleep(Duration::from_millis(10)).await;
     far.write_all(rest)?;
     thread::sleep(2 * SOON);
@@ -65,7 +66,7 @@ async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_be
 }
 
 #[tokio::test]
-async fn a_peer_that_never_stops_sending_does_not_keep_a_call_from_its_timeout() -> Test {
+async fn a_peer_that_never_stops_sending_does_not_prevent_the_timeout_of_a_call() -> Test {
     let (near, mut far) = UnixStream::pair()?;
     let (reader, writer) = near.into_split();
     let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?);

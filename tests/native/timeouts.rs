@@ -1,4 +1,4 @@
-//! Calls that time out: the peer is told, its handler stops, and what it still answers is passed over in silence. Progress
+//! Calls that time out: the peer is notified, its handler stops, and its late answer is dropped in silence. Progress
 //! restarts the timeout.
 
 use std::error::Error;
@@ -29,7 +29,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
         assert_eq!(there.receive_frame(framing).await?["method"], "slow");
         let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
         assert_eq!(there.receive_frame(framing).await?, cancel);
-        // Once, though the future was dropped after it.
+        // It is cancelled once, although the future was dropped afterwards.
         client.notify("last", &())?;
         assert_eq!(there.receive_frame(framing).await?["method"], "last");
     }
@@ -62,7 +62,7 @@ async fn a_stream_that_times_out_is_cancelled_once() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_handler_of_a_call_that_timed_out_does_not_hold_up_the_end() -> Test {
+async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
     let (here, there) = Transport::pair()?;
     let (tell, mut told) = mpsc::unbounded_channel();
     let server = Server::new(there);
@@ -86,7 +86,7 @@ async fn the_handler_of_a_call_that_timed_out_does_not_hold_up_the_end() -> Test
     Ok(())
 }
 
-/// A call to which the test answers.
+/// A call that the test answers.
 struct Working {
     call: portway::Call<u32>,
     there: Wire,
@@ -115,7 +115,7 @@ impl Working {
         Ok(self.there.send(&progress.to_string()).await?)
     }
 
-    /// When the call ends though there is progress all the time, in milliseconds.
+    /// The time in milliseconds until the call ends in spite of constant progress.
     async fn end(mut self) -> Result<u128, Box<dyn Error>> {
         let Self { call, there, start, .. } = &mut self;
         let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;
@@ -161,7 +161,7 @@ async fn a_call_whose_progress_ceases_times_out() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_without_a_listener_has_no_more_time_for_progress() -> Test {
+async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport).with_timeout(STEP);
     let call = client.call::<()>("deaf", &()).start();
@@ -174,7 +174,7 @@ async fn a_call_without_a_listener_has_no_more_time_for_progress() -> Test {
     Ok(())
 }
 
-/// What a client logs of answers.
+/// Records the ids of the answers that a client reports.
 fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
     let unmatched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&unmatched);
@@ -187,7 +187,7 @@ fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_to_a_call_that_was_given_up_is_not_logged() -> Test {
+async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = wire_of(64 * 1024, framing)?;
         let (transport, unmatched) = logged(transport);

@@ -1,4 +1,4 @@
-//! An answer that cannot be taken ends the call that it belongs to, and no other.
+//! An answer that cannot be read ends its own call, and no other.
 
 use std::error::Error;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Some calls that wait for ever, whose requests have been read, over a link that takes messages of 2 000 bytes.
+/// Some calls that wait for ever, whose requests have been read, over a link that accepts messages of 2 000 bytes.
 async fn waiting(
     framing: Framing,
     count: usize,
@@ -38,7 +38,7 @@ async fn waiting(
     Ok((client, calls, there))
 }
 
-/// The answers that cannot be taken, to the call with this id.
+/// Unreadable answers to the call with this id.
 fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
     let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     let long = "x".repeat(3_000);
@@ -62,7 +62,7 @@ fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_taken_ends_its_own_call_and_no_other() -> Test {
+async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
     for framing in FRAMINGS {
         for (text, why) in unreadable(2) {
             let (client, calls, mut there) = waiting(framing, 3, |transport| transport).await?;
@@ -95,7 +95,7 @@ fn nameless() -> Vec<(String, Unreadable)> {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_id_that_can_be_read_ends_the_only_call_that_waits() -> Test {
+async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
     for framing in FRAMINGS {
         for (text, why) in nameless() {
             let (_client, calls, mut there) = waiting(framing, 1, |transport| transport).await?;
@@ -130,7 +130,7 @@ async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() ->
 }
 
 #[tokio::test]
-async fn the_late_answer_to_a_call_that_was_given_up_ends_no_other() -> Test {
+async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
@@ -146,7 +146,7 @@ async fn the_late_answer_to_a_call_that_was_given_up_ends_no_other() -> Test {
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(Unreadable::NotJson));
     assert_eq!(client.pending(), 1);
-    // Once its answer has come, all is clear again.
+    // Once its answer has come, a later answer can only belong to the other call.
     there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
@@ -154,7 +154,7 @@ async fn the_late_answer_to_a_call_that_was_given_up_ends_no_other() -> Test {
 }
 
 #[tokio::test]
-async fn a_call_of_the_peer_that_cannot_be_read_ends_none_of_ours() -> Test {
+async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
     for framing in FRAMINGS {
         let (transport, mut there) = wire_of(64 * 1024, framing)?;
         let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 2_000)));
@@ -167,7 +167,7 @@ async fn a_call_of_the_peer_that_cannot_be_read_ends_none_of_ours() -> Test {
             r#"{"jsonrpc":"2.0","id":1,"method":"log","params":[NaN]}"#.to_owned(),
             r#"{"level":30,"id":1,"result":NaN}"#.to_owned(),
         ] {
-            // A line of a log is none of the protocol; in a frame it might be.
+            // A line of a log is not of the protocol; the same text in a frame might be.
             if framing == Framing::Newline || text.contains("method") {
                 there.send_bytes(&frame_of(framing, &text)).await?;
             }
@@ -181,7 +181,7 @@ async fn a_call_of_the_peer_that_cannot_be_read_ends_none_of_ours() -> Test {
 #[tokio::test]
 async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -> Test {
     for framing in FRAMINGS {
-        // Up to the comma behind the id.
+        // The length up to the comma behind the id.
         let answer = |id_ends_at: usize| {
             let (start, end) = (r#"{"jsonrpc":"2.0","x":""#, r#"","id":2,"#);
             let padding = "x".repeat(id_ends_at - start.len() - end.len());
@@ -198,7 +198,7 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
 }
 
 #[tokio::test]
-async fn an_answer_that_its_header_refuses_ends_its_call() -> Test {
+async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
     let (_client, calls, mut there) = waiting(Framing::ContentLength, 2, |transport| transport).await?;
     let body = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     there
@@ -235,7 +235,7 @@ async fn an_answer_that_stops_ends_its_call() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_goes_on_is_taken_however_long_it_takes() -> Test {
+async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         for serves in [false, true] {
             let (transport, mut there) = wire_of(64 * 1024, framing)?;
@@ -252,7 +252,7 @@ async fn an_answer_that_goes_on_is_taken_however_long_it_takes() -> Test {
                 tokio::time::sleep(Duration::from_secs(20)).await;
             }
             assert_eq!(call.await, Ok("here".into()), "{framing}");
-            // With nothing to wait for, it is a message as any other.
+            // Without a pending call, it has the time of any other message.
             let (told, mut heard) = mpsc::unbounded_channel();
             let (transport, mut there) = wire_of(64 * 1024, framing)?;
             let client = Client::new(transport.on_diagnostic(move |diagnostic| {

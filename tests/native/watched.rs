@@ -1,4 +1,4 @@
-//! Processes that are watched: who hears of a start, and what a panic of the application does.
+//! Watched processes: reports of their starts, and panics of the application.
 
 use std::error::Error;
 use std::io;
@@ -17,7 +17,7 @@ use crate::wire::PATIENCE;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// A process that answers one call, with how often it was started, and exits.
+/// A process that answers one call with the number of its starts, and exits.
 fn counting(folder: &TempDir) -> Process {
     let script = format!(
         "echo x >> '{0}'; echo started >&2; read line; printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%d}}\\n' $(wc -l < '{0}')",
@@ -36,7 +36,7 @@ async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
     let (told, mut starts) = mpsc::unbounded_channel();
     let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
         let _ = told.send(());
-        // Others go on meanwhile.
+        // Other tasks go on meanwhile.
         std::thread::sleep(Duration::from_millis(100));
     })?;
     for number in 1..=3 {
@@ -47,14 +47,14 @@ async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
 }
 
 #[tokio::test]
-async fn who_waits_until_it_is_ready_gets_a_client_whose_calls_work() -> Test {
+async fn ready_returns_a_client_whose_calls_work() -> Test {
     let folder = tempfile::tempdir()?;
     let process =
         counting(&folder).on_exit(|_, starts| (starts < 5).then_some(Duration::from_millis(20))).start(|_| {})?;
     for number in 1..=5 {
         let client = timeout(PATIENCE, process.ready()).await??;
         assert_eq!(count(&client).await?, Ok(number));
-        // From its end on it is not given any more.
+        // After the end of the process, its client is not returned any more.
         while client.notify("tick", &()).is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -64,7 +64,7 @@ async fn who_waits_until_it_is_ready_gets_a_client_whose_calls_work() -> Test {
 }
 
 #[tokio::test]
-async fn each_start_is_told_with_its_client() -> Test {
+async fn each_start_is_reported_with_its_client() -> Test {
     let folder = tempfile::tempdir()?;
     let (told, mut starts) = mpsc::unbounded_channel();
     let _process = counting(&folder)
@@ -100,7 +100,7 @@ async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_ag
     assert_eq!(starts.recv().await, Some(1));
     assert_eq!(timeout(PATIENCE, starts.recv()).await?, None);
 
-    // One that has ended by itself says why.
+    // A process that has ended by itself has a reason.
     let process = Process::new("sh", ["-c", "exit 3"], Framing::Newline).start(|_| {})?;
     timeout(PATIENCE, process.ended()).await?;
     let Closed::Exited(status) = timeout(PATIENCE, process.shutdown()).await? else { return Err("no status".into()) };
@@ -196,7 +196,7 @@ async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn a_panic_for_one_connection_ends_that_one_alone() -> Test {
+async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
     for in_set_up in [true, false] {
         let panicked = Names::default();
         let told = Arc::clone(&panicked);

@@ -1,4 +1,4 @@
-//! Programs that start others, and whether anything of them is left.
+//! Programs that start other programs, and the processes that are left of them.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How a server is started that ends neither at the end of its input nor with its parent.
+/// How a server is started. It ends neither at the end of its input nor with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// By the shell, which waits for it.
@@ -15,7 +15,7 @@ pub enum Shape {
     /// By Node, which waits for it.
     Node,
     Npx,
-    /// By a process that ends at once, so that its parent is another.
+    /// By a process that ends at once, so that the server gets another parent.
     ForksAgain,
     /// In a group and a session of its own. Its parent waits for it.
     OtherGroup,
@@ -26,13 +26,13 @@ pub enum Shape {
 pub const SHAPES: [Shape; 6] =
     [Shape::Shell, Shape::Node, Shape::Npx, Shape::ForksAgain, Shape::OtherGroup, Shape::OtherGroupAndAlone];
 
-/// Nothing that is waited for here takes longer, on any machine.
+/// No wait takes longer, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers the first call, in lines.
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
 
-/// A program with a server behind it.
+/// A program that starts a server.
 pub struct Tree {
     folder: TempDir,
     shape: Shape,
@@ -40,10 +40,10 @@ pub struct Tree {
 
 impl Tree {
     /// The server ends at `SIGTERM` after it has saved something, or ignores it.
-    pub fn new(shape: Shape, heeds: bool) -> io::Result<Self> {
+    pub fn new(shape: Shape, handles_term: bool) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let tree = Self { folder, shape };
-        let trap = if heeds { format!("echo saved > '{}'; exit 0", tree.path("saved")) } else { String::new() };
+        let trap = if handles_term { format!("echo saved > '{}'; exit 0", tree.path("saved")) } else { String::new() };
         let trap = trap.replace('\'', "\"");
         let answer = if tree.has_input() { ANSWER } else { ":" };
         let script = format!(
@@ -55,7 +55,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Whether the server has the input of the program.
+    /// Whether the server inherits the input of the program.
     fn has_input(&self) -> bool {
         !matches!(self.shape, Shape::ForksAgain | Shape::OtherGroupAndAlone)
     }
@@ -102,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// Waits until nothing is left of the program, so long at most, and returns what is left.
+    /// Waits until no process of the program is left, up to the limit. Returns the processes that are left.
     pub fn left_after(&self, limit: Duration) -> Vec<String> {
         let start = Instant::now();
         loop {
@@ -125,7 +125,7 @@ impl Tree {
         lines.filter(|line| line.contains(&folder)).collect()
     }
 
-    /// Whether the server has heard `SIGTERM`, and had the time to save.
+    /// Whether the server got `SIGTERM`, and had the time to save.
     pub fn has_saved(&self) -> bool {
         fs::exists(self.path("saved")).unwrap_or(false)
     }

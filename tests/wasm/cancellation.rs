@@ -42,7 +42,7 @@ async fn an_answered_call_is_not_cancelled() {
 }
 
 #[wasm_bindgen_test]
-async fn a_handler_that_only_computes_is_dropped_where_it_yields() {
+async fn a_handler_that_only_computes_is_dropped_when_it_yields() {
     let (client, server) = client_and_server();
     let steps = Rc::new(Cell::new(0_u32));
     let count = steps.clone();

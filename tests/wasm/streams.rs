@@ -93,7 +93,7 @@ async fn a_stream_ends_with_its_client() {
     assert_eq!(item(&mut late).await, Some(Err(CallError::Destroyed)));
 }
 
-/// The numbers up to another one, of which it counts those that were made, and whether it was dropped.
+/// A stream of the numbers up to a limit. It counts the numbers that it produced, and records its drop.
 struct Numbers {
     next: u32,
     end: u32,
@@ -121,7 +121,7 @@ impl Drop for Numbers {
     }
 }
 
-/// How many numbers were made, and whether the last stream was dropped.
+/// The count of numbers that were produced, and whether the last stream was dropped.
 fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
     let counts = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let (made, dropped) = (counts.0.clone(), counts.1.clone());
@@ -133,7 +133,7 @@ fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
 }
 
 #[wasm_bindgen_test]
-async fn a_server_in_rust_gives_a_stream() {
+async fn a_server_in_rust_sends_a_stream() {
     let (client, server) = client_and_server();
     let (_, dropped) = counting(&server);
     for window in [1, 16] {
@@ -163,7 +163,7 @@ async fn an_error_of_a_stream_in_rust_is_its_last_item() {
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_in_rust_makes_no_more_than_is_wanted_and_is_dropped_when_nobody_wants_more() {
+async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_reader() {
     let (client, server) = client_and_server();
     let (made, dropped) = counting(&server);
     let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
@@ -171,10 +171,10 @@ async fn a_stream_in_rust_makes_no_more_than_is_wanted_and_is_dropped_when_nobod
     sleep(50.0).await;
     assert!(made.get() <= 9, "{}", made.get());
     assert!(!dropped.get());
-    // It waits for credit.
+    // The stream waits for credit.
     drop(items);
     until(|| dropped.get()).await;
-    // Its server goes.
+    // Its server is dropped.
     let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
     assert_eq!(item(&mut items).await, Some(Ok(1)));
     assert!(!dropped.get());
@@ -183,7 +183,7 @@ async fn a_stream_in_rust_makes_no_more_than_is_wanted_and_is_dropped_when_nobod
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_is_not_called_and_a_method_gives_none() {
+async fn a_stream_method_is_not_called_as_a_method_nor_a_method_as_a_stream() {
     let (client, server) = client_and_server();
     counting(&server);
     server.method_sync("plain", |(), _: Context| Ok::<_, RpcError>(1));

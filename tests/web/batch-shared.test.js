@@ -1,4 +1,4 @@
-// Calls of one batch, and their results, that hold the same objects: each side gets its own, and none is refused.
+// Calls of one batch, and their results, that share objects: each gets its own copy, and none is refused.
 
 import { assert } from "chai";
 import { JSONRPCPeer } from "./rig/portway.js";
@@ -12,7 +12,7 @@ const views = () => {
   return [new Uint8Array(buffer, 0, 2), new Uint8Array(buffer, 2, 2)];
 };
 
-/** What two calls of one batch hold, by kinds. */
+/** The params of two calls of one batch, by kind. */
 const kinds = {
   "a large object": () => Array(2).fill(much()),
   "an object of a large one": () => {
@@ -49,7 +49,7 @@ const ways = {
 for (const [way, ends] of Object.entries(ways)) {
   describe(`a batch whose calls share objects, over ${way}`, () => {
     for (const [kind, make] of Object.entries(kinds)) {
-      it(`has all its calls answered, and its notifications heard: ${kind}`, async () => {
+      it(`has all its calls answered, and its notifications handled: ${kind}`, async () => {
         const [near, far] = await ends();
         const seen = [];
         const heard = [];
@@ -68,7 +68,7 @@ for (const [way, ends] of Object.entries(ways)) {
       });
     }
 
-    it("is what it was when it was sent, and the caller's objects are left as they are", async () => {
+    it("has the values of the time of the call, and leaves the caller's objects unchanged", async () => {
       const [near, far] = await ends();
       const seen = [];
       far.method("keep", (params) => void seen.push(params));
@@ -95,14 +95,14 @@ for (const [way, ends] of Object.entries(ways)) {
   });
 }
 
-/** Buffers arrive as bytes, and two errors or blobs are compared by what is in them. */
+/** Buffers arrive as bytes, and errors and blobs are compared by their contents. */
 function bare(value) {
   if (value instanceof Error) return value.message;
   if (ArrayBuffer.isView(value) && value.BYTES_PER_ELEMENT > 0) return [...value];
   return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : value?.size ?? value;
 }
 
-it("a batch over a transport of JSON text says of what its calls share what each would say alone", async () => {
+it("a batch over a transport of JSON text has the same JSON as its calls alone", async () => {
   class Money {
     constructor(cents) {
       this.cents = cents;

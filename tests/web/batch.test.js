@@ -86,7 +86,7 @@ describe("a batch of calls", () => {
   const ofNoCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
   for (const [how, options] of [["a batch", {}], ["lists", { coalesce: true }]]) {
     for (const order of [[null, 2, 3], [2, null, 3], [2, 3, null]]) {
-      it(`fails no call that is answered in the same array as an error of no call: ${order}, of ${how}`, async () => {
+      it(`fails no call that is answered in the same array as an error under the id null: ${order}, of ${how}`, async () => {
         const { transport, raw } = rawChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
@@ -95,7 +95,7 @@ describe("a batch of calls", () => {
       });
     }
 
-    it(`fails no call by an error of no call that comes with answers to all: of ${how}`, async () => {
+    it(`fails no call by an error under the id null that comes with answers to all: of ${how}`, async () => {
       const { transport, raw } = rawChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
@@ -107,7 +107,7 @@ describe("a batch of calls", () => {
     });
   }
 
-  it("is not failed by an error of no call that may be of a call beside it", async () => {
+  it("is not failed by an error under the id null that may belong to another call", async () => {
     const { transport, raw } = rawChannel();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });

@@ -1,4 +1,4 @@
-// What has come while this thread was blocked, or its process stopped, is taken before a timeout is believed.
+// Messages that came while this thread was blocked, or its process stopped, are handled before a call times out.
 
 import { assert } from "chai";
 import { JSONRPCClient, portTransport } from "./rig/portway.js";

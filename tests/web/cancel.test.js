@@ -55,13 +55,13 @@ describe("the signal of a call", () => {
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
   });
 
-  /** A signal of a library that knows no reasons, and what aborts it. */
+  /** A signal without a reason, like that of a polyfill, and the function that aborts it. */
   function reasonless() {
     const signal = Object.assign(new EventTarget(), { aborted: false });
     return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
   }
 
-  it("rejects with an AbortError if it is of a library that knows no reasons, whenever it is aborted", async () => {
+  it("rejects with an AbortError if its signal has no reason, whenever it is aborted", async () => {
     const client = new JSONRPCClient(recorder());
     const { signal, abort } = reasonless();
     const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
@@ -359,7 +359,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual([caller.pending, worker.pending], [0, 0]);
   });
 
-  it("ends a handler that never waits but for context.yield(), in its next step", async () => {
+  it("ends a handler that only awaits context.yield(), in its next step", async () => {
     const { near, far } = channel();
     let steps = 0;
     const ends = [];
@@ -388,7 +388,7 @@ describe("a request that is cancelled", () => {
     client.destroy();
   });
 
-  it("is what context.yield() rejects with, as it does when the server is destroyed or the session has ended", async () => {
+  it("is the reason with which context.yield() rejects, also when the server is destroyed or the session has ended", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
     const end = deferred();

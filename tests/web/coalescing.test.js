@@ -94,7 +94,7 @@ describe("calls of one turn", () => {
 });
 
 describe("messages of a turn that goes on", () => {
-  it("leave at once where the turn is long: calls, notifications, and what a handler sends", async () => {
+  it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
     const { peer, end, arrived } = await played();
     const compute = () => {
       const end = performance.now() + 20;

@@ -1,4 +1,4 @@
-// A worker that speaks an old protocol beside this one: the old handlers pass over all messages of the library by one line.
+// A worker with an old protocol beside this one: one line lets the old handlers ignore all messages of the library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, workerTransport } from "./rig/portway.js";
@@ -7,7 +7,7 @@ import { worker } from "./rig/workers.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { until } from "./rig/outcomes.js";
 
-/** The messages of a worker that the line of the README leaves to an old handler. */
+/** The messages of a worker that the line of the README passes to an old handler. */
 function oldMessages(started) {
   const seen = [];
   started.addEventListener("message", ({ data }) => {

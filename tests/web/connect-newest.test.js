@@ -1,4 +1,4 @@
-// Several connections on one target: the newest takes the place of all older ones, for good.
+// Several connections on one target: the newest replaces all older ones, for good.
 
 import { assert } from "chai";
 import { connect } from "./rig/portway.js";
@@ -11,7 +11,7 @@ const taken = /another connection has taken its place/;
 
 describe("of two connections on one target", () => {
   for (const peerAfter of [0, 15, 60, 300]) {
-    it(`the newest wins for good if the peer begins ${peerAfter} ms later, whether the older one was given up or not`, async () => {
+    it(`the newest wins for good if the peer begins ${peerAfter} ms later, whether the older one was aborted or not`, async () => {
       // The order of the handshake depends on random names.
       const trials = Array.from({ length: 16 }, async (_, n) => {
         const [near, far] = ports();
@@ -45,7 +45,7 @@ describe("of two connections on one target", () => {
     const error = await older;
     assert.equal(error.reason, "peer-gone");
     assert.match(error.message, taken);
-    // An answer to the older one is nobody's.
+    // An answer to the older one has no receiver.
     actor.accept(first);
     const end = await actor.open();
     const peer = await newer;
@@ -54,7 +54,7 @@ describe("of two connections on one target", () => {
     assert.equal(await call, "newer");
   });
 
-  it("the older one keeps its session until the peer begins that of the newer one", async () => {
+  it("the older one keeps its session until the peer begins one with the newer one", async () => {
     const { port, actor } = stage();
     const told = diary();
     const connecting = connected(port, told);

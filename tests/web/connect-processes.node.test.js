@@ -40,7 +40,7 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [2]), [2]);
   });
 
-  it("answer a result that JSON has no word for with an error, in a session and without", async () => {
+  it("answer with an error a result that JSON cannot express, in a session and without", async () => {
     const peer = await connected(forked());
     const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());
@@ -53,7 +53,7 @@ describe("a process and its program", function () {
   });
 
   for (const serialization of ["json", "advanced"]) {
-    it(`hear the last words of a process that exits in the same turn: serialization ${serialization}`, async () => {
+    it(`deliver the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
       const heard = [];
       const peer = await connected(forked({ serialization }), { notifications: { step: ([step]) => void heard.push(step) } });
       assert.equal((await rejection(peer.request("compute", [5, 0, "exit"]))).reason, "peer-gone");

@@ -23,7 +23,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual([length, bytes.byteLength], [3, 0]);
   });
 
-  it("hear at once what either sends within a turn that goes on", async () => {
+  it("deliver at once the messages of a long turn", async () => {
     const flag = new SharedArrayBuffer(4);
     const heard = [];
     const notifications = {
@@ -38,7 +38,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(heard, [1, 2, 3]);
   });
 
-  it("hear the last words of a thread that exits in the same turn", async () => {
+  it("deliver the last messages of a thread that exits in the same turn", async () => {
     const heard = [];
     const peer = await connected(thread(), { notifications: { step: ([step]) => void heard.push(step) } });
     const call = rejection(peer.request("compute", [5, 0, "exit"]));
@@ -89,7 +89,7 @@ describe("a worker thread and its program", () => {
     });
   }
 
-  it("whose thread answers and exits have the answer, though the program is busy then", async () => {
+  it("whose thread answers and exits get the answer, although the program is busy", async () => {
     for (let n = 0; n < 5; n++) {
       const peer = await connected(thread());
       const answer = peer.request("lastAnswer", [], { timeout: 0 });

@@ -36,11 +36,11 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 }
 
 describe("a frame and its page", () => {
-  it("hear the last words of a frame that removes itself in the same turn", async () => {
+  it("deliver the last messages of a frame that removes itself in the same turn", async () => {
     const heard = [];
     const peer = await connected(connectingFrame(), { notifications: { step: ([step]) => void heard.push(step) } });
     await rejection(peer.request("compute", [3, 0, "remove"]));
-    // WebKit delivers nothing that was sent by a port of a document in the turn in which it goes, not even the first.
+    // WebKit drops all messages that a port of a document sent in the turn in which the document is removed.
     if (/AppleWebKit(?!.*Chrome)/.test(navigator.userAgent)) return;
     await until(() => heard.length === 3);
     assert.deepEqual(heard, [0, 1, 2]);
@@ -59,7 +59,7 @@ describe("a frame and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other when the frame is put into the document later in the same turn", async () => {
+  it("find each other when the frame is appended to the document later in the same turn", async () => {
     const element = connectingFrame({}, { attach: false });
     const connecting = connected(element);
     await Promise.resolve();
@@ -119,7 +119,7 @@ describe("a port of another window", () => {
 });
 
 describe("connect to a frame of another origin that has not loaded", () => {
-  it("posts nothing to the empty document of this origin, and finds the frame once it is there", async () => {
+  it("posts nothing to the empty document of this origin, and connects once the frame has loaded", async () => {
     const element = connectingFrame({ origin: origins.own, delay: 400 }, { origin: origins.other });
     const posted = [];
     element.contentWindow.postMessage = (message) => posted.push(message);
@@ -139,7 +139,7 @@ describe("connect to a frame of another origin that has not loaded", () => {
 });
 
 describe("connect to the page's own window", () => {
-  it("says that there may be no parent, when nobody answers", async () => {
+  it("reports that the window is its own parent if there is no answer", async () => {
     const { reason, message } = await rejection(connect(window, { connectTimeout: 60 }));
     assert.equal(reason, "no-answer");
     assert.match(message, /this window is its own parent/);
@@ -175,7 +175,7 @@ describe("connect fails at once", () => {
     assert.match(message, /closed.*noopener.*Cross-Origin-Opener-Policy/);
   });
 
-  it("if the iframe is not in the document, and says what to do", async () => {
+  it("if the iframe is not in the document, with a remedy in the error", async () => {
     const start = performance.now();
     for (const element of [document.createElement("iframe"), await frame("puppet.html").then((element) => (element.remove(), element))]) {
       const { reason, message } = await rejection(connect(element));
@@ -185,7 +185,7 @@ describe("connect fails at once", () => {
     assert.isBelow(performance.now() - start, 5_000);
   });
 
-  it("if the iframe is in the document of another window, and says so", async () => {
+  it("if the iframe is in the document of another window, with that reason in the error", async () => {
     const outer = document.createElement("iframe");
     document.body.append(outer);
     afterThisTest(() => outer.remove());

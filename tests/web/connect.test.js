@@ -206,7 +206,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
-  it("none says hello again once there is a session", async () => {
+  it("neither side says hello again once there is a session", async () => {
     const { port, actor } = stage();
     const connecting = connected(port);
     await actor.open();

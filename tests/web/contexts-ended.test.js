@@ -61,7 +61,7 @@ describe("the context of a handler whose session has ended", () => {
       ends.at(-1).resolve("answer");
       const came = (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc."));
       assert.deepEqual(came, [{ jsonrpc: "2.0", method: "public" }, { jsonrpc: "2.0", result: "answer", id: "now" }]);
-      // Not of what they return: nobody waits for that.
+      // Their results are not reported: no caller waits for them.
       assert.equal(errors.length, 2 * taken.length);
       for (const error of errors) assert.equal(error[0], "session-ended");
     });

@@ -154,7 +154,7 @@ describe("destroying a server", () => {
     });
   }
 
-  it("answers what its handlers work on at once, and nothing when they end later", async () => {
+  it("answers its running requests at once, and sends nothing when their handlers end later", async () => {
     const { transport, raw } = rawChannel();
     const ends = [deferred(), deferred()];
     let started = 0;
@@ -191,7 +191,7 @@ describe("destroying a server", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("answers what its handlers work on, though a client still uses the transport", async () => {
+  it("answers its running requests, although a client still uses the transport", async () => {
     const { transport, raw } = rawChannel();
     new JSONRPCClient(transport);
     const end = deferred();

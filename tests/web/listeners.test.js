@@ -1,4 +1,4 @@
-// Functions that an application is called back with: what they throw ends nothing else, and is reported or printed.
+// Callbacks of the application: an error that they throw ends nothing else, and is reported or printed.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";

@@ -128,7 +128,7 @@ describe("with an origin, a window transport", () => {
   });
 
   for (const options of [{}, { origin: origins.other }, { origin: origins.neighbour }]) {
-    it(`of a list sends to the window once, whether it has spoken or not, if its origin is ${JSON.stringify(options)}`, async () => {
+    it(`of a list sends to the window once, before and after its first message, if its origin is ${JSON.stringify(options)}`, async () => {
       const child = await puppet(options);
       const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.neighbour] });
       heardBy(transport);
@@ -142,7 +142,7 @@ describe("with an origin, a window transport", () => {
     });
   }
 
-  it("of a list with null reaches a frame without an origin once, before it has spoken", async () => {
+  it("of a list with null reaches a frame without an origin once, before its first message", async () => {
     const child = await puppet({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
     transport.send(note("before"));
@@ -158,7 +158,7 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual(child.received, []);
   });
 
-  it("of a list makes the first call, whichever of them the window has, and transfers once it has spoken", async () => {
+  it("of a list makes the first call to a window of any of them, and transfers after its first message", async () => {
     const child = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const transport = windowTransport(child.contentWindow, { origin: [origins.own, origins.other] });
     const client = new JSONRPCClient(transport);

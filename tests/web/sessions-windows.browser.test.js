@@ -437,17 +437,17 @@ describe("a popup", () => {
   });
 });
 
-describe("a frame that goes", () => {
+describe("a frame that unloads", () => {
   for (const [kind, query, options] of [
     ["of the page's origin", {}, {}],
     ["of another origin", { origin: origins.own }, { origin: origins.other }],
   ]) {
-    it(`and is ${kind} may say something last: what its pagehide listeners send arrives`, async () => {
+    it(`and is ${kind} may send last messages: those of its pagehide listeners arrive`, async () => {
       const kept = [];
       const told = diary({ ...options, notifications: { keep: ([n]) => void kept.push(n) } });
       const peer = await connected(connectingFrame(query, options), told);
       for (let n = 1; n <= 5; n++) {
-        await peer.request("lastWords");
+        await peer.request("lastMessages");
         peer.notify("reload");
         await until(() => told.told.length === 2 * n + 1);
         assert.deepEqual(kept.splice(0), [1, 2, 3]);

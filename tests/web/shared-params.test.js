@@ -122,14 +122,14 @@ describe("params of requests that came together", () => {
     ["shared memory", () => new SharedArrayBuffer(8)],
     ["keys", () => crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"])],
   ]) {
-    it(`may share ${what}, which no handler changes for another`, async function () {
+    it(`may share ${what}, which no handler can change`, async function () {
       let value;
       try {
         value = await make();
         structuredClone(value);
         new MessageChannel().port1.postMessage(value);
       } catch {
-        // Not every page has them.
+        // Not every page has these classes.
         return;
       }
       const { transport, raw } = rawChannel();

@@ -275,7 +275,7 @@ describe("a call that times out", () => {
     assert.deepEqual(reasons, ["AbortError"]);
   });
 
-  it("is given no answer that counts as ignored, nor is one that was aborted", async () => {
+  it("has no late answer that counts as ignored, and neither has a call that was aborted", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { timeout: 10 });
     await rejection(client.request("slow"));

@@ -50,7 +50,7 @@ const boundaries = {
 
 for (const [name, make] of Object.entries(boundaries)) {
   describe(`an unreadable message of ${name}`, () => {
-    it("is told to onError once, ends none of several calls, and keeps nothing from being served", async () => {
+    it("is reported to onError once, ends none of several calls, and does not stop the service", async () => {
       const { target, transport, raw } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method("echo", ([n]) => n);
@@ -65,7 +65,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.deepEqual(await Promise.all(calls), ["lives", "lives"]);
     });
 
-    it("ends no call that is answered all the same", async () => {
+    it("ends no call that is still answered", async () => {
       const { target, transport, raw } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) });
@@ -121,7 +121,7 @@ describe("an unreadable message of a session", () => {
 });
 
 describe("a call that waits for ever when a message comes that is unreadable", () => {
-  /** What becomes of calls without a timeout, `prepare` being run before the message. */
+  /** The end of calls without a timeout. `prepare` runs before the message. */
   async function after(count, prepare = () => {}) {
     const [near, far] = channel();
     const raw = new Raw(far);
@@ -136,7 +136,7 @@ describe("a call that waits for ever when a message comes that is unreadable", (
     return { error, elapsed: performance.now() - start };
   }
 
-  it("ends after 10 seconds if it is the only one, and no other may be meant", async function () {
+  it("ends after 10 seconds if it is the only call that the message may belong to", async function () {
     this.timeout(30_000);
     const giveUp = async (peer, _, raw) => {
       await rejection(peer.request("given up", undefined, { signal: AbortSignal.timeout(1), timeout: 0 }));

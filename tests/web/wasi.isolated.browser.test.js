@@ -55,7 +55,7 @@ describe("a guest in a worker", () => {
     assert.equal(await text(guest), "");
   });
 
-  it("goes on though the function for its stderr throws", async () => {
+  it("goes on although the function for its stderr throws", async () => {
     const onStderr = () => {
       throw new Error("oh no");
     };

@@ -125,7 +125,7 @@ describe("a WIPC channel", () => {
     assert.include(lines[1], "oh no, too");
   });
 
-  it("prints what an asynchronous onError rejects with", async () => {
+  it("prints the rejection of an asynchronous onError", async () => {
     const lines = await printed(async (lines) => {
       const onData = () => {
         throw new Error("oh no");

@@ -48,7 +48,7 @@ describe("a guest that is a child process", () => {
   });
 
   for (const when of ["at once", "later", "later, together"]) {
-    it(`is heard to its last word if it exits in the turn of it: ${when}`, async () => {
+    it(`delivers its last messages if it exits in the same turn: ${when}`, async () => {
       const data = [];
       const notes = [];
       const guest = await guestOf(["lastWords", when], { onData: (payload) => data.push(text(payload)) });
@@ -312,7 +312,7 @@ describe("a guest whose host reads no answers", function () {
   });
 });
 
-it("a guest whose onClose throws exits, though its input does not end", async () => {
+it("a guest whose onClose throws exits, although its input does not end", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], { stdio: ["pipe", "pipe", "inherit"] });
   afterThisTest(() => guest.kill("SIGKILL"));
   await once(guest.stdout, "data");

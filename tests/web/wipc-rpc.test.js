@@ -69,7 +69,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(noted, [1, 2]);
   });
 
-  it("answers a result that JSON has no word for with an error, alone and in a batch", async () => {
+  it("answers with an error a result that JSON cannot express, alone and in a batch", async () => {
     const { host, guest } = channels();
     const results = { fn: () => {}, symbol: Symbol("s"), unwritten: { toJSON() {} }, date: new Date(0) };
     const server = new JSONRPCServer(guest.transport()).method("items", async function* () {

@@ -1,4 +1,4 @@
-// Guests that start others: nothing of them is left after their end.
+// Guests that start other processes: none is left after their end.
 
 import { assert } from "chai";
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { rejection, until } from "./rig/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
-/** Programs with a server behind them, which ends neither at the end of its input nor with its parent. */
+/** Programs that start a server, which ends neither at the end of its input nor with its parent. */
 const shapes = {
   "behind the shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
   "behind Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
@@ -29,10 +29,10 @@ const shapes = {
 };
 
 /** A program of this shape, whose server saves something and ends at SIGTERM, or ignores it. */
-function programOf(shape, heeds) {
+function programOf(shape, handlesTerm) {
   const folder = mkdtempSync(join(tmpdir(), "tree-"));
   const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));
-  const trap = heeds ? `echo saved > "${saved}"; exit 0` : "";
+  const trap = handlesTerm ? `echo saved > "${saved}"; exit 0` : "";
   const loop = "while :; do sleep 0.05; done";
   writeFileSync(server, `trap '${trap}' TERM\ntrap '' HUP INT PIPE\necho $$ > '${pid}'\n${loop}\n`);
   /** The processes that have the folder in their arguments. A zombie has none. */
@@ -52,7 +52,7 @@ function programOf(shape, heeds) {
     command: shapes[shape]({ server, pid }),
     left,
     hasSaved: () => existsSync(saved),
-    // The pid may not be written yet.
+    // The id may not be written yet.
     isThere: () => existsSync(pid) && readFileSync(pid, "utf8").endsWith("\n"),
   };
 }
@@ -68,7 +68,7 @@ describe("a guest with a server", function () {
   this.timeout(60_000);
 
   for (const shape of Object.keys(shapes)) {
-    it(`${shape}: it hears SIGTERM, and is gone when the guest is closed`, async () => {
+    it(`${shape}: it gets SIGTERM, and has ended when the guest is closed`, async () => {
       for (const close of [(guest) => guest.close({ timeout: 200 }), (guest) => guest.channel.destroy()]) {
         const program = programOf(shape, true);
         const guest = await guestOf(program, { closeTimeout: 200 });
@@ -126,14 +126,14 @@ describe("a guest with a server", function () {
   });
 
   it("that has died by itself gets SIGTERM without the timeout", async () => {
-    for (const heeds of [true, false]) {
-      const program = programOf("whose parent has ended", heeds);
+    for (const handlesTerm of [true, false]) {
+      const program = programOf("whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });
       guest.channel.send(DATA, "x");
       process.kill(guest.pid, "SIGKILL");
       await guest.exited;
       await until(() => program.left().length === 0, "it lives on");
-      assert.equal(program.hasSaved(), heeds);
+      assert.equal(program.hasSaved(), handlesTerm);
     }
   });
 });

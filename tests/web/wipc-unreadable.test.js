@@ -1,4 +1,4 @@
-// Answers in CALL frames that cannot be taken end the calls that they belong to, and no others.
+// Answers in CALL frames that cannot be read end their own calls, and no others.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";
@@ -9,7 +9,7 @@ import { rejection } from "./rig/outcomes.js";
 const MOST = 5_000;
 const LONG = "x".repeat(2 * MOST);
 
-/** A client whose calls have been sent, and what the test answers as the peer. */
+/** A client whose calls have been sent, and the raw end from which the test answers. */
 async function waiting(count, Class = JSONRPCClient) {
   const raw = rawPipe({ maxMessage: MOST });
   const errors = [];
@@ -46,7 +46,7 @@ describe("an unreadable answer over WIPC", () => {
     });
   }
 
-  it("ends its call at a peer that serves, too, and is answered as anything that cannot be read", async () => {
+  it("ends its call at a peer that serves, too, and is answered like any message that cannot be read", async () => {
     const { raw, calls } = await waiting(2, JSONRPCPeer);
     await post(raw, unreadable(1)[0]);
     assert.equal((await rejection(calls[0])).reason, "unreadable-response");
@@ -71,7 +71,7 @@ describe("an unreadable answer over WIPC", () => {
     assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
   });
 
-  it("is none if it is a call, or answers somebody else", async () => {
+  it("is not recognised in a call, or in an answer with a foreign id", async () => {
     const { raw, calls } = await waiting(1);
     const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map((rest) => `{"jsonrpc":"2.0","id":1,${rest}`);
     for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
@@ -98,7 +98,7 @@ describe("an answer over the limit of WIPC", () => {
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
   });
 
-  it("is the same in pieces, and before anybody listens", async () => {
+  it("is handled the same in pieces, and before a client listens", async () => {
     const raw = rawPipe({ maxMessage: MOST });
     const frame = encodeWipc(CALL, late(most));
     for (let at = 0; at < frame.length; at += 100) raw.postBytes(frame.subarray(at, at + 100));

@@ -65,7 +65,7 @@ describe("a worker", () => {
     assert.isTrue((await said(started, "onmessage")).kept);
   });
 
-  it("learns of a cancellation in a step of its loop, if it yields", async () => {
+  it("notices a cancellation in a step of its loop, if it yields", async () => {
     const { peer } = await connected();
     for (let n = 0; n < 10; n++) {
       const controller = new AbortController();

@@ -477,7 +477,7 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_breaks_its_input_before_it_exits_is_gone_as_soon() -> Test {
+async fn a_guest_that_closes_its_input_before_it_exits_ends_as_soon() -> Test {
     let script = "exec 0<&-; sleep 20 & sleep 0.4; exit 3";
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
     tokio::time::sleep(Duration::from_millis(200)).await;

@@ -105,7 +105,7 @@ async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> 
 }
 
 #[tokio::test]
-async fn a_panic_in_the_function_for_what_is_printed_ends_nothing() -> Test {
+async fn a_panic_in_the_function_for_passthrough_ends_nothing() -> Test {
     let mut host = shell("echo one; printf 'WIPC\\003\\000\\000\\000\\000'; echo two; exec cat >/dev/null")?;
     let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
     let listener = Arc::clone(&printed);
@@ -127,19 +127,19 @@ fn host_of(tree: &Tree) -> std::io::Result<Host> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_of_a_guest_is_left_however_it_ends() -> Test {
+async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
     let limit = Duration::from_secs(10);
     for shape in SHAPES {
-        for heeds in [true, false] {
-            let tree = Tree::new(shape, heeds)?;
+        for handles_term in [true, false] {
+            let tree = Tree::new(shape, handles_term)?;
             let host = host_of(&tree)?;
-            // Its script reads a line.
+            // The script of the guest reads a line.
             host.send(FrameType::Data, b"\n").await?;
             tree.wait()?;
             timeout(limit, host.close(b"")).await??;
-            let limit = if heeds { Duration::ZERO } else { limit };
-            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {heeds}");
-            assert_eq!(tree.has_saved(), heeds, "{shape:?}");
+            let limit = if handles_term { Duration::ZERO } else { limit };
+            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {handles_term}");
+            assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
         }
     }
     for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {

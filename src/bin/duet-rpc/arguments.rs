@@ -72,7 +72,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
             command.try_get_matches_from_mut(["duet-rpc", "-h"]).map_or_else(|help| show(&help), |_| Ok(()))
         }
         Ok(Arguments { version: false, command: Some(Subcommands::Completions { shell }), .. }) => {
-            // Into memory first: it panics when it cannot write.
+            // `generate` panics if it cannot write, so it writes to memory.
             let mut script = Vec::new();
             generate(shell, &mut command, "duet-rpc", &mut script);
             stdio::stdout().write_all(&script)
@@ -82,7 +82,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
         Err(help) => show(&help),
     };
     match shown {
-        // The reader of a pipe that is closed has read enough.
+        // A reader that closes the pipe has read enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let _ = writeln!(stdio::stderr(), "error: cannot write to standard output: {error}");
             Err(ExitCode::FAILURE)

@@ -94,8 +94,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then it gets
-    /// SIGTERM. It ends with all that it has started, and cannot read from the terminal
+    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then
+    /// it gets SIGTERM, and so do the processes that it has started. It cannot read from the terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
@@ -162,13 +162,13 @@ Exit codes:
   2  the command line or the params cannot be used
   3  the peer could not be reached, or the program could not be started
   4  no answer came in time
-  5  the peer is gone, or what it sent breaks the protocol or cannot be taken:
+  5  the peer is gone, broke the protocol, or sent an answer that cannot be read:
      it is not JSON, or too long
   130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
 The result goes to standard output. All else goes to standard error: an error of
-the peer (unless --json is given), what the program writes to its standard
-error, and what it prints in between its messages.
+the peer (unless --json is used), the output of the program on its standard
+error, and its output between the messages.
 
 Examples:
   portway call add '[1, 2]' -- ./my-server --stdio
@@ -193,7 +193,7 @@ pub(crate) struct DecodeArguments {
 /// What the bytes on standard input are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DecodeFraming {
-    /// Told from the first message: a line of JSON that has a member `jsonrpc`, or a header
+    /// Detected by the first message: a line of JSON with a member `jsonrpc`, or a header
     #[default]
     Auto,
     /// `Content-Length: N`, a blank line and N bytes, as language servers do
@@ -226,8 +226,8 @@ Exit codes:
   1  there was an error, the input was truncated, or it holds no message and
      looks like another framing
   2  the command line cannot be used, or reading or writing failed
-If the reader of the output goes away, reading ends. The exit code then tells
-what came until then.
+If the reader of the output goes away, reading ends. The exit code is for the
+input until then.
 
 Example:
   ./my-server --stdio < session.bin | portway decode";
@@ -271,8 +271,8 @@ Exit codes:
   0  all messages are valid; there may be warnings
   1  one is not
   2  a file cannot be read, or the command line cannot be used
-If the reader of the output goes away, checking ends. The exit code then tells
-what was found until then.
+If the reader of the output goes away, checking ends. The exit code is for the
+input until then.
 
 Examples:
   portway validate request.json
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Where a terminal breaks a line, columns are no columns any more.
+    /// A terminal that breaks longer lines would break the columns.
     #[test]
     fn notes_fit_into_80_columns() {
         for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {

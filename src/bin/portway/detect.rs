@@ -1,5 +1,5 @@
-//! Which framing a stream is in, told from the first message in it. What is before that is noise: a banner, or a log, be it
-//! in JSON.
+//! Detects the framing of a stream by its first message. Text before that is noise: a banner or a log, which may be in
+//! JSON.
 
 use memchr::memchr;
 use portway::Framing;
@@ -65,21 +65,22 @@ impl Detector {
     }
 }
 
-/// Looks for a frame in a stream of lines: the line of a header, and a blank line behind it. What seemed to be the first
-/// message was then a line of a log.
+/// Looks for a frame in a stream of lines: a header and a blank line after it. If there is one, the line that was taken
+/// for the first message was a line of a log.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderWatch {
-    /// What may be the beginning of a header.
+    /// Bytes that may be the beginning of a header.
     held: Vec<u8>,
-    /// Whether the end of a line that is no header is to come.
+    /// Whether the current line is not a header, and its end is still to come.
     is_in_line: bool,
 }
 
-/// The longest header that is looked for, in bytes.
+/// The longest header that is detected, in bytes.
 const LONGEST_HEADER: usize = 256;
 
 impl HeaderWatch {
-    /// Reads on, and hands over what is no header. Gives what was read from the header on, once there is one.
+    /// Reads on, and passes all lines outside of a header to `lines`. Once there is a header, returns the input from
+    /// the header on.
     pub(crate) fn take(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
@@ -104,7 +105,7 @@ impl HeaderWatch {
         None
     }
 
-    /// Hands over what may have been the beginning of a header: nothing more comes.
+    /// The input has ended: passes the bytes to `lines` that could have begun a header.
     pub(crate) fn finish(&mut self, lines: impl FnOnce(&[u8])) {
         if !self.held.is_empty() {
             lines(&std::mem::take(&mut self.held));
@@ -112,11 +113,11 @@ impl HeaderWatch {
     }
 }
 
-/// Whether there is a header, with the blank line that ends it.
+/// Whether a text is a header with the blank line that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Header {
     None,
-    /// As far as it goes.
+    /// The text may be the beginning of one.
     Open,
     Whole,
 }
@@ -196,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_for_its_line_is_one_of_lines() {
+    fn a_message_that_is_too_long_for_a_line_is_in_lines() {
         let stream = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{}", "x".repeat(200));
         assert_eq!(found(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
     }
 
     #[test]
-    fn a_header_and_a_blank_line_among_lines_are_those_of_a_frame() {
+    fn a_header_and_a_blank_line_among_lines_belong_to_a_frame() {
         let lines = "{\"jsonrpc\":\"2.0\",\"level\":30}\n\nContent-Length: none\nContent-Length: 5\nfive\nContent\n";
         for header in ["Content-Length: 2\r\n\r\n", "content-length:2\nContent-Type: x\n\n"] {
             let stream = format!("{lines}{header}{{}}\n");

@@ -69,11 +69,11 @@ pub(crate) fn show(text: &clap::Error) -> Result<ExitCode, Problem> {
         true => stdio::stderr().write_all(plain.as_bytes()),
         false => stdio::stdout().write_all(plain.as_bytes()),
     };
-    // An error that cannot be written is still that error.
+    // An error that cannot be written still sets the exit code.
     if is_error { Ok(code) } else { ended(written, code) }
 }
 
-/// Returns how the command ends that has written this. A closed pipe changes nothing: the reader has read enough.
+/// Returns how the command ends after this write. A closed pipe changes nothing: the reader has read enough.
 pub(crate) fn ended(written: io::Result<()>, code: ExitCode) -> Result<ExitCode, Problem> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

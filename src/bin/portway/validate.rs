@@ -116,7 +116,7 @@ impl Validation<'_> {
         }
     }
 
-    /// As many bytes as show that a message is too long.
+    /// The number of bytes from which a message is too long.
     const fn one_more(&self) -> u64 {
         (self.arguments.max_bytes as u64).saturating_add(1)
     }
@@ -171,8 +171,8 @@ impl Validation<'_> {
     }
 }
 
-/// Reads a line without its line feed, but no more than `most` bytes of it. Returns how many bytes were read: none at the end of
-/// the input.
+/// Reads a line without its line feed, but at most `most` bytes of it. Returns the number of bytes that were read, 0 at
+/// the end of the input.
 fn read_line(reader: &mut impl BufRead, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
     let count = reader.take(most).read_until(b'\n', line)?;
     if line.ends_with(b"\n") {

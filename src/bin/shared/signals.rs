@@ -6,7 +6,8 @@ use std::{fs, io};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Those that are heeded. A signal that the parent has ignored (nohup, or a background job of a script) stays ignored.
+/// The signals that are handled. A signal that the parent has ignored (nohup, or a background job of a script) stays
+/// ignored.
 #[derive(Debug)]
 pub(crate) struct Signals(Vec<(SignalKind, Signal)>);
 
@@ -16,8 +17,8 @@ impl Signals {
     pub(crate) fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        let heeded = kinds.into_iter().filter(|kind| ignored & (1 << (kind.as_raw_value() - 1)) == 0);
-        heeded.map(|kind| Ok((kind, signal(kind)?))).collect::<io::Result<_>>().map(Self)
+        let handled = kinds.into_iter().filter(|kind| ignored & (1 << (kind.as_raw_value() - 1)) == 0);
+        handled.map(|kind| Ok((kind, signal(kind)?))).collect::<io::Result<_>>().map(Self)
     }
 
     /// Waits for one of them.
@@ -31,8 +32,8 @@ impl Signals {
     }
 }
 
-/// The signals that this process ignores, a bit for each, see proc_pid_status(5). Other systems than Linux tell them only to
-/// `unsafe` code: there, none counts as ignored.
+/// The signals that this process ignores, one bit for each, see proc_pid_status(5). On other systems than Linux they
+/// can only be read in `unsafe` code: there, none counts as ignored.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

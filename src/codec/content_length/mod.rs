@@ -121,8 +121,8 @@ impl Decoder {
         self.machine.unfinished()
     }
 
-    /// Gives up the message that has begun. What still comes of it is noise that continues this fault. [`Self::next`] then
-    /// gives how it began, without more input.
+    /// Drops the message that has begun. The rest of it is noise that continues this fault. [`Self::next`] then returns
+    /// its beginning, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { held: self.machine.give_up() }
     }

@@ -1,7 +1,7 @@
-//! What can be told of a message that cannot be read: whose answer it is, if it is one.
+//! Finds the ids of the answers in a message that cannot be read.
 //!
-//! The text may be cut off anywhere, and may be no JSON. Its members are found by the brackets and quotes of JSON alone, in
-//! one pass, without recursion and without memory.
+//! The text may be cut off anywhere, and may not be JSON. Its members are found by the brackets and quotes of JSON
+//! alone, in one pass, without recursion and without allocation.
 
 use memchr::memchr2;
 
@@ -9,18 +9,18 @@ use crate::message::Id;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What the text of an unreadable message tells.
+/// The facts that the text of an unreadable message shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be an answer whose id cannot be read: an object without an id and without the members of a call, or
-    /// the beginning of one. Nothing at all may become one.
+    /// Whether it may be an answer whose id cannot be read: an object without an id and without the members of a call,
+    /// or the beginning of one. An empty text counts as such a beginning.
     pub is_nameless: bool,
-    /// Whether it says that it is JSON-RPC.
+    /// Whether it has the member `jsonrpc`.
     pub has_version: bool,
 }
 
-/// Looks at the text of an unreadable message, or at its beginning. Each number that is the id of an answer is given to
-/// `answers`: a batch may hold many.
+/// Looks at the text of an unreadable message, or at its beginning. Each number that is the id of an answer is passed
+/// to `answers`: a batch may hold many.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
     loop {
         match reader.peek() {
             Some(b'{') => {}
-            // It is cut off before it says anything.
+            // It is cut off before its first member.
             None if !is_batch => {
                 glance.is_nameless = true;
                 return glance;
@@ -51,7 +51,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
         match message.id {
             _ if message.is_call => {}
             Seen::Ours(id) => answers(id),
-            // Of a batch, the other elements may be anything.
+            // The other elements of a batch are unknown.
             Seen::Nothing | Seen::Unclear => glance.is_nameless = !is_batch,
             Seen::Foreign => {}
         }
@@ -61,7 +61,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
     }
 }
 
-/// The members of an object that tell what it is.
+/// The members of an object that show its kind.
 #[derive(Debug)]
 struct Members {
     id: Seen,
@@ -75,9 +75,9 @@ enum Seen {
     Nothing,
     /// A number, as the ids of our calls are.
     Ours(Id),
-    /// A string or null: no call of ours has it.
+    /// A string or null, which no own call has.
     Foreign,
-    /// It comes twice, is none that an id can be, or is cut off.
+    /// It comes twice, is of a type that no id has, or is cut off.
     Unclear,
 }
 
@@ -94,7 +94,7 @@ impl Seen {
     }
 }
 
-/// What is left of the text.
+/// The rest of the text.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    /// Reads an object, as far as it goes.
+    /// Reads an object, up to its end or the end of the text.
     fn message(&mut self) -> Members {
         let mut members = Members { id: Seen::Nothing, is_call: false, has_version: false };
         self.skip(b'{');
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         text.get(..text.len() - self.0.len() - 1)
     }
 
-    /// Passes over a value, up to what ends it; `None` if the text ends first.
+    /// Passes over a value, up to the character that ends it; `None` if the text ends first.
     fn value(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let mut depth = 0_usize;
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What follows the end of a string whose first quote was taken.
+/// The text after the end of a string whose first quote was taken.
 fn after_string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = memchr2(b'"', b'\\', text)?;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_and_the_answer_to_somebody_else_are_no_answer() {
+    fn a_call_and_an_answer_with_a_foreign_id_do_not_count_as_answers() {
         for text in [
             r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[NaN]}"#,
             r#"{"id":7,"params":{"a":"xxxx"#,

@@ -20,7 +20,7 @@ pub(super) struct Envelope<'a> {
     pub(super) error: Option<&'a str>,
     /// Whether one of them came twice. The last one is kept.
     pub(super) repeated: bool,
-    /// Whether that is the id.
+    /// Whether the id came twice.
     pub(super) is_id_repeated: bool,
 }
 
@@ -140,8 +140,8 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// The members of the object that comes next, each at its place, and which of them came twice, one bit each: then the last
-/// one counts. `None` if the text is no JSON, or no object comes.
+/// The members of the object that comes next, each at its place, with one bit for each that came twice: then the last
+/// one counts. `None` if the text is not JSON, or no object comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     place_of: impl Fn(&str) -> Option<usize>,

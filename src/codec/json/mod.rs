@@ -12,7 +12,7 @@
 //! - A member of the envelope that comes twice could be read in two ways, and is -32600 with the id null.
 //! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. No lane here is recursive.
 //! - A response is never answered. One of the above makes it [`Unusable::Unreadable`](crate::message::Unusable::Unreadable),
-//!   which ends the call that waits for it. [`glance`] looks for whom a text is that is no JSON.
+//!   which ends the call that waits for it. [`glance`] finds the id of a text that is not JSON.
 //! - Members that the specification does not know are passed over; members come in any order.
 
 mod decode;

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 pub(super) enum Flaw {
     /// Arrays and objects in each other, more than the limit.
     TooDeep,
-    /// It holds a string that is no Unicode.
+    /// It holds a string that is not Unicode.
     LoneSurrogate,
-    /// It holds a number that no double is near to.
+    /// It holds a number that is too large for a double.
     NumberOutOfRange,
 }
 

@@ -40,7 +40,7 @@ struct Machine {
     max_call: usize,
     /// A payload that is longer than that: its length, and how much of it is still to come.
     dropped: Option<(usize, usize)>,
-    /// How the payload of a `CALL` began that is dropped.
+    /// The beginning of the payload of a `CALL` that is dropped.
     beginning: Beginning,
     /// What may be the beginning of a header.
     head: Head,

@@ -104,10 +104,10 @@ pub enum Event<'a> {
         /// How long it is, in bytes, as its header says.
         length: u64,
     },
-    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or was given up. It may have been an
-    /// answer.
+    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or timed out. It may have been
+    /// an answer.
     Dropped {
-        /// How its payload begins: a kibibyte, or less if that is all that came.
+        /// The beginning of its payload: a kibibyte, or less if less came.
         beginning: &'a [u8],
         /// Why it was dropped.
         why: Unreadable,

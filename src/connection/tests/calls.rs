@@ -99,7 +99,7 @@ fn a_call_times_out_once_and_its_late_reply_is_an_event() {
 }
 
 #[test]
-fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_of_a_batch() {
+fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_call_of_a_batch() {
     let mut pair = Pair::new();
     call(&mut pair, Some(50));
     let item = || BatchItem::Call("a".to_string(), None);
@@ -126,7 +126,7 @@ fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_of_a_batch() {
 }
 
 #[test]
-fn an_answer_to_what_was_never_asked_is_told_apart_from_a_late_one() {
+fn an_answer_to_a_request_that_was_never_sent_is_distinguished_from_a_late_one() {
     let mut client = Connection::<Text>::new(Config::new(Profile::GENERIC).with_last_id(5));
     let key = client.call("a".to_string(), None, None).expect("room for a call");
     assert!(client.cancel(key));

@@ -10,8 +10,8 @@ export * from "../exports.js";
 export { connect, workerTransport } from "../node-worker.js";
 
 /**
- * The folder of this module. It has no address where it is bundled as CommonJS. (Vite would take `new URL(…, import.meta.url)`
- * for an asset of a page.)
+ * The folder of this module. In a CommonJS bundle, the module has no URL. (Vite would take `new URL(…, import.meta.url)` for an
+ * asset of a page.)
  */
 const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
 

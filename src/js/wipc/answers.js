@@ -1,5 +1,5 @@
-// What can be told of a message that cannot be read: whose answer it is, if it is one. The text may be cut off anywhere, and
-// may be no JSON; its members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
+// Finds the ids of the answers in a message that cannot be read. The text may be cut off anywhere, and may not be JSON. Its
+// members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -11,8 +11,8 @@ const CLOSING = [0x7d, 0x5d];
 const BOM = [0xef, 0xbb, 0xbf];
 
 /**
- * The ids of the answers in the text of an unreadable message, or in its beginning. Where it may be an answer whose id cannot
- * be read, undefined stands for that.
+ * The ids of the answers in the text of an unreadable message, or in its beginning. For an answer whose id cannot be read, it
+ * holds undefined.
  */
 export function answersIn(bytes) {
   const reader = new Reader(bytes);
@@ -24,7 +24,7 @@ export function answersIn(bytes) {
     const { isCall, id, isUnclear } = reader.members();
     if (isCall) continue;
     if (Number.isSafeInteger(id) && !isUnclear) ids.push(id);
-    // Of a batch, the other elements may be anything.
+    // The other elements of a batch are unknown.
     else if ((id === undefined || isUnclear) && !isBatch) return [undefined];
   } while (isBatch && reader.skip(COMMA));
   return ids;
@@ -39,7 +39,7 @@ class Reader {
     if (BOM.every((byte, index) => bytes[index] === byte)) this.#at = 3;
   }
 
-  /** The next byte that is no white space; undefined at the end. */
+  /** The next byte that is not white space; undefined at the end. */
   peek() {
     while (BLANKS.includes(this.#bytes[this.#at])) this.#at += 1;
     return this.#bytes[this.#at];
@@ -52,7 +52,7 @@ class Reader {
     return isNext;
   }
 
-  /** What the members of an object tell, whose bracket was taken: as far as it goes. */
+  /** Reads the members of an object whose bracket was taken, up to its end or the end of the text. */
   members() {
     const seen = { isCall: false, id: undefined, isUnclear: false };
     for (let name; (name = this.#string()) !== undefined && this.skip(COLON); ) {
@@ -61,7 +61,7 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         seen.isUnclear = seen.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // One in quotes, or null, is that of no call.
+        // No call has an id in quotes, or null.
         seen.id = /^\d+$/.test(id) ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;
@@ -92,7 +92,7 @@ class Reader {
     }
   }
 
-  /** Passes over a value, up to what ends it, and gives its beginning; undefined if the text ends first. */
+  /** Passes over a value, and returns its beginning; undefined if the text ends first. */
   #value() {
     const begin = this.#at;
     for (let depth = 0; this.#at < this.#bytes.length; ) {
@@ -107,7 +107,7 @@ class Reader {
   }
 }
 
-/** The longest text that is looked at: an id or a name. */
+/** The longest text of an id or a name that is read. */
 const LONGEST = 64;
 
 function textOf(bytes, begin, end) {

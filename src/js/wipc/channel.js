@@ -307,7 +307,7 @@ export class WipcChannel {
         // With nobody there yet, calls wait for the transport.
         if (this.#isForHook) return this.#call("onCall", payload);
         this.#handled += 1;
-        // Of one that is too long, its length and its beginning are left.
+        // Of a payload that is too long, only its length and its beginning are kept.
         return this.transport().receive(
           payload.length > this.#maxMessage ? new TooLong(payload.length, payload.slice(0, MAX_BEGINNING)) : payload,
         );

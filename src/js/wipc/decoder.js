@@ -14,7 +14,7 @@ export class WipcDecoder {
   #partial = undefined;
   #header;
   #pieces;
-  /** How a payload begins that is not kept. */
+  /** The beginning of a payload that is not kept. */
   #beginning;
   /** Chunks that are not searched yet; the first of them, and what all of them cost. */
   #rest = [];

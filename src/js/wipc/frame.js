@@ -15,7 +15,7 @@ export const FIRST = 0x57;
 const LAST_TYPE = WipcType.DATA;
 
 const EMPTY = new Uint8Array(0);
-/** Made when they are used: not every realm has them. */
+/** Created at their first use: not every realm has them. */
 let utf8;
 let fromUtf8;
 

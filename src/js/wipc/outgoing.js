@@ -9,7 +9,10 @@ const FEWEST = 1_024;
 /** After so many frames the clock is read. */
 const FRAMES_PER_LOOK = 32;
 
-/** What writes now. A process that exits takes no more turns: what waits is written at once then, and all that follows. */
+/**
+ * The instances with waiting frames. A process that exits has no more turns: it writes these frames at once, and all later
+ * ones.
+ */
 const writing = new Set();
 let isExiting = false;
 globalThis.process?.on?.("exit", () => {
@@ -36,7 +39,7 @@ export class Outgoing {
 
   /**
    * `onRoom` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`.
-   * `writeNow`, where there is one, writes frames that the stream has not taken, without a turn.
+   * `writeNow`, if there is one, writes the frames that the stream has not taken, without a turn.
    */
   constructor(writer, turn, onRoom, writeNow = () => {}) {
     this.#writer = writer;

@@ -9,7 +9,7 @@ class Missing {
   }
 }
 
-/** Not every realm has streams: there, only what needs them fails. */
+/** Not every realm has streams. Without them, only the uses of this class fail. */
 const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? Missing)();
 
 export class WipcDecoderStream extends Base {

@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
 
 import { complain } from "../../web/complain.js";
-import { checkWord } from "../json-words.js";
+import { checkValue } from "../json-values.js";
 import { answersIn } from "./answers.js";
 import { AtWork } from "./at-work.js";
 import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
@@ -10,7 +10,7 @@ import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-val
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
 const OVERSIZE = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
 
-/** What is left of a message that is too long. */
+/** The size and the beginning of a message that is too long. */
 export class TooLong {
   constructor(size, beginning) {
     this.size = size;
@@ -171,7 +171,7 @@ export class WipcTransport {
     else if (value.length === 0) this.#pass(INVALID, 0);
   }
 
-  /** What cannot be read is answered where somebody serves. If it is the answer to a call, that ends. */
+  /** Answers a message that cannot be read, if this side serves. If the message is an answer, its call ends. */
   #refuse(answer, bytes, error) {
     if (this.#isServing()) this.send(answer);
     else this.#report(error);
@@ -215,7 +215,7 @@ function isInexact(id) {
 }
 
 function textOf(message) {
-  checkWord(message);
+  checkValue(message);
   return JSON.stringify(message);
 }
 

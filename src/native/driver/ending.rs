@@ -55,7 +55,8 @@ impl Driver {
     pub(super) fn notice_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
-            // What it has started has lost its master. A grace that was asked for stays; a pipe may break shortly before the exit.
+            // Its descendants end soon after it. A grace that was requested stays; a pipe may break shortly before the
+            // exit.
             let deadline = Instant::now() + OUTPUT_GRACE;
             if self.broken.is_some() {
                 child.end_sooner(deadline)
@@ -81,7 +82,7 @@ impl Driver {
         self.writer = None;
     }
 
-    /// Starts the grace. Reading goes on until it is over. Then the child process gets `SIGTERM`.
+    /// Starts the grace. Reading goes on until the grace is over. Then the child process gets `SIGTERM`.
     fn begin_grace(&mut self) {
         let deadline = *self.closing.get_or_insert_with(|| in_grace(self.link.grace));
         if let Some(child) = &mut self.child {

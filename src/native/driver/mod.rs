@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
 use tokio::time::{Instant, Sleep};
 
-use self::time::{Doubt, Unfinished};
+use self::time::{Expiry, Unfinished};
 use super::Text;
 use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
@@ -54,7 +54,7 @@ pub(super) struct Driver {
     /// `None` once the output has ended.
     writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
     child: Option<ChildProcess>,
-    /// How long the process may take to exit once it has lost its input.
+    /// Time of the process to exit once it has lost its input.
     child_grace: Duration,
     /// What the process still prints, once nobody reads it: it must not fail for that.
     drained: Option<Box<dyn AsyncRead + Send + Unpin>>,
@@ -72,9 +72,9 @@ pub(super) struct Driver {
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// The message that has begun and is not complete.
     unfinished: Option<Unfinished>,
-    /// A time that is up, while what has come is read before that is believed.
-    doubt: Option<Doubt>,
-    /// Whether something was read since the doubt began, or went on.
+    /// A time that is up, while input that has arrived is still read.
+    expiry: Option<Expiry>,
+    /// Whether input was read since the final read began, or was prolonged.
     has_read: bool,
     /// Whether the other side has said that it ends: nothing more is read than what was.
     is_last_read: bool,
@@ -113,7 +113,7 @@ impl Driver {
             is_behind: false,
             batch: None,
             unfinished: None,
-            doubt: None,
+            expiry: None,
             has_read: false,
             is_last_read: false,
             has_sent_close: false,
@@ -184,7 +184,7 @@ impl Driver {
             Event::Notification(_) if self.link.stage() != Stage::Open => {}
             Event::Notification(told) => self.link.notified(&told.method, told.params.as_deref()),
             Event::Cancelled(key) => self.link.cancel_request(key),
-            // A peer answers what was cancelled, too.
+            // A peer also answers cancelled requests.
             Event::Ignored(Ignored::LateResponse(_)) => {}
             Event::Ignored(Ignored::UnmatchedResponse(id)) => {
                 self.link.listener.tell(Diagnostic::UnmatchedResponse { id: &id });

@@ -1,4 +1,4 @@
-//! What ends by the clock, and when that is believed.
+//! Timeouts. Input that has arrived is read before a call or a message times out.
 
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
@@ -17,16 +17,17 @@ pub(super) struct Unfinished {
     /// Its number, see [`FrameDecoder::unfinished`](crate::codec::framing::FrameDecoder::unfinished).
     pub(super) message: u64,
     since: Instant,
-    /// When the last of it came.
+    /// When its latest bytes came.
     heard: Instant,
 }
 
-/// A time that is up. This process may have been stopped, or its thread blocked: what has come meanwhile is read first.
+/// A time that is up. This process may have been stopped, or its thread blocked: input that has arrived meanwhile is
+/// read first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Doubt {
-    /// When it is believed at the latest, however much there still is to read.
+pub(super) struct Expiry {
+    /// The end of reading, however much input is left.
     latest: Instant,
-    /// When it is believed, unless something is read before.
+    /// The end of reading, unless input is read before.
     until: Instant,
 }
 
@@ -36,38 +37,38 @@ impl Unfinished {
         Self { message, since: now, heard: now }
     }
 
-    /// More of it has come.
+    /// Records that more of the message has come.
     pub(super) fn go_on(self) -> Self {
         Self { heard: Instant::now(), ..self }
     }
 }
 
 impl Driver {
-    /// Ends when something was due.
+    /// Ends when a deadline was reached and handled.
     pub(super) fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
         let call = timeout.map(|timeout| self.link.instant(timeout));
         let frame = self.frame_deadline();
-        let believed = self.believed(call.into_iter().chain(frame).min());
+        let confirmed = self.confirmed(call.into_iter().chain(frame).min());
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let closing = self.closing.and_then(|closing| {
             // Input that is already there is handled for one more grace at most.
             if self.is_read_deferred { closing.checked_add(self.link.grace) } else { Some(closing) }
         });
-        let Some(next) = [believed, end, closing].into_iter().flatten().min() else { return Poll::Pending };
+        let Some(next) = [confirmed, end, closing].into_iter().flatten().min() else { return Poll::Pending };
         ready!(self.poll_until(context, next));
         let now = Instant::now();
         if closing.is_some_and(|deadline| deadline <= now) {
             let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
             self.begin_end(why);
         }
-        if believed.is_none_or(|believed| now < believed) {
+        if confirmed.is_none_or(|confirmed| now < confirmed) {
             return Poll::Ready(());
         }
         if frame.is_some_and(|frame| frame <= now) {
             let fault = self.decoder.time_out();
             self.unfinished = None;
             self.inbox.take_fault(fault);
-            // It may have hidden others.
+            // Its end may uncover other messages.
             if let (_, Some(why)) = self.take(&[], context) {
                 self.begin_end(why);
             }
@@ -77,8 +78,8 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// When the message that has begun is given up. While calls of ours wait, their timeouts bound how long it may take, and
-    /// it only has to go on.
+    /// When the incomplete message times out. While own calls wait, their timeouts bound its total time, and it only
+    /// has to make progress.
     fn frame_deadline(&self) -> Option<Instant> {
         // While unread input is held, the message may be complete, so its timeout does not run.
         let unfinished = self.unfinished.filter(|_| !self.is_behind)?;
@@ -89,33 +90,33 @@ impl Driver {
         from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
     }
 
-    /// When it is believed that this time is up. Once it is, the reactor has another turn, and more as long as there is
-    /// something to read.
-    fn believed(&mut self, due: Option<Instant>) -> Option<Instant> {
+    /// When a deadline that may have passed takes effect. Once it has passed, the reactor gets another turn, and more
+    /// turns as long as there is input.
+    fn confirmed(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
         let Some(due) = due.filter(|due| *due <= now && self.reader.is_some()) else {
-            self.doubt = None;
+            self.expiry = None;
             return due;
         };
-        let doubt = match self.doubt {
-            Some(doubt) if now < doubt.until => doubt,
-            Some(doubt) if now < doubt.latest && (self.has_read || self.is_read_deferred || self.is_behind) => {
+        let expiry = match self.expiry {
+            Some(expiry) if now < expiry.until => expiry,
+            Some(expiry) if now < expiry.latest && (self.has_read || self.is_read_deferred || self.is_behind) => {
                 self.has_read = false;
-                Doubt { until: now + FINAL_READ, ..doubt }
+                Expiry { until: now + FINAL_READ, ..expiry }
             }
-            // It stays so until the calls that are due have ended.
+            // The state stays until the calls that are due have ended.
             Some(_) => return Some(due),
             None => {
                 self.has_read = false;
-                Doubt { latest: now + FINAL_READS, until: now + FINAL_READ }
+                Expiry { latest: now + FINAL_READS, until: now + FINAL_READ }
             }
         };
-        self.doubt = Some(doubt);
-        Some(doubt.until)
+        self.expiry = Some(expiry);
+        Some(expiry.until)
     }
 
-    /// Waits with the one timer. It may be set to an earlier time than is wanted now; it is set anew only once that has come,
-    /// since most deadlines are never reached.
+    /// Waits with the only timer. The timer may be set to an earlier time than the deadline. It is reset only once that
+    /// time has come, since most deadlines are never reached.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

@@ -20,8 +20,8 @@ const LONGEST: f64 = 9e15;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. Dropping it while it waits cancels it, and so does its timeout: the
-/// peer gets the notification `$/cancelRequest`.
+/// It is sent when it is first polled, or by [`Call::start`]. A drop while it waits cancels it, and so does its
+/// timeout: the peer gets the notification `$/cancelRequest`.
 ///
 /// ```no_run
 /// # use core::time::Duration;
@@ -89,15 +89,15 @@ impl<R> Call<R> {
         Self { stage, decode, max_visits: link.max_visits }
     }
 
-    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call whose time is up is cancelled at the
-    /// peer, as one that is dropped.
+    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call that times out is cancelled at
+    /// the peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = milliseconds(timeout.into());
         self.with(|request| request.timeout = timeout)
     }
 
-    /// How long to wait in all: beyond it the call times out, whatever its progress. If nothing is said, a call with
-    /// [`Call::on_progress`] waits for 60 times its timeout. `None` stands for no such limit.
+    /// How long to wait in all. After that the call times out, whatever its progress. By default, a call with
+    /// [`Call::on_progress`] waits for 60 times its timeout. `None` sets no such limit.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(f64::INFINITY, |total| milliseconds(Some(total)));
         self.with(|request| request.total = total)
@@ -108,9 +108,9 @@ impl<R> Call<R> {
         self.with(|request| request.transfer = list.into())
     }
 
-    /// Runs a function each time the peer reports how far it is. What is no `P` is passed over. A value that is nested too
-    /// deep, or takes too many visits to read, ends the call. Each report restarts the timeout of the call, within its
-    /// [total](Call::total_timeout).
+    /// Runs a function each time the peer reports how far it is. A value that is not a `P` is ignored. A value that is
+    /// nested too deep, or takes too many visits to read, ends the call. Each report restarts the timeout of the call,
+    /// within its [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {

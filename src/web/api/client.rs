@@ -213,7 +213,7 @@ pub(super) struct Request {
     pub(super) params: JsValue,
     /// In milliseconds; negative for none.
     pub(super) timeout: f64,
-    /// In milliseconds, infinite for none; negative for the default.
+    /// In milliseconds; infinite for none, negative for the default.
     pub(super) total: f64,
     pub(super) transfer: JsValue,
     pub(super) on_progress: Option<OnProgress>,

@@ -51,7 +51,8 @@ impl Context {
         Cancelled(Rc::clone(&self.lifetime))
     }
 
-    /// Lets other messages be handled. A handler that computes without waiting is cancelled only here: its future is dropped then.
+    /// Lets other messages be handled. A handler that computes without waiting is cancelled only here: its future is
+    /// dropped.
     pub async fn yield_now(&self) {
         // The promise does not reject.
         let _ = JsFuture::from(self.request.yield_now()).await;

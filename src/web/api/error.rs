@@ -80,7 +80,7 @@ impl RpcError {
         Self { js_data: data, ..self }
     }
 
-    /// Why Portway itself answered with this error, if it did: the member `reason` of the data, such as `too-many-requests`.
+    /// The member `reason` of the data. Portway itself sets it, for instance to `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         #[derive(Deserialize)]
@@ -139,7 +139,7 @@ pub enum CallError {
     Remote(RpcError),
     /// The handler of the peer has panicked. The peer goes on. Programs that are compiled to wasm die of a panic instead.
     HandlerPanicked,
-    /// The program of the peer has died, of a panic or a trap: it answers nothing any more.
+    /// The program of the peer has died of a panic or a trap, and answers no more requests.
     PeerDied,
     /// No answer came in time.
     TimedOut,
@@ -153,7 +153,7 @@ pub enum CallError {
     Unresponsive,
     /// The answer has neither result nor error.
     InvalidResponse,
-    /// The response has come, and cannot be read here.
+    /// The answer has come, but cannot be read here.
     UnreadableResponse,
     /// Too many calls wait already; this one was not sent.
     TooManyCalls,
@@ -167,7 +167,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The end of a call that was answered with this error.
+    /// The error of a call that was answered with this error object.
     pub(super) fn from_answer(error: RpcError) -> Self {
         let is_panic = error.code == ErrorCode::INTERNAL_ERROR && error.reason().as_deref() == Some(HANDLER_PANICKED);
         if is_panic { Self::HandlerPanicked } else { Self::Remote(error) }
@@ -227,7 +227,7 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        // The error of the peer is all that this one says.
+        // The text of this error is that of the peer's error.
         self.remote()?.source()
     }
 }

@@ -123,8 +123,8 @@ impl Server {
         })
     }
 
-    /// Has a handler whose answer is a stream: the caller gets its items one by one, by [`Client::stream`](crate::Client::stream),
-    /// and no more of them than it has room for. An error is the last of them.
+    /// Sets a handler that returns a stream. The caller gets its items one by one, by
+    /// [`Client::stream`](crate::Client::stream), and not more than it has room for. An error ends the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -190,7 +190,7 @@ impl Server {
         mem::forget(self);
     }
 
-    /// Ends the server. Doing it twice is harmless.
+    /// Ends the server. A repetition is harmless.
     pub(super) fn end(&self) {
         if !self.service.lifetime.is_over() {
             self.service.role.stop();
@@ -338,7 +338,7 @@ impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for
     }
 }
 
-/// Sends the items of a stream, each once it is wanted.
+/// Sends the items of a stream, each when it is wanted.
 async fn send_items(
     mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
     request: JsRequest,

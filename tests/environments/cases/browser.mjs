@@ -1,4 +1,4 @@
-// What only a browser has: an AudioWorklet, many realms in one process, and frames beside the zones of Angular.
+// Browsers only: an AudioWorklet, many realms in one process, and frames beside the zones of Angular.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
@@ -18,7 +18,7 @@ export default async function browser(suite, environment, launch) {
         assert.deepEqual(outcome, { sum: 3, answer: 42, timed: noTimer, thrown: -32603, items: [0, 1, 2], cancelled: "AbortError", after: 5 });
         assert.deepEqual(faults, []);
       });
-      await suite.test("Chromium: where a process has no wasm memory left, init() says so", async () => {
+      await suite.test("Chromium: if a process has no wasm memory left, init() reports that", async () => {
         const { outcome } = await visit(chromium, `${url}memories.html`);
         assert.match(outcome.text, /^portway: .*no memory for WebAssembly/);
         assert.equal(outcome.later, true);

@@ -37,7 +37,7 @@ export default async function bundles(suite, environment) {
     for (const [format, ending] of [["esm", "mjs"], ["cjs", "cjs"]]) {
       const named = `a bundle of ${tool} as ${ending}`;
       const file = join(folder, `${tool}-${format}/main.${ending}`);
-      await suite.test(`${named} works with the wasm copied beside it, and without it says what to do`, async () => {
+      await suite.test(`${named} works with the wasm beside it, and reports a missing file with a remedy`, async () => {
         await bundle(join(folder, "main.js"), file, format);
         assert.match(await prints(file), /portway_bg\.wasm cannot be read: .*portway\/inline/);
         await copyFile(wasm, join(file, "../portway_bg.wasm"));

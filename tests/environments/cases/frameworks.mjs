@@ -1,4 +1,4 @@
-// Vue and zone.js, on which Angular is. (React needs a document, and runs in Vitest.)
+// Vue, and zone.js, which Angular uses. (React needs a document, and runs in Vitest.)
 
 import { addPrinted } from "../environment.mjs";
 

@@ -1,4 +1,4 @@
-// Jest, which reads ES modules by an option of Node.
+// Jest. It reads ES modules with an option of Node.
 
 import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";

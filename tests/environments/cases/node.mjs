@@ -1,4 +1,4 @@
-// Node itself: what init() takes, and imports in a realm that has nothing but the language.
+// Node itself: the inputs of init(), and imports in a realm with the language alone.
 
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
@@ -18,16 +18,16 @@ export default async function node(suite, environment) {
   }
 
   for (const entry of entries) {
-    await suite.test(`Node: ${entry} can be imported in a realm that has nothing but the language`, async () => {
+    await suite.test(`Node: ${entry} can be imported in a realm with the language alone`, async () => {
       assert.equal(await prints("bare.mjs", entry), "imported");
     });
   }
 
-  await suite.test("Node: where there are no timers, signals and texts, calls without a timeout work, and others say why not", async () => {
+  await suite.test("Node: without timers, signals and text decoders, calls without a timeout work, and others name what is missing", async () => {
     assert.deepEqual(JSON.parse(await prints("no-timers.mjs")), { sum: 3, stream: 300, refused: "there is no setTimeout here: set the timeout to 0" });
   });
 
-  await suite.test("Node: without its file, the package says where it has looked and what to do", async () => {
+  await suite.test("Node: if the wasm is missing, the error names the place and a remedy", async () => {
     const copy = join(folder, "copy");
     await cp(environment.module("portway"), copy, { recursive: true });
     await rm(join(copy, "portway_bg.wasm"));

@@ -1,4 +1,4 @@
-// Deno and Bun, as the programs that their packages bring.
+// Deno and Bun: the programs in their packages.
 
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";
 import { addPrinted } from "../environment.mjs";
 
-/** The program in the package for this machine. It is called directly, since no install script has run. */
+/** The program in the package for this machine. It is called directly, because the install scripts do not run. */
 async function programOf(environment, scope, file) {
   for (const name of await readdir(environment.module(scope))) return join(environment.module(scope), name, file);
   throw new Error(`${scope} has no program for this machine`);

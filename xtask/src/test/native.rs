@@ -34,8 +34,8 @@ pub(super) fn run(suites: &mut Run<'_>) {
     });
 }
 
-/// Words before a command that has the usual signals. A job in the background, or behind nohup, ignores some. The commands of this
-/// package then ignore them as well, and tests send them signals.
+/// A prefix for commands that resets their signals. A job in the background, or behind nohup, ignores some. The
+/// commands of this package then ignore them, too, but tests send them signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();

@@ -1,8 +1,8 @@
 //! The log: where it goes, how much it says, and what its lines look like.
 //!
-//! It goes to standard error, or to the file that `DUET_RPC_LOG` names; never to standard output, which is the protocol's, and
-//! so nowhere if standard error is the same pipe, socket or file.
-//! Its lines hold no payload, no header and no path of a user, but for that of the log itself at the start.
+//! It goes to standard error, or to the file that `DUET_RPC_LOG` names; never to standard output, which is the
+//! protocol's. If standard error is the same pipe, socket or file as standard output, it goes nowhere. Its lines hold
+//! no payload, no header and no path of a user, but for that of the log itself at the start.
 
 mod format;
 mod queue;
@@ -71,11 +71,12 @@ impl Log {
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
-            // Lines in between would break the frames.
+            // Log lines would break the frames of the protocol.
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
-        // At whatever level. Standard error may be a pipe that nobody reads, which must not hold up the start.
+        // It is written at every level. Standard error may be a pipe that nobody reads: the queue keeps it from
+        // delaying the start.
         if let Some(warning) = warning {
             queue.make_writer().write_all(warning.as_bytes())?;
         }
@@ -105,7 +106,8 @@ impl Log {
 /// file is refused: a FIFO could hold up the daemon, and a device could be anything. So is a file with another hard link, which
 /// could be a file of this user that somebody else has linked here.
 fn open_file(path: &Path) -> io::Result<File> {
-    // Before it is opened, since a device may react to that. Behind a symbolic link there may be a stream of the protocol.
+    // This check comes before the open, since a device may react to that. A symbolic link may lead to a stream of the
+    // protocol.
     if let Ok(named) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
     }
@@ -121,7 +123,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 }
 
 /// # Errors
-/// If this is no file for a log.
+/// If this file cannot be the log.
 fn expect_log(file: &Metadata) -> io::Result<()> {
     if is_of_protocol(file) {
         return Err(io::Error::other("it is the standard input or output, which is the protocol's"));
@@ -130,7 +132,7 @@ fn expect_log(file: &Metadata) -> io::Result<()> {
         return Err(io::Error::other("it is a symbolic link, which is not followed"));
     }
     if !file.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     Ok(())
 }
@@ -140,8 +142,8 @@ fn is_of_protocol(file: &Metadata) -> bool {
     [opened(&io::stdin()), opened(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
 }
 
-/// Whether standard error is the standard output or input: after `2>&1`, or as inetd starts a program. A terminal may be all
-/// of them.
+/// Whether standard error is the standard output or input, as after `2>&1` or under inetd. A terminal may be all three,
+/// and does not count.
 fn is_stderr_of_protocol() -> bool {
     opened(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
 }

@@ -31,8 +31,8 @@ const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
 const GONE: u8 = 5;
 
-/// What has come when the time is up is still read: this process may have been stopped meanwhile.
-const LAST_LOOK: Duration = Duration::from_millis(20);
+/// Wait for input that has arrived already, once the time is up: this process may have been stopped meanwhile.
+const FINAL_READ: Duration = Duration::from_millis(20);
 
 /// As good as for ever.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -119,7 +119,7 @@ struct End {
     /// Why not all was sent, if it was not.
     unsent: Option<String>,
     is_late: bool,
-    /// How the program ended, if it did so by itself and before the link.
+    /// How the program ended, if it ended by itself and before the link.
     status: Option<ExitStatus>,
 }
 
@@ -188,7 +188,7 @@ impl Link {
     }
 }
 
-/// What the command ends with after a signal: 128 and its number, as shells have it.
+/// The exit code of the command after a signal: 128 plus its number, as in shells.
 fn code_of(kind: SignalKind) -> ExitCode {
     u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
@@ -201,11 +201,11 @@ async fn within<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// The same, for what may be there already when the limit is over.
+/// The same, but an answer that has arrived when the limit is over still counts.
 async fn answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = within(limit, &mut call).await;
-    if in_time.is_some() { in_time } else { within(Timeout(Some(LAST_LOOK)), call).await }
+    if in_time.is_some() { in_time } else { within(Timeout(Some(FINAL_READ)), call).await }
 }
 
 fn show_progress(value: &RawValue) {
@@ -275,7 +275,7 @@ fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArgume
         }
         CallError::Params(problem) => Problem::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
         CallError::Unreadable(why) => {
-            let problem = gone(format!("the answer of the peer cannot be taken: {why}"));
+            let problem = gone(format!("the answer of the peer cannot be read: {why}"));
             return match why {
                 Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES takes longer ones."),
                 _ => problem,

@@ -53,7 +53,7 @@ impl Negotiation {
         let transport = Transport::new(near_reader, Lines { lines: near_writer, sent }, Framing::Newline)?;
         let notices_of_sending = Arc::clone(notices);
         let sending = tokio::spawn(async move {
-            // It is dropped at the end of this, which says as much.
+            // Its drop, at the end of this task, reports the end.
             let _done = done;
             send(far_reader, writer, notices_of_sending).await
         });
@@ -71,7 +71,7 @@ impl Negotiation {
     }
 }
 
-/// What the client writes to. It has ended once all of it is on its way to the peer: the grace of a program begins there.
+/// The writer of the client. It has ended once all bytes were written to the peer. The grace of a program begins there.
 struct Lines {
     lines: WriteHalf<DuplexStream>,
     sent: oneshot::Receiver<()>,
@@ -252,7 +252,7 @@ fn show(event: &Event<'_>, line: &mut Vec<u8>, notices: &Notices) -> Option<Vec<
     None
 }
 
-/// A message cannot be taken, of which this is the text: it may answer the one call that there is.
+/// A message with this text cannot be read. It may answer the only call.
 fn unreadable(text: &[u8], why: Unreadable, notices: &Notices) {
     let mut is_answer = false;
     let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));

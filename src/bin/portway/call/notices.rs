@@ -25,7 +25,7 @@ pub(super) struct Notices {
     detected: OnceLock<Framing>,
     /// What the peer seems to speak, other than what was asked for.
     other: OnceLock<Framing>,
-    /// Why the answer cannot be taken, if it came before the client could see it.
+    /// Why the answer cannot be read, if it came before the client could see it.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
 }
@@ -43,13 +43,13 @@ impl Notices {
         self.other.get().copied()
     }
 
-    /// The answer has come, and cannot be taken.
+    /// The answer has come, and cannot be read.
     pub(super) fn end_call(&self, why: Unreadable) {
         let _ = self.unreadable.set(why);
         self.is_unreadable.notify_one();
     }
 
-    /// Waits until the answer has come and cannot be taken.
+    /// Waits until an answer has come that cannot be read.
     pub(super) async fn unreadable(&self) -> Unreadable {
         loop {
             if let Some(why) = self.unreadable.get() {
@@ -77,7 +77,7 @@ impl Notices {
                 self.show(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
             }
             Diagnostic::UnreadableAnswer(why) => {
-                self.show(format_args!("the peer sent an answer that cannot be taken: {why}"))
+                self.show(format_args!("the peer sent an answer that cannot be read: {why}"))
             }
             Diagnostic::Malformed => self.show("the peer sent something that is neither request nor response"),
             _ => {}

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::output::{Problem, UNUSABLE};
 
-/// The place of params.
+/// The origin of the params.
 enum Source {
     Argument,
-    /// A file or standard input, by its name.
+    /// The name of a file, or of standard input.
     Elsewhere(String),
 }
 
@@ -21,13 +21,13 @@ enum Source {
 pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Problem> {
     let Some(argument) = argument else { return Ok(None) };
     let (source, bytes) = bytes(argument)?;
-    // Some editors and shells begin a file with a byte order mark.
+    // Some editors and shells write a byte order mark at the beginning of a file.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let text = str::from_utf8(bytes).map_err(|error| {
         source.problem(&format!("have to be UTF-8, and are not from byte {} on", error.valid_up_to()))
     })?;
     let params: Box<RawValue> = serde_json::from_str(text).map_err(|error| {
-        let problem = source.problem(&format!("are no JSON: {error}"));
+        let problem = source.problem(&format!("are not JSON: {error}"));
         match source {
             Source::Argument => problem.with_hint(
                 "For the shell, put them in single quotes: '[1, \"text\"]' or '{\"name\": 1}'. Or use @FILE.",

@@ -27,7 +27,7 @@ pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Streams {
     pub(super) reader: Reader,
     pub(super) writer: Writer,
-    /// What becomes of the writer.
+    /// The state of the writer: its errors, and its end.
     pub(super) output: Arc<Output>,
     /// The program at the other end.
     pub(super) program: Option<Child>,

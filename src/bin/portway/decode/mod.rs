@@ -70,7 +70,7 @@ struct Guess {
 }
 
 impl Guess {
-    /// Looks at what is no message, until there is one.
+    /// Looks at input that is not a message, until the first message.
     fn look(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
         self.other = look(&mut self.recogniser).filter(|other| *other != named);
@@ -93,7 +93,7 @@ enum State {
     Frames {
         decoder: FrameDecoder,
         framing: Framing,
-        /// Of lines, if it was not said that it is lines.
+        /// Set for lines whose framing was detected, not named.
         watch: Option<HeaderWatch>,
         limits: Limits,
     },
@@ -194,7 +194,7 @@ impl State {
         Self::Frames { decoder: FrameDecoder::new(framing, &limits), framing, watch, limits }
     }
 
-    /// The framing that the input turned out to be in.
+    /// The state for the framing that was detected.
     fn found(framing: Framing, limits: Limits) -> Self {
         Self::frames(framing, limits, (framing == Framing::Newline).then(HeaderWatch::default))
     }
@@ -244,7 +244,7 @@ fn show(
             guess.look(|recogniser| recogniser.look(bytes), events);
             events.passthrough(bytes)?;
         }
-        // It has its error already.
+        // An error was reported for it already.
         Event::Dropped { .. } => {}
         Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload)?,
     }

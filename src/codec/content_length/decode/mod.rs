@@ -42,7 +42,7 @@ pub(super) struct Machine {
     held: Vec<u8>,
     /// What was held, and is now given away.
     given: Vec<u8>,
-    /// How the message began that is dropped.
+    /// The beginning of the message that is dropped.
     beginning: Beginning,
     /// Whether noise would continue a run, or a fault.
     in_run: bool,

@@ -40,7 +40,7 @@ export function guestChannel(options = {}) {
       try {
         return (closing = onClose?.(payload));
       } finally {
-        // Also where the application fails, which the channel reports.
+        // It also exits if the application fails, which the channel reports.
         void leave(closing);
       }
     },

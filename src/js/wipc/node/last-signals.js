@@ -1,12 +1,12 @@
-// What is done before this process ends, be it by a signal that nobody handles.
+// Runs functions before this process ends, also by a signal without a handler.
 
 /** The signals that end a program. Node does not ignore those that its parent ignored (nohup). */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
-/** Runs a function when this process exits or is ended by a signal. Returns what takes that back. */
+/** Runs a function when this process exits or is ended by a signal. Returns a function that undoes this. */
 export function beforeExit(run) {
   const onSignal = (signal) => {
-    // Where the application listens too, it decides whether this is the end.
+    // If the application listens, too, it decides whether the process ends.
     if (process.listenerCount(signal) > 1) return;
     run();
     stop();

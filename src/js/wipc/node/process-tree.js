@@ -1,12 +1,12 @@
-// Signals for a child process and for what it has started itself: its process group, and on Linux its descendants in other
-// groups. A process that has left the group and has lost its parent belongs to nobody here: so a daemon leaves on purpose.
+// Signals for a child process and its descendants: its process group, and on Linux its descendants in other groups. A process
+// that has left the group and has lost its parent does not count as a descendant. Daemons do that on purpose.
 
 import { readFileSync, readdirSync } from "node:fs";
 
-/** Whether a child may lead a group of its own, to be spawned with `detached`. */
+/** Whether a child that is spawned with `detached` leads its own group. */
 export const HAS_GROUPS = process.platform !== "win32";
 
-/** Whether the signal could be sent: to a process, or by a negative id to a group. Signal 0 only asks. */
+/** Sends a signal to a process, or by a negative id to a group. Returns whether it was sent. Signal 0 only tests. */
 function send(id, signal) {
   try {
     return process.kill(id, signal);
@@ -27,10 +27,10 @@ function processes() {
       // The name of the program before it may hold spaces and parentheses.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
-      // Its id alone may be given to another process later.
+      // Its id alone is not unique: another process may get it later.
       found.push({ id, parent: Number(parent), group: Number(group), isZombie: "ZX".includes(state), start: fields[19] });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return found;
@@ -38,61 +38,61 @@ function processes() {
 
 export class ProcessTree {
   #leader = undefined;
-  /** From then on its id may be that of another process. */
+  /** Whether the leader has exited. From then on its id may be that of another process. */
   #hasExited = false;
-  /** Descendants in other groups that were seen. */
-  #strays = [];
+  /** The known descendants in other groups. */
+  #descendants = [];
 
-  /** Begins with a child that was spawned with `detached`, if there are groups. */
+  /** Sets the leader: a child that was spawned with `detached`, if there are groups. */
   lead(leader) {
     this.#leader = leader;
   }
 
-  /** The leader has exited. */
-  loseLeader() {
+  /** Records that the leader has exited. */
+  leaderExited() {
     this.#hasExited = true;
   }
 
-  /** Notes the descendants that there are. Once their parent has ended, they cannot be found any more. */
+  /** Records the current descendants. Once the parent of a descendant has ended, it cannot be found any more. */
   look() {
     this.#find(processes());
   }
 
   #find(all) {
     const isThere = ({ id, start }) => all.some((process) => process.id === id && process.start === start);
-    // Those in the group are kept meanwhile, for what they have started.
-    const found = new Map(this.#strays.filter(isThere).map((stray) => [stray.id, stray]));
+    // Members of the group are kept during the search, to find their children.
+    const found = new Map(this.#descendants.filter(isThere).map((process) => [process.id, process]));
     const isOurs = ({ id, parent, group }) =>
       (parent === this.#leader && !this.#hasExited) || found.has(parent) || (group === this.#leader && id !== this.#leader);
     for (let size = -1; size !== found.size; ) {
       size = found.size;
       for (const process of all) if (!found.has(process.id) && isOurs(process)) found.set(process.id, process);
     }
-    this.#strays = [...found.values()].filter(({ group }) => group !== this.#leader);
+    this.#descendants = [...found.values()].filter(({ group }) => group !== this.#leader);
   }
 
-  /** Whether anything is left, now that the leader has exited. */
+  /** Whether any process is left, after the leader has exited. */
   remains() {
     const hasGroup = this.#hasGroup();
-    if (!hasGroup && this.#strays.length === 0) return false;
+    if (!hasGroup && this.#descendants.length === 0) return false;
     const all = processes();
     this.#find(all);
     // A zombie has ended. In a container it may wait for ever for its parent.
     const isMember = ({ group, isZombie }) => group === this.#leader && !isZombie;
-    return (hasGroup && (all.length === 0 || all.some(isMember))) || this.#strays.some(({ isZombie }) => !isZombie);
+    return (hasGroup && (all.length === 0 || all.some(isMember))) || this.#descendants.some(({ isZombie }) => !isZombie);
   }
 
-  /** Signals all of them. Returns whether there was one that could be signalled. */
+  /** Signals all processes. Returns whether a signal was sent. */
   signal(signal) {
     this.look();
     let isSent = this.#hasGroup() && send(-this.#leader, signal);
     // It may have joined another group.
     if (!this.#hasExited) isSent = send(this.#leader, signal) || isSent;
-    for (const { id, group } of this.#strays) isSent = send(group === id ? -id : id, signal) || isSent;
+    for (const { id, group } of this.#descendants) isSent = send(group === id ? -id : id, signal) || isSent;
     return isSent;
   }
 
-  /** While a group has members, no new process gets its id: where one has it, the group has ended. */
+  /** While a group has members, no new process gets its id. If a new process has it, the group has ended. */
   #hasGroup() {
     return HAS_GROUPS && send(-this.#leader, 0) && !(this.#hasExited && send(this.#leader, 0));
   }

@@ -8,10 +8,10 @@ import { beforeExit } from "./last-signals.js";
 import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
 import { readableOf, writableOf } from "./streams.js";
 
-/** How often to look for what a guest has left behind. It ends without a word to us. */
+/** How often to look for the remaining descendants of a guest, in milliseconds. The system does not report their end. */
 const PAUSE = 20;
 
-/** The guests that are there, and what they have started: none outlives this process. */
+/** The guests that run, with their descendants. They end with this process. */
 const running = new Set();
 let stopWatching;
 
@@ -28,16 +28,16 @@ export async function spawnGuest(command, args = [], options = {}) {
   const { cwd, env, signal, ...channelOptions } = options;
   signal?.throwIfAborted();
   const tree = new ProcessTree();
-  // From its first moment on, it ends with this process.
+  // It is added first, so that the guest ends with this process from its start.
   add(tree);
   try {
-    // Detached, it leads a process group of its own.
+    // A detached child leads its own process group.
     const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"], detached: HAS_GROUPS });
     tree.lead(child.pid);
     await started(child, command);
     return new WipcGuest(child, tree, channelOptions, signal);
   } catch (error) {
-    // It may have been started, with options that are wrong.
+    // The process may have started, although the options are wrong.
     tree.signal("SIGKILL");
     remove(tree);
     throw error;
@@ -59,9 +59,9 @@ class WipcGuest {
   #timeout;
   #hasExited = false;
   #setGone;
-  /** Resolves once nothing is left of the guest and of what it has started. */
+  /** Resolves once the guest and its descendants have ended. */
   #gone = new Promise((resolve) => (this.#setGone = resolve));
-  /** Until the next signal. */
+  /** The timer of the next signal. */
   #timer = undefined;
   /** The last signal that was sent. */
   #sent = undefined;
@@ -78,12 +78,12 @@ class WipcGuest {
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signalName) => {
         this.#hasExited = true;
-        this.#tree.loseLeader();
+        this.#tree.leaderExited();
         signal?.removeEventListener("abort", onAbort);
         // What has been read by then is still handled.
         const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel?.ended.then(() => clearTimeout(late));
-        // What it has started has lost its master.
+        // Its descendants end soon after it.
         if (this.#timer === undefined) this.#end(OUTPUT_GRACE);
         this.#watch();
         resolve({ code, signal: signalName });
@@ -118,15 +118,15 @@ class WipcGuest {
     return (!this.#hasExited || this.#tree.remains()) && this.#tree.signal(signal);
   }
 
-  /** Has them end in so many milliseconds. */
+  /** Starts the timer that ends them after a time in milliseconds. */
   #end(time) {
     if (this.#sent !== undefined) return;
-    // The guest is about to lose its input, and may then end before what it has started.
+    // The guest is about to lose its input, and may end before its descendants.
     this.#tree.look();
     clearTimeout(this.#timer);
     this.#timer = timer(() => {
       this.#send("SIGTERM");
-      // One that is stopped could not act on it.
+      // A stopped process could not handle the signal.
       this.#tree.signal("SIGCONT");
       this.#timer = setTimeout(() => this.#send("SIGKILL"), TERM_GRACE);
     }, time);
@@ -137,7 +137,7 @@ class WipcGuest {
     this.#tree.signal(signal);
   }
 
-  /** Looks for what the guest, which has exited, has left behind. */
+  /** Watches the remaining descendants of a guest that has exited. */
   #watch() {
     if (this.#sent !== "SIGKILL" && this.#tree.remains()) return void setTimeout(() => this.#watch(), PAUSE);
     clearTimeout(this.#timer);

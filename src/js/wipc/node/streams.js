@@ -27,8 +27,9 @@ export function readableOf(source) {
 }
 
 /**
- * What writes to a stream; it waits where the stream is full. `onEnd` is called once all is written, or nothing more can be. It
- * has `writeNow(chunks)`, for a process that exits: it writes those that it has not taken yet.
+ * A `WritableStream` that writes to a stream of Node, and waits while that is full. `onEnd` is called once all is written, or
+ * nothing more can be written. Its `writeNow(chunks)` is for a process that exits: it writes the chunks that were not written
+ * yet.
  */
 export function writableOf(target, onEnd = () => target.end()) {
   let last;

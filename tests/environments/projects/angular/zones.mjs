@@ -1,4 +1,4 @@
-// The zones of Angular: what is made in one arrives in it, and fakeAsync moves its time.
+// The zones of Angular: an answer arrives in the zone of its call, and fakeAsync drives timeouts.
 
 import "zone.js";
 import "zone.js/testing";

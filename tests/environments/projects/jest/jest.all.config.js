@@ -1,4 +1,4 @@
-// The configuration of the page, and the same tests in other places.
+// The configuration of the page, and the same tests in other environments.
 
 import page from "./jest.config.js";
 

@@ -1,4 +1,4 @@
-// Imports an entry after all that is not of the language is gone from the global object.
+// Imports an entry after everything outside of the language was removed from the global object.
 
 const { log } = console;
 const [entry] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// A realm as an AudioWorklet is: no timers, no signals, no decoder, no clock but `Date`.
+// A realm like that of an AudioWorklet: no timers, no signals, no decoder, no clock but `Date`.
 
 import { readFile } from "node:fs/promises";
 

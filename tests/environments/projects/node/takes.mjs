@@ -1,4 +1,4 @@
-// Loads the wasm from what is named, and makes a call.
+// Loads the wasm from the input that the argument names, and makes a call.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

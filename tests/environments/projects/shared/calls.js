@@ -1,4 +1,4 @@
-// What every environment has to do: calls, and timeouts under the fake timers of a runner.
+// Tests for every environment: calls, and timeouts under the fake timers of a runner.
 
 export function equal(found, wanted) {
   if (JSON.stringify(found) !== JSON.stringify(wanted)) {
@@ -21,7 +21,7 @@ export function pair() {
 
 const silent = () => ({ send() {}, onMessage() {} });
 
-/** A call, and how it has ended so far. */
+/** The state of a call: whether and how it has ended. */
 export function watch(call) {
   const state = { end: "waits" };
   call.then(
@@ -31,7 +31,7 @@ export function watch(call) {
   return state;
 }
 
-/** Waits by the real clock until something is so. */
+/** Waits by the real clock until a condition holds. */
 async function until(isSo) {
   for (let n = 0; !isSo(); n++) {
     if (n === 1_000) throw new Error("it does not come to that");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import init from "../node_modules/portway/portway.js";
 
-test(`${process.env.PLACE}: where the wasm cannot be loaded, the error names the way out`, async () => {
+test(`${process.env.PLACE}: if the wasm cannot be loaded, the error names a remedy`, async () => {
   await expect(init()).rejects.toThrow(/^portway: .*portway_bg\.wasm cannot be read: .*portway\/inline.*init\(\)/);
 });

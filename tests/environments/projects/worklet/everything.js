@@ -1,4 +1,4 @@
-// What handlers do in an AudioWorklet.
+// Tests handlers in an AudioWorklet.
 
 import { JSONRPCPeer, initSync, portTransport } from "./portway/portway.js";
 

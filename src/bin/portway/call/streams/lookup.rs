@@ -12,17 +12,17 @@ pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
     TcpStream::connect(&*look_up(address).await?).await
 }
 
-/// The addresses of a host. A name is looked up in a thread, which is not waited for at the end. That of tokio panics where no
-/// thread can be had.
+/// The addresses of a host. A name is looked up in a thread, which the command does not wait for at its end. The lookup
+/// of tokio panics if no thread can be started.
 async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);
     }
-    let (tell, found) = oneshot::channel();
+    let (sender, found) = oneshot::channel();
     let name = address.to_owned();
     let work = move || {
-        // Nobody waits any more once the time is over.
-        let _ = tell.send(name.to_socket_addrs().map(Vec::from_iter));
+        // It fails if the time is over and the receiver is dropped.
+        let _ = sender.send(name.to_socket_addrs().map(Vec::from_iter));
     };
     thread::Builder::new().name("lookup".into()).spawn(work).map_err(|error| {
         io::Error::new(error.kind(), format!("the name cannot be looked up, since no thread can be started: {error}"))

@@ -1,4 +1,4 @@
-//! What becomes of all that is written to a peer.
+//! A writer that records its errors and its end.
 
 use std::io;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ struct State {
 }
 
 impl Output {
-    /// Why something could not be written.
+    /// Why a write has failed, if one has.
     pub(in crate::call) fn problem(&self) -> Option<String> {
         self.lock().problem.clone()
     }
 
-    /// When it has ended, if it has.
+    /// When the output has ended, if it has.
     pub(in crate::call) fn end(&self) -> Option<Instant> {
         self.lock().end
     }
@@ -38,7 +38,7 @@ impl Output {
     }
 }
 
-/// A writer whose end is known.
+/// A writer that records its end.
 #[derive(Debug)]
 pub(super) struct Tracked<W> {
     writer: W,
@@ -77,7 +77,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Tracked<W> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A peer that has closed the connection has read all that it wanted.
+        // A peer that has closed the connection has read enough.
         Pin::new(&mut self.writer).poll_shutdown(context)
     }
 }

@@ -1,22 +1,23 @@
-// A message has come of which nothing can be read, not even whether it is an answer. A call that waits then may wait for ever.
+// A message that cannot be read at all may be an answer. If only one call waits, it might wait for ever, so it ends after a
+// time.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
 
-export class Suspicion {
+export class UnreadableTimer {
   #waiting;
   #end;
   #timer = undefined;
 
-  /** `waiting` gives the ids of the calls that wait, and `end` ends the only one that does, for an error. */
+  /** `waiting` returns the ids of the pending calls, and `end` ends the only one with an error. */
   constructor(waiting, end) {
     this.#waiting = waiting;
     this.#end = end;
   }
 
   /**
-   * If only one call waits, it may be answered for as long as calls wait by default. Most such messages are others: to end the
-   * call at once would end it beside its answer.
+   * Starts the timer if only one call waits. The call may still be answered within the default timeout: most such messages are
+   * not its answer.
    */
   begin(error) {
     const [id, other] = this.#timer === undefined ? this.#waiting() : [];
@@ -26,7 +27,7 @@ export class Suspicion {
       const waiting = this.#waiting();
       if (waiting.has(id) && waiting.size === 1) this.#end(error);
     }, CALL_TIMEOUT);
-    // It keeps no process from its end.
+    // It does not keep a process from its end.
     this.#timer.unref?.();
   }
 
