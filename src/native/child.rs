@@ -38,8 +38,9 @@ enum Stage {
     Running,
     /// `SIGTERM` was sent.
     Asked(Instant),
-    Killed,
-    /// No process is left.
+    /// `SIGKILL` was sent.
+    Killed(Instant),
+    /// No process is left, or none that can be ended.
     Gone,
 }
 
@@ -95,7 +96,7 @@ impl ChildProcess {
     /// Kills them now.
     pub(crate) fn kill(&mut self) {
         self.signal(Signal::KILL);
-        self.stage = Stage::Killed;
+        self.stage = Stage::Killed(Instant::now());
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -131,17 +132,20 @@ impl ChildProcess {
     /// deadline, its descendants may stay for ever.
     pub(crate) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
+            if self.stage == Stage::Gone {
+                return Poll::Ready(self.exit.flatten());
+            }
             if self.exit.is_none() && self.poll_status(context).is_pending() {
                 // The process still runs.
-            } else if self.stage == Stage::Killed || !self.tree.as_mut().is_some_and(ProcessTree::remains) {
+            } else if matches!(self.stage, Stage::Killed(_)) || !self.tree.as_mut().is_some_and(ProcessTree::remains) {
                 self.stage = Stage::Gone;
-                return Poll::Ready(self.exit.flatten());
+                continue;
             }
             let now = Instant::now();
             let due = match self.stage {
                 Stage::Running => self.deadline,
-                Stage::Asked(time) => Some(time + TERM_GRACE),
-                Stage::Killed | Stage::Gone => None,
+                Stage::Asked(time) | Stage::Killed(time) => Some(time + TERM_GRACE),
+                Stage::Gone => None,
             };
             if due.is_some_and(|due| due <= now) {
                 self.advance(now);
@@ -159,13 +163,16 @@ impl ChildProcess {
 
     /// Sends the next signal.
     fn advance(&mut self, now: Instant) {
-        if self.stage == Stage::Running {
-            self.signal(Signal::TERM);
-            // A stopped process could not handle the signal.
-            self.signal(Signal::CONT);
-            self.stage = Stage::Asked(now);
-        } else {
-            self.kill();
+        match self.stage {
+            Stage::Running => {
+                self.signal(Signal::TERM);
+                // A stopped process could not handle the signal.
+                self.signal(Signal::CONT);
+                self.stage = Stage::Asked(now);
+            }
+            Stage::Asked(_) => self.kill(),
+            // It belongs to another user, or waits in the kernel. Nothing more can be done.
+            Stage::Killed(_) | Stage::Gone => self.stage = Stage::Gone,
         }
     }
 }

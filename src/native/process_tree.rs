@@ -5,6 +5,7 @@
 
 use std::vec::Vec;
 
+use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, getpgid, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
 };
@@ -48,15 +49,17 @@ impl ProcessTree {
     }
 
     fn find(&mut self, all: &[Process]) {
-        self.descendants.retain(|known| all.iter().any(|process| process.is_same(known)));
+        // They may have ended since, or have changed their group.
+        let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
         // Members of the group are kept during the search, to find their children.
-        let mut found = self.descendants.clone();
+        let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
+        let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
         loop {
             let is_new = |process: &&Process| {
                 let is_child = process.parent.is_some()
                     && (process.parent == leader || found.iter().any(|parent| process.parent == Some(parent.id)));
-                let is_member = self.is_group && process.group == Some(self.leader) && process.id != self.leader;
+                let is_member = has_group && process.group == Some(self.leader) && process.id != self.leader;
                 (is_child || is_member) && !found.iter().any(|known| known.id == process.id)
             };
             let new: Vec<_> = all.iter().filter(is_new).copied().collect();
@@ -65,7 +68,7 @@ impl ProcessTree {
             }
             found.extend(new);
         }
-        found.retain(|process| !self.is_group || process.group != Some(self.leader));
+        found.retain(|process| !has_group || process.group != Some(self.leader));
         self.descendants = found;
     }
 
@@ -101,10 +104,15 @@ impl ProcessTree {
         }
     }
 
-    /// While a group has members, no new process gets its id. If a new process has it, the group has ended.
-    fn has_group(&self) -> bool {
-        let is_reused = || self.is_waited_for && test_kill_process(self.leader).is_ok();
-        self.is_group && test_kill_process_group(self.leader).is_ok() && !is_reused()
+    /// While a group has members, no new process gets its id. If a new process has it, the group has ended, and a later group with
+    /// this id is another one.
+    fn has_group(&mut self) -> bool {
+        // Without permission to signal it, it exists.
+        let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
+        if self.is_group && self.is_waited_for {
+            self.is_group = exists(test_kill_process_group(self.leader)) && !exists(test_kill_process(self.leader));
+        }
+        self.is_group
     }
 }
 
@@ -130,12 +138,67 @@ fn read(id: i32) -> Option<Process> {
     let state = fields.next()?;
     let parent = Pid::from_raw(fields.next()?.parse().ok()?);
     let group = Pid::from_raw(fields.next()?.parse().ok()?);
-    let start = fields.nth(16)?.parse().ok()?;
-    Some(Process { id: Pid::from_raw(id)?, parent, group, is_zombie: matches!(state, "Z" | "X"), start })
+    let threads: u32 = fields.nth(14)?.parse().ok()?;
+    let start = fields.nth(1)?.parse().ok()?;
+    // If only the main thread has ended, the others go on.
+    let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
+    Some(Process { id: Pid::from_raw(id)?, parent, group, is_zombie, start })
 }
 
 /// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No system has a process with this id.
+    const LEADER: i32 = i32::MAX - 1;
+
+    fn process(id: i32, parent: i32, group: i32) -> Process {
+        let pid = |id| Pid::from_raw(id);
+        Process { id: pid(id).unwrap_or(Pid::INIT), parent: pid(parent), group: pid(group), is_zombie: false, start: 7 }
+    }
+
+    fn tree(all: &[Process]) -> ProcessTree {
+        let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
+        let mut tree = ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new() };
+        tree.find(all);
+        tree.leader_exited();
+        tree
+    }
+
+    fn ids(tree: &ProcessTree) -> Vec<i32> {
+        tree.descendants.iter().map(|process| process.id.as_raw_nonzero().get()).collect()
+    }
+
+    #[test]
+    fn a_descendant_is_known_as_it_is_now() {
+        let mut stray = process(10, LEADER, 10);
+        let mut tree = tree(&[stray]);
+        assert_eq!(ids(&tree), [10]);
+        (stray.parent, stray.group, stray.is_zombie) = (Pid::from_raw(1), Pid::from_raw(11), true);
+        tree.find(&[stray]);
+        assert_eq!(
+            tree.descendants.iter().map(|known| (known.group, known.is_zombie)).collect::<Vec<_>>(),
+            [(Pid::from_raw(11), true)]
+        );
+        // Another process has its id.
+        stray.start = 8;
+        tree.find(&[stray]);
+        assert_eq!(ids(&tree), [0; 0]);
+    }
+
+    #[test]
+    fn a_later_group_with_the_id_of_the_leader_is_none_of_ours() {
+        let mut tree = tree(&[process(10, LEADER, 10), process(11, LEADER, LEADER), process(12, 11, 12)]);
+        assert_eq!(ids(&tree), [10, 12]);
+        // The leader was waited for, and its group has ended. Others have the id.
+        let others = [process(LEADER, 1, LEADER), process(20, LEADER, LEADER), process(21, 20, 21)];
+        tree.find(&[process(10, 1, 10), others[0], others[1], others[2]]);
+        assert_eq!(ids(&tree), [10]);
+    }
 }
