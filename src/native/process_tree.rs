@@ -49,6 +49,10 @@ impl ProcessTree {
     }
 
     fn find(&mut self, all: &[Process]) {
+        // The list could not be read.
+        if all.is_empty() {
+            return;
+        }
         // They may have ended since, or have changed their group.
         let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
         // Members of the group are kept during the search, to find their children.

@@ -104,7 +104,7 @@ export function fromWire(raw) {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
-    if (data?.reason === PEER_DIED) return failure(PEER_DIED, message);
+    if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return failure(PEER_DIED, message);
     const cause = data?.cause;
     return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) });
   } catch (thrown) {

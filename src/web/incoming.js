@@ -72,7 +72,7 @@ export class Incoming {
    * task; rejects with the reason of `signal` if the request was cancelled.
    */
   get yield() {
-    return () => new Promise(runLater).then(() => this.signal.throwIfAborted());
+    return () => new Promise(runLater).then(() => this.startedSignal?.throwIfAborted());
   }
 
   /** Names what of the result, or of the next item, is to be transferred instead of copied. */

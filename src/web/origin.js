@@ -15,7 +15,8 @@ export function ownOrigin(source) {
 /** The origins that were asked for, as a list; the default if none were. */
 export function targetOrigins(origin, fallback) {
   if (origin === undefined) return [fallback()];
-  const list = Array.isArray(origin) ? [...origin] : [origin];
+  // Each once: a message to an origin that is named twice would arrive twice.
+  const list = [...new Set([origin].flat())];
   if (list.length === 0) throw new TypeError("the list of origins is empty");
   list.forEach(checkOrigin);
   return list;

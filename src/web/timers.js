@@ -7,7 +7,8 @@
  */
 export function setTimer(run, ms, kind = "setTimeout") {
   const { Zone } = globalThis;
-  const zone = Zone?.current;
-  if (typeof Zone?.root?.run !== "function" || zone.get("FakeAsyncTestZoneSpec")) return globalThis[kind](run, ms);
+  // In WebKit a frame of that name would be found here, of whatever origin. No member of it may be read.
+  const zone = typeof Zone === "function" ? Zone.current : undefined;
+  if (zone === undefined || zone.get("FakeAsyncTestZoneSpec")) return globalThis[kind](run, ms);
   return Zone.root.run(() => globalThis[kind](() => zone.run(run), ms));
 }

@@ -138,6 +138,16 @@ describe("connect to a frame of another origin that has not loaded", () => {
   });
 });
 
+describe("a page with a frame of another origin that is named like a global variable of others", () => {
+  it("makes calls and connects as ever", async () => {
+    const named = await puppet({ origin: origins.other });
+    named.element.name = "Zone";
+    const peer = await connected(connectingFrame());
+    assert.deepEqual(await peer.request("echo", [1], { timeout: 5_000 }), [1]);
+    named.element.name = "";
+  });
+});
+
 describe("connect to the page's own window", () => {
   it("reports that the window is its own parent if there is no answer", async () => {
     const { reason, message } = await rejection(connect(window, { connectTimeout: 60 }));

@@ -199,6 +199,16 @@ describe("instanceof", () => {
 });
 
 describe("the answer of a peer whose wasm has died", () => {
+  it("is an error of the application if it has a code of its own", async () => {
+    const { transport, raw } = rawChannel();
+    const call = rejection(new JSONRPCClient(transport).request("a"));
+    const data = { reason: "peer-died", worker: 7 };
+    raw.post({ jsonrpc: "2.0", error: { code: -32010, message: "worker 7 is gone", data }, id: 1 });
+    const thrown = await call;
+    assert.instanceOf(thrown, RPCError);
+    assert.deepEqual([thrown.code, thrown.data], [-32010, data]);
+  });
+
   it("ends its call with the reason peer-died, whichever method it was", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);

@@ -142,6 +142,14 @@ describe("with an origin, a window transport", () => {
     });
   }
 
+  it("of a list that names an origin twice sends each message once", async () => {
+    const child = await puppet({ origin: origins.other });
+    const transport = windowTransport(child.window, { origin: [origins.other, origins.own, origins.other] });
+    transport.send(note("before"));
+    await child.settled();
+    assert.deepEqual(child.received, [note("before")]);
+  });
+
   it("of a list with null reaches a frame without an origin once, before its first message", async () => {
     const child = await puppet({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });

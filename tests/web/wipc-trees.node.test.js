@@ -138,6 +138,29 @@ describe("a guest with a server", function () {
   });
 });
 
+describe("a host with two copies of the library", () => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    it(`ends by ${signal}, with the guests of both`, async () => {
+      const [one, other] = [programOf("behind the shell", false), programOf("behind the shell", false)];
+      const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
+      const copy = new URL("../../pkg/wipc-node.js?copy", import.meta.url);
+      const [command, ...args] = other.command;
+      const script = `
+        const { spawnGuest } = await import("${copy}");
+        await spawnGuest(${JSON.stringify(command)}, ${JSON.stringify(args)});
+        process.argv.splice(1, 0, "");
+        await import("${fixture}");`;
+      const line = ["--input-type=module", "-e", script, ...one.command];
+      const host = spawn(process.execPath, line, { stdio: ["pipe", "ignore", "ignore"] });
+      afterThisTest(() => host.kill("SIGKILL"));
+      await until(() => one.isThere() && other.isThere(), "there is no server", 30_000);
+      host.kill(signal);
+      assert.deepEqual(await once(host, "exit"), [null, signal]);
+      await until(() => one.left().length + other.left().length === 0, "they live on");
+    });
+  }
+});
+
 describe("a host that handles a signal itself", () => {
   it("goes on, and so does its guest", async () => {
     const program = programOf("behind the shell", true);

@@ -15,11 +15,20 @@ function send(id, signal) {
   }
 }
 
+/** The names in a folder; none if it cannot be read, for instance if no file descriptor is left. */
+function namesIn(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /** All processes that can be seen, from `/proc/ID/stat`, see proc_pid_stat(5); elsewhere none. */
 function processes() {
   if (process.platform !== "linux") return [];
   const found = [];
-  for (const name of readdirSync("/proc")) {
+  for (const name of namesIn("/proc")) {
     const id = Number(name);
     if (!(id > 0)) continue;
     try {
@@ -28,7 +37,7 @@ function processes() {
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
       // Its id alone is not unique: another process may get it later.
-      found.push({ id, parent: Number(parent), group: Number(group), isZombie: "ZX".includes(state), start: fields[19] });
+      found.push({ id, parent: Number(parent), group: Number(group), isZombie: isZombie(state, fields[17]), start: fields[19] });
     } catch {
       // The process has ended meanwhile.
     }
@@ -36,10 +45,15 @@ function processes() {
   return found;
 }
 
+/** If only the main thread of a process has ended, its other threads go on. */
+const isZombie = (state, threads) => "ZX".includes(state) && Number(threads) <= 1;
+
 export class ProcessTree {
   #leader = undefined;
   /** Whether the leader has exited. From then on its id may be that of another process. */
   #hasExited = false;
+  /** Whether the leader leads a group that still exists. */
+  #isGroup = HAS_GROUPS;
   /** The known descendants in other groups. */
   #descendants = [];
 
@@ -59,16 +73,20 @@ export class ProcessTree {
   }
 
   #find(all) {
-    const isThere = ({ id, start }) => all.some((process) => process.id === id && process.start === start);
+    // The list could not be read.
+    if (all.length === 0) return;
+    // They may have ended since, or have changed their group.
+    const now = (known) => all.find(({ id, start }) => id === known.id && start === known.start);
     // Members of the group are kept during the search, to find their children.
-    const found = new Map(this.#descendants.filter(isThere).map((process) => [process.id, process]));
+    const found = new Map(this.#descendants.map(now).flatMap((process) => (process ? [[process.id, process]] : [])));
+    const hasGroup = this.#hasGroup();
     const isOurs = ({ id, parent, group }) =>
-      (parent === this.#leader && !this.#hasExited) || found.has(parent) || (group === this.#leader && id !== this.#leader);
+      (parent === this.#leader && !this.#hasExited) || found.has(parent) || (hasGroup && group === this.#leader && id !== this.#leader);
     for (let size = -1; size !== found.size; ) {
       size = found.size;
       for (const process of all) if (!found.has(process.id) && isOurs(process)) found.set(process.id, process);
     }
-    this.#descendants = [...found.values()].filter(({ group }) => group !== this.#leader);
+    this.#descendants = [...found.values()].filter(({ group }) => !hasGroup || group !== this.#leader);
   }
 
   /** Whether any process is left, after the leader has exited. */
@@ -92,8 +110,12 @@ export class ProcessTree {
     return isSent;
   }
 
-  /** While a group has members, no new process gets its id. If a new process has it, the group has ended. */
+  /**
+   * While a group has members, no new process gets its id. If a new process has it, the group has ended, and a later group with this
+   * id is another one.
+   */
   #hasGroup() {
-    return HAS_GROUPS && send(-this.#leader, 0) && !(this.#hasExited && send(this.#leader, 0));
+    if (this.#isGroup && this.#hasExited) this.#isGroup = send(-this.#leader, 0) && !send(this.#leader, 0);
+    return this.#isGroup;
   }
 }
