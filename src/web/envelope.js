@@ -62,9 +62,14 @@ export function isMessage(value) {
   return typeof value === "object" && value !== null && value.jsonrpc === "2.0";
 }
 
-/** Whether a message of JSON-RPC is an error under the id null. */
-export function isOfNoCall({ id, error }) {
-  return id === null && error !== undefined;
+/**
+ * The answers of a list that belong together, and all other messages. An error under the id null is about calls that get no other
+ * answer beside it. In a list without one, all are others.
+ */
+export function besideRefusal(list) {
+  if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
+  const isAnswer = ({ method }) => method === undefined;
+  return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
 }
 
 /** Ids from here on are places in a frame, see `idNumber`. */

@@ -13,7 +13,7 @@ const waiting = [];
 export function runLater(act) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
   if (typeof setImmediate === "function") return void setImmediate(act);
-  if (MessageChannel === undefined) return void (setTimeout ?? queueMicrotask)(act);
+  if (MessageChannel === undefined) return void (setTimeout === undefined ? Promise.resolve().then(act) : setTimeout(act));
   if (channel === undefined) {
     channel = new MessageChannel();
     channel.port1.addEventListener("message", () => waiting.shift()());

@@ -1,6 +1,5 @@
-// One end of a link: reads envelopes, posts messages, and does the operations that wasm returns. `core.rs` decides, and gets
-// integers only. This is the hot path: no call into wasm takes or returns an object. A call allocates only its promise and its
-// message.
+// One end of a link: reads envelopes, posts messages, and does the operations that wasm returns. It is the hot path: wasm gets and
+// returns integers only, and a call allocates only its promise and its message.
 
 import { answering, boundaryOf, enter, insides, leave, othersWait } from "./boundaries.js";
 import { Calls, DESTROYED } from "./calls.js";
@@ -8,7 +7,7 @@ import { Clock, now, timerProblem } from "./clock.js";
 import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
 import { Core } from "./core.js";
-import { hasName, idNumber, isMessage, isOfNoCall, isOurs, isResponse } from "./envelope.js";
+import { besideRefusal, hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, DEAD, gone } from "./errors.js";
 import { Incoming } from "./incoming.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
@@ -23,10 +22,7 @@ import { STREAM } from "./streams.js";
 import { UnreadableTimer } from "./unreadable-timer.js";
 import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
 
-/**
- * Links by transport, or by the hub that several transports on one boundary share: all clients and servers on it share a
- * link.
- */
+/** Links by transport, or by the hub that several transports on one boundary share. All clients and servers on it share one. */
 const links = new WeakMap();
 
 // One executor for all promises; it leaves the two functions here.
@@ -96,8 +92,9 @@ export class Link extends Reporting {
     this.#clock = new Clock(this.#core, (word) => this.#outputs.perform(word));
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let isReady = false;
-    transport.onMessage((message) => {
-      if (isReady) this.#receive(message);
+    transport.onMessage((message, isLate) => {
+      if (isLate) this.#service.notifiedLate(message);
+      else if (isReady) this.#receive(message);
       else Promise.resolve().then(() => this.#receive(message));
     }, () => this.#service.servers.length > 0);
     const isWaiting = () => this.#calls.waiting().size > 0;
@@ -330,8 +327,10 @@ export class Link extends Reporting {
       // A proxy that was revoked throws.
       if (!Array.isArray(message)) return this.#receiveOne(message);
       if (this.closed || !isOurs(message)) return;
-      if (this.#outbox.takesLists && message.length <= MAX_TOGETHER && !message.some(isOfNoCall)) this.#receiveEach(message);
-      else this.#receiveBatch(message);
+      if (!this.#outbox.takesLists || message.length > MAX_TOGETHER) return this.#receiveBatch(message);
+      const [answers, others] = besideRefusal(message);
+      if (answers.length > 0) this.#receiveBatch(answers);
+      this.#receiveEach(others);
     } catch (error) {
       this.report(error);
     }

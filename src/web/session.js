@@ -33,6 +33,9 @@ export function noAnswer(ms, { allowed, target }) {
 const ended = (text) => failure("session-ended", text);
 const replaced = (cause) => gone("another connection has taken its place", cause);
 
+/** Whether a page may send a message after its goodbye: an application's notification. Anything else could be for a later session. */
+const isLast = ({ id, method }) => id === undefined && typeof method === "string" && !/^(rpc\.|\$\/)/.test(method);
+
 /** Runs once this document has loaded, unless the signal is aborted before. */
 function whenLoaded(run, signal) {
   if (document.readyState === "complete") run();
@@ -95,6 +98,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           if (session !== other) onFirst?.();
           other.isDoubted = false;
           if (session === other) receive(data);
+          else if (other.isLeaving && isLast(data)) handler(data, true);
         },
         messageerror() {
           const error = unreadable();
@@ -243,7 +247,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function post(message, transfer) {
-    const port = session?.port ?? (message.id === undefined ? leaving : undefined);
+    const port = session?.port ?? (isLast(message) ? leaving : undefined);
     if (port !== undefined) return port.postMessage(message, transfer);
     // Whoever comes next knows of no call to give up.
     if (queue === undefined || message.method === "$/cancelRequest") return;
@@ -267,7 +271,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       // Of a document that goes, not every browser delivers what it sends through ports.
       if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
-    if (reason !== "left") letGo();
+    if (session.isLeaving) setTimer(letGo, GOODBYE_TIMEOUT);
+    else if (reason !== "left") letGo();
     releaseLock();
     session = undefined;
     transport.coalesces = transport.columns = false;
@@ -337,18 +342,18 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function leave({ reason }) {
     const error = reason === "replaced" ? replaced() : door.loss();
+    // Its port is heard a while longer, for the last notifications of its page.
+    if (reason === "left" && session !== undefined) session.isLeaving = true;
     lose(error ?? ended("the other side has reloaded, navigated or closed"), error === undefined);
     if (reason === "replaced") stop();
   }
 
-  /**
-   * Handles a goodbye after which more messages may come through the port. These are the last messages of a page that unloads,
-   * or, if the goodbye came over the window, all messages that were sent before it.
-   */
+  /** Handles a goodbye over the window. A peer that has not left the document sends another one through the port, after all else. */
   function bidden(reason) {
+    if (reason === "left") return leave({ reason });
     const other = session;
     other.isBidden = true;
-    setTimer(() => session === other && leave({ reason }), reason === "left" ? GOODBYE_TIMEOUT : COPIED_GOODBYE_TIMEOUT);
+    setTimer(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
   }
 
   function stop() {
@@ -462,11 +467,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (other === undefined) return;
       if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
       // Not before what came with it is done: its replies are for the session that ends.
-      else if (method === "rpc.bye") {
-        const { reason } = Object(params);
-        if (reason === "left") bidden(reason);
-        else Promise.resolve().then(() => session === other && leave({ reason }));
-      }
+      else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
       else if (method === "rpc.key" && isId(params?.key)) {
         other.key = params.key;
         if (unknownByeKey === other.key) bidden();

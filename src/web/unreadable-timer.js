@@ -8,6 +8,8 @@ export class UnreadableTimer {
   #waiting;
   #end;
   #timer = undefined;
+  /** The call that the timer is for. */
+  #id;
 
   /** `waiting` returns the ids of the pending calls, and `end` ends the only one with an error. */
   constructor(waiting, end) {
@@ -20,8 +22,10 @@ export class UnreadableTimer {
    * not its answer.
    */
   begin(error) {
-    const [id, other] = this.#timer === undefined ? this.#waiting() : [];
-    if (id === undefined || other !== undefined) return;
+    const [id, other] = this.#waiting();
+    if (id === undefined || other !== undefined || (id === this.#id && this.#timer !== undefined)) return;
+    this.stop();
+    this.#id = id;
     this.#timer = setTimer(() => {
       this.#timer = undefined;
       const waiting = this.#waiting();
@@ -32,6 +36,8 @@ export class UnreadableTimer {
   }
 
   stop() {
-    clearTimeout(this.#timer);
+    // A realm without timers has set none.
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }
