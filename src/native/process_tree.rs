@@ -129,7 +129,13 @@ impl Process {
 /// All processes that can be seen.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
+    // In a namespace of its own without a /proc of its own, the ids there are those of other processes.
+    let is_own = std::fs::read_link("/proc/self")
+        .is_ok_and(|link| link.to_str() == Some(&*std::format!("{}", std::process::id())));
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    if !is_own {
+        return Vec::new();
+    }
     entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }
 
@@ -140,8 +146,10 @@ fn read(id: i32) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = core::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
-    let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-    let group = Pid::from_raw(fields.next()?.parse().ok()?);
+    // A process that is being released has the parent 0 and the group -1.
+    let positive = |field: &str| field.parse().ok().filter(|id| *id > 0).and_then(Pid::from_raw);
+    let parent = positive(fields.next()?);
+    let group = positive(fields.next()?);
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
     // If only the main thread has ended, the others go on.

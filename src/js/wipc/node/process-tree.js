@@ -1,7 +1,7 @@
 // Signals for a child process and its descendants: its process group, and on Linux its descendants in other groups. A process
 // that has left the group and has lost its parent does not count as a descendant. Daemons do that on purpose.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 
 /** Whether a child that is spawned with `detached` leads its own group. */
 export const HAS_GROUPS = process.platform !== "win32";
@@ -15,10 +15,13 @@ function send(id, signal) {
   }
 }
 
-/** The names in a folder; none if it cannot be read, for instance if no file descriptor is left. */
-function namesIn(folder) {
+/**
+ * The names in `/proc`. None if it cannot be read, for instance if no file descriptor is left, or if it is that of another namespace,
+ * whose ids are those of other processes.
+ */
+function names() {
   try {
-    return readdirSync(folder);
+    return readlinkSync("/proc/self") === String(process.pid) ? readdirSync("/proc") : [];
   } catch {
     return [];
   }
@@ -28,7 +31,7 @@ function namesIn(folder) {
 function processes() {
   if (process.platform !== "linux") return [];
   const found = [];
-  for (const name of namesIn("/proc")) {
+  for (const name of names()) {
     const id = Number(name);
     if (!(id > 0)) continue;
     try {
