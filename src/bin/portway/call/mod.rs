@@ -142,7 +142,9 @@ impl Link {
         let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        let notices = Arc::new(Notices::default());
+        // Without a fixed one, the negotiation makes lines of all messages.
+        let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
+        let notices = Arc::new(Notices::new(framing));
         let (transport, negotiation) = match arguments.framing.fixed() {
             Some(framing) => (Transport::new(reader, writer, framing)?, None),
             None => {
