@@ -19,6 +19,8 @@ pub(super) struct ProcessTree {
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
+    /// One of them, or a member of the group, that was alive when all processes were read last.
+    alive: Option<Process>,
 }
 
 /// A process. Its id alone is not unique: another process may get it later.
@@ -35,7 +37,7 @@ struct Process {
 impl ProcessTree {
     pub(super) fn new(leader: Pid) -> Self {
         let is_group = getpgid(Some(leader)) == Ok(leader);
-        Self { leader, is_group, is_waited_for: false, descendants: Vec::new() }
+        Self { leader, is_group, is_waited_for: false, descendants: Vec::new(), alive: None }
     }
 
     /// Records that the leader has ended and was waited for.
@@ -78,12 +80,18 @@ impl ProcessTree {
         if !has_group && self.descendants.is_empty() {
             return false;
         }
+        // Reading one process is cheap, reading all is not.
+        if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_still(&known))) {
+            return true;
+        }
         let all = processes();
         self.find(&all);
+        let is_member = |process: &&Process| has_group && process.group == Some(self.leader);
+        let known = self.descendants.iter().chain(all.iter().filter(is_member));
         // A zombie has ended. In a container it may wait for ever for its parent.
-        let is_member = |process: &Process| process.group == Some(self.leader) && !process.is_zombie;
-        let is_group_alive = has_group && (all.is_empty() || all.iter().any(is_member));
-        is_group_alive || self.descendants.iter().any(|process| !process.is_zombie)
+        self.alive = known.copied().find(|process| !process.is_zombie);
+        // Without a list of the processes, the group counts.
+        self.alive.is_some() || (has_group && all.is_empty())
     }
 
     /// Signals all processes. An error means that none is left, or that none may be signalled.
@@ -120,19 +128,24 @@ impl Process {
     fn is_same(&self, other: &Self) -> bool {
         self.id == other.id && self.start == other.start
     }
+
+    /// Whether it is the same, alive and in the same group.
+    fn is_still(&self, other: &Self) -> bool {
+        self.is_same(other) && self.group == other.group && !self.is_zombie
+    }
 }
 
 /// All processes that can be seen.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
+    entries.filter_map(|entry| read(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)?)).collect()
 }
 
 /// Reads `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
 #[cfg(target_os = "linux")]
-fn read(id: i32) -> Option<Process> {
-    let text = std::fs::read(std::format!("/proc/{id}/stat")).ok()?;
+fn read(id: Pid) -> Option<Process> {
+    let text = std::fs::read(std::format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = core::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
@@ -142,13 +155,18 @@ fn read(id: i32) -> Option<Process> {
     let start = fields.nth(1)?.parse().ok()?;
     // If only the main thread has ended, the others go on.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
-    Some(Process { id: Pid::from_raw(id)?, parent, group, is_zombie, start })
+    Some(Process { id, parent, group, is_zombie, start })
 }
 
 /// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn read(_: Pid) -> Option<Process> {
+    None
 }
 
 #[cfg(test)]
@@ -165,7 +183,8 @@ mod tests {
 
     fn tree(all: &[Process]) -> ProcessTree {
         let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
-        let mut tree = ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new() };
+        let mut tree =
+            ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new(), alive: None };
         tree.find(all);
         tree.leader_exited();
         tree
