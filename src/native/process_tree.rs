@@ -139,23 +139,33 @@ impl Process {
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    entries.filter_map(|entry| read(Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)?)).collect()
+    entries.filter_map(|entry| read(pid(entry.ok()?.file_name().to_str()?)?)).collect()
 }
 
-/// Reads `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
 #[cfg(target_os = "linux")]
 fn read(id: Pid) -> Option<Process> {
-    let text = std::fs::read(std::format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
+    parse(id, &std::fs::read(std::format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?)
+}
+
+/// Reads the text of `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
+#[cfg(target_os = "linux")]
+fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = core::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
-    let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-    let group = Pid::from_raw(fields.next()?.parse().ok()?);
+    let mut process = || pid(fields.next()?);
+    let (parent, group) = (process(), process());
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
     // If only the main thread has ended, the others go on.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
     Some(Process { id, parent, group, is_zombie, start })
+}
+
+/// A process that the system is releasing has the parent 0 and the group -1: it has none.
+#[cfg(target_os = "linux")]
+fn pid(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok().filter(|id| *id > 0)?)
 }
 
 /// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
@@ -219,5 +229,19 @@ mod tests {
         let others = [process(LEADER, 1, LEADER), process(20, LEADER, LEADER), process(21, 20, 21)];
         tree.find(&[process(10, 1, 10), others[0], others[1], others[2]]);
         assert_eq!(ids(&tree), [10]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_is_being_released_has_neither_parent_nor_group() {
+        let text = |parent: i32, group: i32| {
+            std::format!("10 (a) b) X {parent} {group} -1 0 -1 4228108 99 0 0 0 0 0 0 0 20 0 1 0 1234 0 0\n")
+        };
+        let read = |text: &str| {
+            let process = parse(Pid::from_raw(10)?, text.as_bytes())?;
+            Some((process.parent, process.group, process.start))
+        };
+        assert_eq!(read(&text(7, 8)), Some((Pid::from_raw(7), Pid::from_raw(8), 1234)));
+        assert_eq!(read(&text(0, -1)), Some((None, None, 1234)));
     }
 }
