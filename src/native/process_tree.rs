@@ -135,10 +135,16 @@ impl Process {
     }
 }
 
-/// All processes that can be seen.
+/// All processes that can be seen, or none if they cannot be told apart.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    // `/proc` may be that of another PID namespace, in which these ids are those of other processes.
+    let own = std::fs::read_link("/proc/self").ok().and_then(|id| pid(id.to_str()?));
+    let Some(entries) =
+        own.filter(|own| *own == rustix::process::getpid()).and_then(|_| std::fs::read_dir("/proc").ok())
+    else {
+        return Vec::new();
+    };
     entries.filter_map(|entry| read(pid(entry.ok()?.file_name().to_str()?)?)).collect()
 }
 
@@ -243,5 +249,32 @@ mod tests {
         };
         assert_eq!(read(&text(7, 8)), Some((Pid::from_raw(7), Pid::from_raw(8), 1234)));
         assert_eq!(read(&text(0, -1)), Some((None, None, 1234)));
+    }
+
+    /// Runs itself in another namespace, in which it sees this `/proc`.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn processes_of_another_namespace_are_not_read() -> std::io::Result<()> {
+        use std::process::Command;
+
+        const IS_INSIDE: &str = "PORTWAY_IS_INSIDE";
+        if std::env::var_os(IS_INSIDE).is_some() {
+            assert_eq!(processes().len(), 0);
+            return Ok(());
+        }
+        assert!(processes().iter().any(|process| process.id == rustix::process::getpid()));
+        for options in ["-pf", "-rpf"] {
+            if !Command::new("unshare").args([options, "true"]).status().is_ok_and(|status| status.success()) {
+                std::eprintln!("unshare {options} is not permitted");
+                continue;
+            }
+            let mut inside = Command::new("unshare");
+            inside.args([options, "--kill-child"]).arg(std::env::current_exe()?).env(IS_INSIDE, "1");
+            let name = "native::process_tree::tests::processes_of_another_namespace_are_not_read";
+            let output = inside.args(["--exact", name]).output()?;
+            let said = std::string::String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        }
+        Ok(())
     }
 }
