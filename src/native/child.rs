@@ -17,8 +17,12 @@ use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
-/// How often to look for the remaining descendants of a process. The system does not report their end.
+/// The pause after the first look for remaining descendants of a process, and after each signal. The system does not report
+/// their end. Each pause is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
 /// kills them at once.
@@ -31,6 +35,9 @@ pub(crate) struct ChildProcess {
     /// The exit of the process; the inner `None` if it was signalled before, or cannot be waited for.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
+    /// When the next look for remaining descendants is due, and the pause after it.
+    next_look: Option<Instant>,
+    pause: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +75,16 @@ impl ChildProcess {
     pub(crate) fn new(child: Child) -> Self {
         let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let tree = leader.map(ProcessTree::new);
-        Self { child, tree, stage: Stage::Running, deadline: None, exit: None, sleep: None }
+        Self {
+            child,
+            tree,
+            stage: Stage::Running,
+            deadline: None,
+            exit: None,
+            sleep: None,
+            next_look: None,
+            pause: PAUSE,
+        }
     }
 
     /// Records the current descendants. It is to be called before the process loses its input: the process may end
@@ -103,6 +119,18 @@ impl ChildProcess {
         if let Some(tree) = &mut self.tree {
             tree.signal(signal);
         }
+        (self.next_look, self.pause) = (None, PAUSE);
+    }
+
+    /// Whether any process is left, after the process itself has ended. Between two looks the answer stays.
+    fn remains(&mut self, now: Instant) -> bool {
+        if self.next_look.is_some_and(|next| now < next) {
+            return true;
+        }
+        let remains = self.tree.as_mut().is_some_and(ProcessTree::remains);
+        self.next_look = Some(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        remains
     }
 
     /// Waits for the process itself. Its descendants may still run.
@@ -135,13 +163,13 @@ impl ChildProcess {
             if self.stage == Stage::Gone {
                 return Poll::Ready(self.exit.flatten());
             }
+            let now = Instant::now();
             if self.exit.is_none() && self.poll_status(context).is_pending() {
                 // The process still runs.
-            } else if matches!(self.stage, Stage::Killed(_)) || !self.tree.as_mut().is_some_and(ProcessTree::remains) {
+            } else if matches!(self.stage, Stage::Killed(_)) || !self.remains(now) {
                 self.stage = Stage::Gone;
                 continue;
             }
-            let now = Instant::now();
             let due = match self.stage {
                 Stage::Running => self.deadline,
                 Stage::Asked(time) | Stage::Killed(time) => Some(time + TERM_GRACE),
@@ -151,7 +179,7 @@ impl ChildProcess {
                 self.advance(now);
                 continue;
             }
-            let look = self.exit.is_some().then(|| now + PAUSE);
+            let look = self.next_look.filter(|_| self.exit.is_some());
             let Some(next) = due.into_iter().chain(look).min() else { return Poll::Pending };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(next)));
             sleep.as_mut().reset(next);

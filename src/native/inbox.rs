@@ -35,7 +35,7 @@ pub(super) struct Inbox {
     is_invalid_json: bool,
     /// Whether a message has come.
     has_begun: bool,
-    /// How many lines in a row were no message.
+    /// How many lines in a row were not messages, before the first message.
     idle_lines: usize,
     /// Detects another framing in noise.
     recogniser: Recogniser,
@@ -133,11 +133,12 @@ impl Inbox {
     fn take_line(&mut self, line: &[u8], was_invalid_json: bool) -> Next {
         if !self.serves {
             self.link.listener.tell(Diagnostic::Noise(line));
-            self.idle_lines += 1;
             if let Some(other) = self.other_framing(|_| Framing::recognise(line)) {
                 return Next::End(Closed::OtherFraming { peer: other, own: self.link.framing });
             }
-            if self.idle_lines == MAX_LINES_WITHOUT_MESSAGE {
+            self.idle_lines += 1;
+            // A peer that has sent messages may log as much as it likes.
+            if !self.has_begun && self.idle_lines == MAX_LINES_WITHOUT_MESSAGE {
                 return Next::End(Closed::NoMessages(MAX_LINES_WITHOUT_MESSAGE));
             }
             return Next::Go;
@@ -197,7 +198,7 @@ impl Inbox {
     }
 
     /// Handles the text of a message that cannot be read: ends the calls whose answers are in it.
-    fn take_unreadable(&self, text: &[u8], why: Unreadable) {
+    fn take_unreadable(&mut self, text: &[u8], why: Unreadable) {
         // A line may be of a log, and an incomplete payload of WIPC may not be a frame, unless it has the member
         // `jsonrpc`.
         let may_be_text = match self.link.framing {
@@ -210,6 +211,8 @@ impl Inbox {
         }
         let take = |id| self.link.act(|state| state.receive(Err(Unusable::Unreadable { id, why }), None));
         let glance = json::glance(text, |id| take(Some(id)));
+        // It confirms the framing, like a message that can be read.
+        self.has_begun |= glance.has_version;
         if glance.is_nameless && self.link.pending_calls() > 0 {
             take(None);
         }

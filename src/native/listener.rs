@@ -93,7 +93,8 @@ impl Listener {
     /// user of this process, and of root, are accepted. `./@name` is a file.
     ///
     /// # Errors
-    /// If there is any other file, the socket is in use, or the file cannot be created. The error names the path.
+    /// If there is any other file, the socket is in use, the file cannot be created, or the name is `@` alone. The error names the
+    /// path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let socket = if let Some(name) = in_abstract_namespace(path) {

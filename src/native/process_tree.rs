@@ -19,6 +19,8 @@ pub(super) struct ProcessTree {
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
+    /// One of them, or a member of the group, that was alive when all processes were read last.
+    alive: Option<Process>,
 }
 
 /// A process. Its id alone is not unique: another process may get it later.
@@ -35,7 +37,7 @@ struct Process {
 impl ProcessTree {
     pub(super) fn new(leader: Pid) -> Self {
         let is_group = getpgid(Some(leader)) == Ok(leader);
-        Self { leader, is_group, is_waited_for: false, descendants: Vec::new() }
+        Self { leader, is_group, is_waited_for: false, descendants: Vec::new(), alive: None }
     }
 
     /// Records that the leader has ended and was waited for.
@@ -82,12 +84,18 @@ impl ProcessTree {
         if !has_group && self.descendants.is_empty() {
             return false;
         }
+        // Reading one process is cheap, reading all is not.
+        if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_still(&known))) {
+            return true;
+        }
         let all = processes();
         self.find(&all);
+        let is_member = |process: &&Process| has_group && process.group == Some(self.leader);
+        let known = self.descendants.iter().chain(all.iter().filter(is_member));
         // A zombie has ended. In a container it may wait for ever for its parent.
-        let is_member = |process: &Process| process.group == Some(self.leader) && !process.is_zombie;
-        let is_group_alive = has_group && (all.is_empty() || all.iter().any(is_member));
-        is_group_alive || self.descendants.iter().any(|process| !process.is_zombie)
+        self.alive = known.copied().find(|process| !process.is_zombie);
+        // Without a list of the processes, the group counts.
+        self.alive.is_some() || (has_group && all.is_empty())
     }
 
     /// Signals all processes. An error means that none is left, or that none may be signalled.
@@ -124,43 +132,61 @@ impl Process {
     fn is_same(&self, other: &Self) -> bool {
         self.id == other.id && self.start == other.start
     }
+
+    /// Whether it is the same, alive and in the same group.
+    fn is_still(&self, other: &Self) -> bool {
+        self.is_same(other) && self.group == other.group && !self.is_zombie
+    }
 }
 
-/// All processes that can be seen.
+/// All processes that can be seen, or none if they cannot be told apart.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
-    // In a namespace of its own without a /proc of its own, the ids there are those of other processes.
-    let is_own = std::fs::read_link("/proc/self")
-        .is_ok_and(|link| link.to_str() == Some(&*std::format!("{}", std::process::id())));
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    if !is_own {
+    // `/proc` may be that of another PID namespace, in which these ids are those of other processes.
+    let own = std::fs::read_link("/proc/self").ok().and_then(|id| pid(id.to_str()?));
+    let Some(entries) =
+        own.filter(|own| *own == rustix::process::getpid()).and_then(|_| std::fs::read_dir("/proc").ok())
+    else {
         return Vec::new();
-    }
-    entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
+    };
+    entries.filter_map(|entry| read(pid(entry.ok()?.file_name().to_str()?)?)).collect()
 }
 
-/// Reads `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
 #[cfg(target_os = "linux")]
-fn read(id: i32) -> Option<Process> {
-    let text = std::fs::read(std::format!("/proc/{id}/stat")).ok()?;
+fn read(id: Pid) -> Option<Process> {
+    parse(id, &std::fs::read(std::format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?)
+}
+
+/// Reads the text of `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
+#[cfg(target_os = "linux")]
+fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = core::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
-    // A process that is being released has the parent 0 and the group -1.
-    let positive = |field: &str| field.parse().ok().filter(|id| *id > 0).and_then(Pid::from_raw);
-    let parent = positive(fields.next()?);
-    let group = positive(fields.next()?);
+    let mut process = || pid(fields.next()?);
+    let (parent, group) = (process(), process());
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
     // If only the main thread has ended, the others go on.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
-    Some(Process { id: Pid::from_raw(id)?, parent, group, is_zombie, start })
+    Some(Process { id, parent, group, is_zombie, start })
+}
+
+/// A process that the system is releasing has the parent 0 and the group -1: it has none.
+#[cfg(target_os = "linux")]
+fn pid(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok().filter(|id| *id > 0)?)
 }
 
 /// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn read(_: Pid) -> Option<Process> {
+    None
 }
 
 #[cfg(test)]
@@ -177,7 +203,8 @@ mod tests {
 
     fn tree(all: &[Process]) -> ProcessTree {
         let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
-        let mut tree = ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new() };
+        let mut tree =
+            ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new(), alive: None };
         tree.find(all);
         tree.leader_exited();
         tree
@@ -212,5 +239,46 @@ mod tests {
         let others = [process(LEADER, 1, LEADER), process(20, LEADER, LEADER), process(21, 20, 21)];
         tree.find(&[process(10, 1, 10), others[0], others[1], others[2]]);
         assert_eq!(ids(&tree), [10]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_is_being_released_has_neither_parent_nor_group() {
+        let text = |parent: i32, group: i32| {
+            std::format!("10 (a) b) X {parent} {group} -1 0 -1 4228108 99 0 0 0 0 0 0 0 20 0 1 0 1234 0 0\n")
+        };
+        let read = |text: &str| {
+            let process = parse(Pid::from_raw(10)?, text.as_bytes())?;
+            Some((process.parent, process.group, process.start))
+        };
+        assert_eq!(read(&text(7, 8)), Some((Pid::from_raw(7), Pid::from_raw(8), 1234)));
+        assert_eq!(read(&text(0, -1)), Some((None, None, 1234)));
+    }
+
+    /// Runs itself in another namespace, in which it sees this `/proc`.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn processes_of_another_namespace_are_not_read() -> std::io::Result<()> {
+        use std::process::Command;
+
+        const IS_INSIDE: &str = "PORTWAY_IS_INSIDE";
+        if std::env::var_os(IS_INSIDE).is_some() {
+            assert_eq!(processes().len(), 0);
+            return Ok(());
+        }
+        assert!(processes().iter().any(|process| process.id == rustix::process::getpid()));
+        for options in ["-pf", "-rpf"] {
+            if !Command::new("unshare").args([options, "true"]).status().is_ok_and(|status| status.success()) {
+                std::eprintln!("unshare {options} is not permitted");
+                continue;
+            }
+            let mut inside = Command::new("unshare");
+            inside.args([options, "--kill-child"]).arg(std::env::current_exe()?).env(IS_INSIDE, "1");
+            let name = "native::process_tree::tests::processes_of_another_namespace_are_not_read";
+            let output = inside.args(["--exact", name]).output()?;
+            let said = std::string::String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        }
+        Ok(())
     }
 }

@@ -69,8 +69,12 @@ impl Location {
     }
 }
 
-/// Listens on a new socket of this name in the abstract namespace.
+/// Listens on a new socket of this name in the abstract namespace. The name begins with a zero byte.
 pub(super) fn listen_without(name: &Path) -> io::Result<UnixListener> {
+    if name.as_os_str().len() <= 1 {
+        // Linux would choose a name at random.
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is empty"));
+    }
     let socket = UnixSocket::new_stream()?;
     socket.bind(name)?;
     socket.listen(BACKLOG)

@@ -15,10 +15,14 @@ use std::vec::Vec;
 /// The part of the first line of a script that Linux reads.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// A reason that the error of the system hides: `ENOENT` may also mean a missing working directory or interpreter.
+/// A reason that the error of the system hides: `ENOENT` may also mean a missing working directory or interpreter, and `EACCES` a
+/// folder.
 pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
         return Some(format!("the working directory {}: {error}", folder.display()));
+    }
+    if error.kind() == io::ErrorKind::PermissionDenied && path(command).is_some_and(|path| path.is_dir()) {
+        return Some("it is a folder".to_owned());
     }
     if error.kind() != io::ErrorKind::NotFound {
         return None;
@@ -34,13 +38,20 @@ pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<Stri
     Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
 }
 
+/// The path of the program, if its name is a path.
+fn path(command: &Command) -> Option<PathBuf> {
+    let program = Path::new(command.get_program());
+    let is_path = program.as_os_str().as_bytes().contains(&b'/');
+    is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
+}
+
 /// The file of the program, found as the system finds it.
 fn find(command: &Command) -> Option<PathBuf> {
+    if let Some(path) = path(command) {
+        return Some(path).filter(|file| file.is_file());
+    }
     let program = Path::new(command.get_program());
     let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));
-    if program.as_os_str().as_bytes().contains(&b'/') {
-        return Some(folder.join(program)).filter(|file| file.is_file());
-    }
     let own = command.get_envs().find(|(name, _)| *name == "PATH");
     let path = own.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
     env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use portway::Framing;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixListener;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -159,6 +159,40 @@ async fn lines_without_end_are_shown_up_to_a_bound() -> Test {
         assert!(done.stderr.contains("portway: further lines about the peer are not shown\n"), "{framing}");
         assert_ne!(done.code, Some(0));
         assert!(start.elapsed() < Duration::from_secs(9), "{framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
+    let message = r#"echo '{"jsonrpc":"2.0","method":"n"}'"#;
+    for framing in ["auto", "newline"] {
+        for begin in ["", message] {
+            // It goes on to run: nothing but its lines has them shown.
+            let script = format!("echo one; {begin}\necho two; echo three; exec cat >/dev/null");
+            let mut child = portway(["call", "--timeout=60", "--framing", framing, "x", "--", "sh", "-c", &script])
+                .stdin(Stdio::null())
+                .spawn()?;
+            let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
+            for word in ["one", "two", "three"] {
+                let line = timeout(PATIENCE, lines.next_line()).await??;
+                assert_eq!(line.as_deref(), Some(&*format!("portway: the peer printed: {word}")), "{framing} {begin}");
+            }
+            child.kill().await?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_line_that_a_peer_prints_without_end_is_shown_in_pieces() -> Test {
+    let script = "head -c 1000000 /dev/zero | tr '\\0' x";
+    for framing in ["auto", "newline", "content-length", "wipc"] {
+        let done = run(["call", "--framing", framing, "x", "--", "sh", "-c", script]).await?;
+        let pieces = done.stderr.lines().filter_map(|line| line.strip_prefix("portway: the peer printed: "));
+        let lengths: Vec<_> = pieces.map(str::len).collect();
+        assert!(lengths.iter().all(|length| *length <= 4_096), "{framing}: {lengths:?}");
+        assert_eq!(lengths.iter().sum::<usize>(), 1_000_000, "{framing}");
     }
     Ok(())
 }

@@ -83,6 +83,17 @@ async fn a_script_without_its_interpreter_ends_with_3_and_the_interpreter_is_nam
 }
 
 #[tokio::test]
+async fn a_folder_or_an_empty_name_is_not_a_program() -> Test {
+    for (name, expected) in
+        [("/", "portway: cannot start /: it is a folder\n"), ("", "portway: the program has no name\n")]
+    {
+        let done = run(["call", "add", "--", name]).await?;
+        assert_eq!((done.code, done.stderr.as_str()), (Some(3), expected));
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn no_answer_in_time_is_4() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut server = Server::start(framing).await?;

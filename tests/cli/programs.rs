@@ -197,3 +197,24 @@ async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn where_few_files_may_be_open_the_reason_is_reported() -> Test {
+    // From what it takes to load the program to what it takes to start another one.
+    for limit in 4..=20 {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {limit}; exec \"$@\"");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_portway"), "call", "x", "--", "true"]);
+        let output = timeout(PATIENCE, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
+        let said = String::from_utf8(output.stderr)?;
+        match output.status.code() {
+            Some(3) => assert!(said.contains("Too many open files"), "{limit}: {said}"),
+            // It is loaded by then, and the program has started.
+            Some(5) if limit > 8 => {}
+            // The loader needs a file of its own.
+            Some(127) if limit == 4 => {}
+            code => return Err(format!("{code:?} with {limit}: {said}").into()),
+        }
+    }
+    Ok(())
+}

@@ -201,6 +201,21 @@ fn an_output_that_cannot_be_written_ends_it_with_one() {
 }
 
 #[test]
+fn a_log_whose_file_may_not_grow_ends_nothing() {
+    let folder = std::env::temp_dir().join(format!("duet-rpc-small-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let input = folder.join("input");
+    std::fs::write(&input, frame(request(1, "version"))).unwrap();
+    let script = "ulimit -f 0; exec \"$0\" rpc --log-level debug | cat";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(program().get_program()).env("DUET_RPC_LOG", folder.join("log"));
+    let output = command.stdin(std::fs::File::open(&input).unwrap()).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(answer.contains("\"result\""), "{answer}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn an_input_that_cannot_be_read_ends_it_with_one() {
     // A folder can be opened, and gives an error when it is read.
     let folder = std::fs::File::open("/").unwrap();

@@ -330,15 +330,17 @@ async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_message_are_counted_anew_after_each_message() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
-    let client = Client::new(transport);
-    for id in 1..=3 {
+async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Test {
+    for first in ["{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":NaN}\n"] {
+        let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+        let client = Client::new(transport);
         let call = client.call::<u32>("count", &()).start();
         there.receive_line().await?;
         there.send_bytes(&b"not a message\n".repeat(9)).await?;
-        there.send_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":3}}\n").as_bytes()).await?;
-        assert_eq!(timeout(PATIENCE, call).await?, Ok(3));
+        there.send_bytes(first.as_bytes()).await?;
+        there.send_bytes(&b"not a message\n".repeat(30)).await?;
+        there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
+        assert_eq!(timeout(PATIENCE, call).await?, Ok(3), "{first}");
     }
     Ok(())
 }

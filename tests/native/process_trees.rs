@@ -161,3 +161,34 @@ async fn a_process_that_was_started_elsewhere_ends_with_the_link_as_well() -> Te
     assert!(tree.has_saved());
     Ok(())
 }
+
+/// How often this thread has read from files.
+#[cfg(target_os = "linux")]
+fn reads() -> Result<usize, Box<dyn Error>> {
+    let counts = std::fs::read_to_string("/proc/thread-self/io")?;
+    let count = counts.lines().find_map(|line| line.strip_prefix("syscr: ")).ok_or("no count")?;
+    Ok(count.parse()?)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_that_stays_does_not_have_all_processes_read_all_the_time() -> Test {
+    let grace = Duration::from_secs(3);
+    for leftover in ["sleep 77 &", "setsid sleep 77 &"] {
+        let mut command = Command::new("sh");
+        let script =
+            format!("{leftover} read line; echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}}'; cat >/dev/null");
+        let transport = Transport::child(command.args(["-c", &script]), Framing::Newline)?.with_grace(grace);
+        let client = Client::new(transport);
+        assert_eq!(timeout(LIMIT, client.call::<u32>("start", &())).await?, Ok(1));
+        let processes = std::fs::read_dir("/proc")?.count();
+        let (start, before) = (Instant::now(), reads()?);
+        client.destroy();
+        timeout(LIMIT, client.closed()).await?;
+        assert!(start.elapsed() >= grace, "{leftover}: nothing was left");
+        // A file takes a read or two. There are a few looks at all of them, not one each 20 ms.
+        let (read, most) = (reads()? - before, 2 * 20 * processes + 1_000);
+        assert!(read <= most, "{leftover}: {read} reads, of {processes} processes");
+    }
+    Ok(())
+}

@@ -102,6 +102,18 @@ async fn nobody_listens() {
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_name_in_the_abstract_namespace_is_not_empty() -> Test {
+    // Linux would choose a name at random.
+    let error = Listener::unix("@", Framing::Newline).await.err().ok_or("it listens")?;
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(error.to_string(), "@: the name is empty");
+    let error = Transport::unix("@", Framing::Newline).await.err().ok_or("it connects")?;
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    Ok(())
+}
+
 #[tokio::test]
 async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
     let folder = tempfile::tempdir()?;

@@ -83,6 +83,25 @@ async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
+    for framing in FRAMINGS {
+        let (_client, mut calls, mut there) = waiting(framing, 30, |transport| transport).await?;
+        for id in 1..30 {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":NaN}}"#);
+            there.send_bytes(&frame_of(framing, &answer)).await?;
+        }
+        there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":30,"result":30}"#)).await?;
+        let last = calls.pop().ok_or("")?;
+        for call in calls {
+            let end = timeout(PATIENCE, call).await?;
+            assert_eq!(end, Err(CallError::Unreadable(Unreadable::NotJson)), "{framing}");
+        }
+        assert_eq!(timeout(PATIENCE, last).await?, Ok(30.into()), "{framing}");
+    }
+    Ok(())
+}
+
 /// Answers whose id cannot be read.
 fn nameless() -> Vec<(String, Unreadable)> {
     let long = "x".repeat(3_000);

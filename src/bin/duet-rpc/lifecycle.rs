@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{self, ExitCode};
 
 use tokio::runtime::Builder;
-use tokio::signal::unix::SignalKind;
+use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info};
 
 use portway::profile::Profile;
@@ -56,6 +56,8 @@ impl Display for Place<'_> {
 }
 
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
+    // Where the log may not grow, the system sends this signal, which ends a process that does not handle it.
+    let _too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?
         .with_profile(Profile::DAEMON)

@@ -6,6 +6,7 @@ mod params;
 mod streams;
 
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
@@ -39,11 +40,18 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Problem> {
     let params = params::read(arguments.params.as_ref())?;
+    has_room().map_err(broken)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let outcome = runtime.block_on(talk(arguments, params));
     // A name that is still being looked up is not waited for.
     runtime.shutdown_background();
     outcome
+}
+
+/// Whether the runtime can open the six files that it needs. It panics where it has room for some of them only.
+fn has_room() -> io::Result<()> {
+    let _room = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
+    Ok(())
 }
 
 fn broken(error: io::Error) -> Problem {
@@ -142,7 +150,9 @@ impl Link {
         let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        let notices = Arc::new(Notices::default());
+        // Without a fixed one, the negotiation makes lines of all messages.
+        let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
+        let notices = Arc::new(Notices::new(framing));
         let (transport, negotiation) = match arguments.framing.fixed() {
             Some(framing) => (Transport::new(reader, writer, framing)?, None),
             None => {

@@ -17,6 +17,8 @@ use crate::output::say;
 /// Tells the user, and remembers what helps to explain a failure.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
+    /// Whether the client hears each line by itself, without its end.
+    has_lines: bool,
     /// The line that the peer is printing.
     line: Mutex<Vec<u8>>,
     /// How many lines a peer has caused.
@@ -31,6 +33,11 @@ pub(super) struct Notices {
 }
 
 impl Notices {
+    /// For a client over a link of this framing.
+    pub(super) fn new(framing: Framing) -> Self {
+        Self { has_lines: framing == Framing::Newline, ..Self::default() }
+    }
+
     pub(super) fn detected(&self) -> Option<Framing> {
         self.detected.get().copied()
     }
@@ -61,7 +68,12 @@ impl Notices {
 
     pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
         match diagnostic {
-            Diagnostic::Noise(bytes) => self.noise(bytes),
+            Diagnostic::Noise(bytes) => {
+                self.noise(bytes);
+                if self.has_lines {
+                    self.flush();
+                }
+            }
             Diagnostic::OtherFraming { peer, .. } => {
                 let _ = self.other.set(*peer);
             }
@@ -94,12 +106,17 @@ impl Notices {
 
     /// What the peer prints in between its messages, a line at a time.
     pub(super) fn noise(&self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-            line.extend_from_slice(piece);
-            if line.ends_with(b"\n") || line.len() >= MAX_SHOWN_LINE {
-                let line = mem::take(&mut *line);
-                self.show_line(&line);
+        for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            while !piece.is_empty() {
+                let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = MAX_SHOWN_LINE - line.len();
+                let (now, later) = piece.split_at_checked(room).unwrap_or((piece, &[]));
+                line.extend_from_slice(now);
+                piece = later;
+                if line.ends_with(b"\n") || line.len() == MAX_SHOWN_LINE {
+                    let line = mem::take(&mut *line);
+                    self.show_line(&line);
+                }
             }
         }
     }

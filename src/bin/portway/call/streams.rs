@@ -62,6 +62,9 @@ impl Streams {
 
     fn start(command: &[OsString]) -> Result<Self, Problem> {
         let (program, arguments) = command.split_first().ok_or_else(|| Problem::new(UNREACHABLE, "no program"))?;
+        if program.is_empty() {
+            return Err(Problem::new(UNREACHABLE, "the program has no name"));
+        }
         let name = program.to_string_lossy();
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
