@@ -28,7 +28,7 @@ async fn a_command_line_that_cannot_be_used_is_2_and_says_why() -> Test {
         (&["call", "add", "5", unix[0], unix[1]], "For one positional param: '[5]'"),
         (&["call", "add", "{a: 1}", unix[0], unix[1]], "single quotes"),
         (&["call", "add", "@/nonexistent/file", unix[0], unix[1]], "/nonexistent/file: No such file"),
-        (&["call", "add", "-", unix[0], unix[1]], "no JSON"),
+        (&["call", "add", "-", unix[0], unix[1]], "not JSON"),
         (&["call", "add", "--notify", "--progress", unix[0], unix[1]], "cannot be used with"),
     ] {
         let done = run(arguments).await?;

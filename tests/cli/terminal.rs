@@ -143,7 +143,7 @@ async fn what_the_command_line_says_is_escaped_in_errors() -> Test {
         (format!("call m --tcp '{hostile}:80'"), "cannot connect"),
         (format!("call m --tcp '{hostile}'"), "HOST:PORT"),
         (format!("call m '@{folder}/{hostile}' --unix a"), "cannot read"),
-        (format!("call m '{hostile}' --unix a"), "no JSON"),
+        (format!("call m '{hostile}' --unix a"), "not JSON"),
         (format!("call m '\"{HOSTILE}\"' --unix a"), "array or an object"),
         (format!("call m -- '{folder}/{hostile}'"), "cannot start"),
         (format!("call m --framing '{hostile}' --unix a"), "invalid value"),

@@ -162,8 +162,8 @@ Exit codes:
   2  the command line or the params cannot be used
   3  the peer could not be reached, or the program could not be started
   4  no answer came in time
-  5  the peer is gone, broke the protocol, or sent an answer that cannot be read:
-     it is not JSON, or too long
+  5  the peer is gone, broke the protocol, or sent an answer that cannot be
+     read: it is not JSON, or too long
   130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
 The result goes to standard output. All else goes to standard error: an error of
