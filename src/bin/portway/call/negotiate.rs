@@ -22,8 +22,8 @@ use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
 };
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use tokio::task::coop::consume_budget;
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
 use super::notices::Notices;
@@ -141,6 +141,8 @@ impl Receiver {
             if let Err(error) = self.take(bytes).await {
                 break Err(error);
             }
+            // A chunk of short lines takes its time. Signals and timeouts have their turns in between.
+            yield_now().await;
         };
         self.notices.flush();
         // The client hears of the end.
