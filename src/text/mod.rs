@@ -19,9 +19,20 @@ use crate::message::ErrorCode;
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
 
-/// Reads what a handler takes. Left out params read as null.
+/// Reads what a handler takes. Params that are left out read as null. Where there are none, `[]`, `{}` and null all say so: peers in
+/// the field send each of them to a method without params, or with defaults for all.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
-    serde_json::from_str(params.map_or("null", RawValue::get)).map_err(|problem| told(&problem))
+    let text = params.map_or("null", RawValue::get);
+    serde_json::from_str(text).or_else(|problem| {
+        let others = if is_empty(text) { ["null", "{}", "[]"].as_slice() } else { &[] };
+        others.iter().find_map(|other| serde_json::from_str(other).ok()).ok_or_else(|| told(&problem))
+    })
+}
+
+/// Whether params are null, or an array or object with nothing in it.
+fn is_empty(params: &str) -> bool {
+    let inner = |open, close| params.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    params == "null" || inner('[', ']').or_else(|| inner('{', '}')).is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
 pub(crate) fn invalid_params(problem: &str) -> RpcError {

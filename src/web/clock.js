@@ -72,7 +72,7 @@ export class Clock {
       if (missing > 2 + delay / 2) this.#lead += missing;
       const tick = () => this.#isStopped || this.#read(TICK);
       // If it is late, this thread was blocked, or its process stopped. Messages that have arrived meanwhile are handled first.
-      if (missing < -1) runLater(tick);
+      if (now() + this.#lead - due > 2) runLater(tick);
       else tick();
     }, delay);
     this.#clear = () => clearTimeout(timer);

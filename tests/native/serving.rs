@@ -192,6 +192,34 @@ async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
 }
 
 #[tokio::test]
+async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_takes_none_or_defaults() -> Test {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Options {
+        depth: u32,
+    }
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    server.method_sync("none", |(): (), _: Context| Ok::<_, RpcError>("none"));
+    server.method_sync("defaults", |options: Options, _: Context| Ok::<_, RpcError>(options.depth));
+    server.method_sync("list", |list: Vec<u32>, _: Context| Ok::<_, RpcError>(list.len()));
+    server.forget();
+    for params in
+        ["", r#","params":null"#, r#","params":[]"#, r#","params":{}"#, r#","params":[ ]"#, r#","params":{ }"#]
+    {
+        for (method, result) in [("none", json!("none")), ("defaults", json!(0)), ("list", json!(0))] {
+            there.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{params}}}"#)).await?;
+            assert_eq!(there.receive().await?["result"], result, "{method}{params}");
+        }
+    }
+    for params in ["[1]", r#"{"a":1}"#] {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"none","params":{params}}}"#)).await?;
+        assert_eq!(there.receive().await?["error"]["code"], json!(-32602), "{params}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_cancels_that_one() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport.with_profile(Profile::LSP));

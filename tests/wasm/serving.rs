@@ -6,6 +6,23 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::wire::{Add, add, next, server_and_wire, sleep};
 
 #[wasm_bindgen_test]
+async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_takes_none() {
+    let (server, wire) = server_and_wire();
+    server.method_sync("none", |(), _| Ok::<_, RpcError>("none"));
+    server.method_sync("list", |list: Vec<u32>, _| Ok::<_, RpcError>(list.len()));
+    for params in ["", r#","params":null"#, r#","params":[]"#, r#","params":{}"#] {
+        for (method, result) in [("none", r#""none""#), ("list", "0")] {
+            wire.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{params}}}"#));
+            assert_eq!(
+                next(&wire).await,
+                format!(r#"{{"jsonrpc":"2.0","result":{result},"id":1}}"#),
+                "{method}{params}"
+            );
+        }
+    }
+}
+
+#[wasm_bindgen_test]
 async fn ids_come_back_as_they_were() {
     let (server, wire) = server_and_wire();
     server.method("add", add);

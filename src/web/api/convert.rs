@@ -5,7 +5,7 @@ use std::string::{String, ToString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 
 use super::bridge::problem_of;
 use super::deserializer;
@@ -34,6 +34,18 @@ pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)
+}
+
+/// Reads what a handler takes. Where there are no params, null, `[]` and `{}` all say so.
+pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<T, ReadError> {
+    let is_empty = params.is_null()
+        || params.is_undefined()
+        || (params.is_object() && js_sys::Object::keys(params.unchecked_ref::<js_sys::Object>()).length() == 0);
+    from_js(params, max_visits).or_else(|problem| {
+        let others = [JsValue::NULL, js_sys::Object::new().into(), js_sys::Array::new().into()];
+        let mut others = others.into_iter().take(if is_empty { 3 } else { 0 });
+        others.find_map(|other| from_js(other, max_visits).ok()).ok_or(problem)
+    })
 }
 
 fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {

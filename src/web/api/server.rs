@@ -22,7 +22,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::bridge::{JsRequest, ServerRole};
 use super::context::{Context, Lifetime};
-use super::convert::{from_js, to_js};
+use super::convert::{params_from_js, to_js};
 use super::error::RpcError;
 use super::request::{Answer, RunningRequest};
 use super::transport::Transport;
@@ -169,7 +169,7 @@ impl Server {
     {
         let max_visits = self.service.max_visits;
         self.add_notification(name, move |params, context| {
-            handler(from_js(params, max_visits).map_err(|problem| problem.to_string())?, context);
+            handler(params_from_js(params, max_visits).map_err(|problem| problem.to_string())?, context);
             Ok(())
         })
     }
@@ -355,7 +355,7 @@ fn server_gone() -> RpcError {
 }
 
 fn read_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<P, RpcError> {
-    from_js(params, max_visits).map_err(|problem| RpcError::unreadable_params(&problem))
+    params_from_js(params, max_visits).map_err(|problem| RpcError::unreadable_params(&problem))
 }
 
 fn written<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {
