@@ -2,11 +2,12 @@
 // at each use.
 
 import { START_CLOCK, TICK, WAKE } from "./commands.js";
-import { runLater } from "./later.js";
 import { setTimer } from "./timers.js";
 import { ARM } from "./words.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
+/** In this time (ms), messages arrive that were sent before. Browsers keep no order between a timer and a port, nor between ports. */
+const ARRIVAL_TIME = 10;
 
 /** The time of this realm, in milliseconds. Some realms have only `Date`. */
 export function now() {
@@ -72,8 +73,9 @@ export class Clock {
       if (missing > 2 + delay / 2) this.#lead += missing;
       const tick = () => this.#isStopped || this.#read(TICK);
       // If it is late, this thread was blocked, or its process stopped. Messages that have arrived meanwhile are handled first.
-      if (now() + this.#lead - due > 2) runLater(tick);
-      else tick();
+      if (now() + this.#lead - due <= 2) return tick();
+      const again = setTimer(tick, ARRIVAL_TIME);
+      this.#clear = () => clearTimeout(again);
     }, delay);
     this.#clear = () => clearTimeout(timer);
   }
