@@ -54,10 +54,11 @@ use crate::codec::framing::Framing;
 ///         peer.on_notify("window/logMessage", |log: LogMessage, _: Context| println!("server: {}", log.message));
 ///     })?;
 ///
-/// // If a call fails because the process has ended, `ready` waits for the next process. let client =
-/// server.ready().await?; let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
-/// let answer: Value = client.call("initialize", &params).await?; assert_eq!(answer["capabilities"]["hoverProvider"],
-/// true);
+/// // If a call fails because the process has ended, `ready` waits for the next process.
+/// let client = server.ready().await?;
+/// let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
+/// let answer: Value = client.call("initialize", &params).await?;
+/// assert_eq!(answer["capabilities"]["hoverProvider"], true);
 ///
 /// let why = server.shutdown().await;
 /// # Ok(())

@@ -96,7 +96,7 @@ export class Incoming {
 
   /** @internal Whether the session has ended. */
   get isOver() {
-    return this.#session.end !== undefined && !this.#session.isLate;
+    return this.#session.end !== undefined;
   }
 
   /** @internal Whether what the handler sends is dropped. If that is since its session has ended, it is reported. */

@@ -92,9 +92,8 @@ export class Link extends Reporting {
     this.#clock = new Clock(this.#core, (word) => this.#outputs.perform(word));
     // What a transport hands over at once waits until whoever makes this link has said what to do with it.
     let isReady = false;
-    transport.onMessage((message, isLate) => {
-      if (isLate) this.#service.notifiedLate(message);
-      else if (isReady) this.#receive(message);
+    transport.onMessage((message) => {
+      if (isReady) this.#receive(message);
       else Promise.resolve().then(() => this.#receive(message));
     }, () => this.#service.servers.length > 0);
     const isWaiting = () => this.#calls.waiting().size > 0;

@@ -2,7 +2,6 @@
 // once.
 
 import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
-import { Incoming } from "./incoming.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
 import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 import { setTimer } from "./timers.js";
@@ -23,8 +22,6 @@ export class Service {
   /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
   #lingering = new Set();
   #forgetting;
-  /** The session that has ended last. */
-  #late;
 
   constructor(link) {
     this.#link = link;
@@ -91,11 +88,6 @@ export class Service {
     if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
   }
 
-  /** Runs the handler of a notification of the session that has ended last. What it sends is dropped. */
-  notifiedLate(message) {
-    if (this.#late !== undefined) this.#link.guard(() => this.notified(new Incoming(this.#late, message, 0)));
-  }
-
   #notifyAll(servers, context) {
     const params = given(context.takeParams());
     for (const server of servers) {
@@ -151,7 +143,6 @@ export class Service {
 
   /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
   stop(end) {
-    this.#late = end && { link: this.#link, end, isLate: true };
     const running = this.#running.filter((context) => context !== undefined);
     this.#running = [];
     this.#held.clear();

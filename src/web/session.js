@@ -33,9 +33,6 @@ export function noAnswer(ms, { allowed, target }) {
 const ended = (text) => failure("session-ended", text);
 const replaced = (cause) => gone("another connection has taken its place", cause);
 
-/** Whether a page may send a message after its goodbye: an application's notification. Anything else could be for a later session. */
-const isLast = ({ id, method }) => id === undefined && typeof method === "string" && !/^(rpc\.|\$\/)/.test(method);
-
 /** Runs once this document has loaded, unless the signal is aborted before. */
 function whenLoaded(run, signal) {
   if (document.readyState === "complete") run();
@@ -69,8 +66,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   let isHeld;
   /** Why no session can follow: set once the target has reported its end. */
   let ending;
-  /** The port of a session that has ended because this page unloads. Its last notifications go there. */
-  let leaving;
   /** Whether the application knows that a session has begun. */
   let isOpen = false;
   /** Whether the other side's life is told by its lock. */
@@ -98,7 +93,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           if (session !== other) onFirst?.();
           other.isDoubted = false;
           if (session === other) receive(data);
-          else if (other.isLeaving && isLast(data)) handler(data, true);
         },
         messageerror() {
           const error = unreadable();
@@ -247,8 +241,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function post(message, transfer) {
-    const port = session?.port ?? (isLast(message) ? leaving : undefined);
-    if (port !== undefined) return port.postMessage(message, transfer);
+    if (session !== undefined) return session.port.postMessage(message, transfer);
     // Whoever comes next knows of no call to give up.
     if (queue === undefined || message.method === "$/cancelRequest") return;
     if (queue.length >= MAX_SESSION_QUEUE) prune();
@@ -261,18 +254,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function end(reason) {
     if (session === undefined) return;
     const { port, isPlain, origin, letGo } = session;
-    if (reason === "left") {
-      // The application may still send notifications as its page unloads.
-      leaving = port;
-      setTimer(() => (leaving = letGo()));
-    }
     if (reason !== undefined && !isPlain) {
       port.postMessage(note("rpc.bye", { reason }));
       // Of a document that goes, not every browser delivers what it sends through ports.
       if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
     }
-    if (session.isLeaving) setTimer(letGo, GOODBYE_TIMEOUT);
-    else if (reason !== "left") letGo();
+    letGo();
     releaseLock();
     session = undefined;
     transport.coalesces = transport.columns = false;
@@ -342,8 +329,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   function leave({ reason }) {
     const error = reason === "replaced" ? replaced() : door.loss();
-    // Its port is heard a while longer, for the last notifications of its page.
-    if (reason === "left" && session !== undefined) session.isLeaving = true;
     lose(error ?? ended("the other side has reloaded, navigated or closed"), error === undefined);
     if (reason === "replaced") stop();
   }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::retry_on_intr;
 
 /// Nothing that a test waits for takes longer, on any machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -84,7 +85,8 @@ pub fn is_nonblocking(descriptor: &impl AsFd) -> bool {
 /// Waits until a descriptor is ready, at most for [`PATIENCE`].
 fn until_ready(descriptor: &impl AsFd, readiness: PollFlags) {
     let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
-    let ready = poll(&mut [PollFd::new(descriptor, readiness)], Some(&limit)).unwrap();
+    // The end of a child interrupts it.
+    let ready = retry_on_intr(|| poll(&mut [PollFd::new(descriptor, readiness)], Some(&limit))).unwrap();
     assert!(ready > 0, "nothing happened within {PATIENCE:?}");
 }
 

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { connect } from "./rig/portway.js";
 import { connectingFrame, frameAddress, origins, puppet } from "./rig/frames.js";
-import { again, connected, diary, hexId, stage, timersSet } from "./rig/connections.js";
+import { connected, diary, hexId, timersSet } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
 
@@ -437,25 +437,6 @@ describe("a popup", () => {
   });
 });
 
-describe("a frame that unloads", () => {
-  for (const [kind, query, options] of [
-    ["of the page's origin", {}, {}],
-    ["of another origin", { origin: origins.own }, { origin: origins.other }],
-  ]) {
-    it(`and is ${kind} may send last messages: those of its pagehide listeners arrive`, async () => {
-      const kept = [];
-      const told = diary({ ...options, notifications: { keep: ([n]) => void kept.push(n) } });
-      const peer = await connected(connectingFrame(query, options), told);
-      for (let n = 1; n <= 5; n++) {
-        await peer.request("lastMessages");
-        peer.notify("reload");
-        await until(() => told.told.length === 2 * n + 1);
-        assert.deepEqual(kept.splice(0), [1, 2, 3]);
-      }
-    });
-  }
-});
-
 describe("while a frame is loaded again", () => {
   it("all that its page sends is for the next document, or fails", async () => {
     const told = diary();
@@ -472,43 +453,6 @@ describe("while a frame is loaded again", () => {
     assert.deepEqual(await Promise.all(calls), [[0], [1], [2], [3], [4]]);
     const kept = await peer.request("kept");
     assert.deepEqual(kept, Array.from({ length: 20 }, (_, n) => [n]));
-  });
-});
-
-describe("after the goodbye of a page that unloads", () => {
-  it("only notifications of its port are taken, for a moment, and nothing is sent to it", async () => {
-    const { port, actor } = stage();
-    const noted = [];
-    const errors = [];
-    const options = { onError: ({ message }) => errors.push(message) };
-    const peer = await (async () => {
-      const connecting = connected(port, { ...options, methods: { served: () => noted.push("served") } });
-      actor.openEnd = await actor.open({ session: hexId(1) });
-      return connecting;
-    })();
-    peer.onNotify("note", ([n], context) => {
-      noted.push(n);
-      context.notify("back", [n]);
-    });
-    const end = actor.openEnd;
-    const call = rejection(peer.request("work"));
-    end.bye("left");
-    assert.equal((await call).reason, "session-ended");
-    const next = peer.request("next", undefined, { timeout: 0 });
-    end.post({ jsonrpc: "2.0", method: "note", params: [1] });
-    end.post({ jsonrpc: "2.0", method: "served", id: 7 });
-    for (let id = 1; id < 9; id++) end.post({ jsonrpc: "2.0", id, result: "forged" });
-    await until(() => noted.length > 0);
-    await pause(300);
-    end.post({ jsonrpc: "2.0", method: "note", params: [2] });
-    await pause(50);
-    assert.deepEqual(noted, [1]);
-    assert.isTrue(await isOpen(next));
-    const other = await again(actor);
-    const { id } = await other.nextCall();
-    other.post({ jsonrpc: "2.0", id, result: "right" });
-    assert.equal(await next, "right");
-    assert.isFalse(other.received.some(({ method }) => method === "back"));
   });
 });
 
