@@ -17,11 +17,16 @@ const LONGEST_WAIT = 4;
 const TURN = /* @__PURE__ */ Promise.resolve();
 
 /** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
-const holding = new Set();
-const flushAll = () => holding.forEach((outbox) => outbox.flush());
-// These listeners run before those of the sessions, which say goodbye.
-globalThis.addEventListener?.("pagehide", flushAll);
-globalThis.process?.on?.("exit", flushAll);
+const holding = (globalThis[Symbol.for("portway.holding")] ??= listening(new Set()));
+
+/** All copies of this library in the realm share one listener. It runs before those of the sessions, which say goodbye. */
+function listening(outboxes) {
+  const flushAll = () => outboxes.forEach((outbox) => outbox.flush());
+  globalThis.addEventListener?.("pagehide", flushAll);
+  // In a window, that name may be a frame's of any origin, no member of which may be read.
+  if (typeof document === "undefined") globalThis.process?.on?.("exit", flushAll);
+  return outboxes;
+}
 
 /**
  * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.

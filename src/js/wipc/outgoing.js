@@ -15,10 +15,12 @@ const FRAMES_PER_LOOK = 32;
  */
 const writing = new Set();
 let isExiting = false;
-globalThis.process?.on?.("exit", () => {
+const onExit = () => {
   isExiting = true;
   for (const outgoing of writing) outgoing.rush();
-});
+};
+// In a window, that name may be a frame's of any origin, no member of which may be read.
+if (typeof document === "undefined") globalThis.process?.on?.("exit", onExit);
 
 export class Outgoing {
   #writer;
