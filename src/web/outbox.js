@@ -17,10 +17,13 @@ const LONGEST_WAIT = 4;
 const TURN = /* @__PURE__ */ Promise.resolve();
 
 /** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
-const holding = (globalThis[Symbol.for("portway.holding")] ??= listening(new Set()));
+const holding = /* @__PURE__ */ shared();
 
 /** All copies of this library in the realm share one listener. It runs before those of the sessions, which say goodbye. */
-function listening(outboxes) {
+function shared() {
+  const key = Symbol.for("portway.holding");
+  if (globalThis[key] !== undefined) return globalThis[key];
+  const outboxes = (globalThis[key] = new Set());
   const flushAll = () => outboxes.forEach((outbox) => outbox.flush());
   globalThis.addEventListener?.("pagehide", flushAll);
   // In a window, that name may be a frame's of any origin, no member of which may be read.
