@@ -61,7 +61,8 @@ function account({ calls, cycles, reloads }, ledgers, check) {
 
 /** What the called side has counted, by what the calling side knows. */
 function differences({ name, counts, notes }, { empty, notes: heard, givenUp, released, left, held }) {
-  const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether;
+  // A call that times out is cancelled at the peer, too.
+  const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether + counts.timedOut;
   return [
     ["empty calls", counts.empty, empty],
     ["notifications", notes, heard],
