@@ -135,7 +135,7 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits. 0 is no batch.
+    /// Handles an error under the id null. It ends the calls of this batch of ours if no other batch waits. The number 0 stands for none.
     #[inline(never)]
     pub(super) fn refuse(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {

@@ -1,6 +1,7 @@
 // Where the messages of a link leave: each by itself, or those of one turn together but for the first.
 
-import { COLUMNS, packed } from "./columns.js";
+import { now } from "./clock.js";
+import { packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
 import { post, sendPlain, transferable } from "./outgoing.js";
 import { MAX_TOGETHER } from "./limit-values.js";
@@ -111,17 +112,17 @@ export class Outbox {
   /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
   keep(message, slot, origin) {
     if (!this.coalesces) return false;
-    const now = performance.now();
+    const time = now();
     if (!this.#hasBegun) {
       // The first of a turn leaves at once: it may be the only one, and the other side can begin.
       this.#hasBegun = true;
       this.#steps = 0;
       TURN.then(this.#endTurn);
-      this.#leftAt = now;
+      this.#leftAt = time;
       return false;
     }
-    if (now - this.#leftAt > LONGEST_WAIT) {
-      this.#leftAt = now;
+    if (time - this.#leftAt > LONGEST_WAIT) {
+      this.#leftAt = time;
       return false;
     }
     if (!settle(message, origin?.transfer)) return false;

@@ -52,7 +52,7 @@ function transport(options) {
  *
  * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
  * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
- * source tells that the other side is gone; `isGone` is asked where it has none, and `isDead` once, as it begins.
+ * source reports the end of the peer. Without such events, `isGone` is called. `isDead` is called once, at the start.
  * `lastOrigin` is noted with each message that is kept.
  */
 function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, isDead, destroy, lastOrigin }) {

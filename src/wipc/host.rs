@@ -102,7 +102,7 @@ impl Host {
     }
 
     /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are
-    /// dropped, what it prints is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
+    /// dropped, its output is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
     /// and `SIGKILL` half a second later. The grace starts at the first `CLOSE` in either direction. Output that is
     /// already there is read for up to 250 ms more.
     ///
@@ -122,7 +122,7 @@ impl Host {
         // While nobody reads what it prints, it may not come to its end.
         listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
         guest.gone().await;
-        // What it has printed is still to be passed through. A daemon that it has started may keep its output open.
+        // The rest of its output is passed through. A daemon among its descendants may keep the output open.
         let _ = timeout(OUTPUT_GRACE, listening.join_next()).await;
         guest.status().await
     }

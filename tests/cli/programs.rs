@@ -200,7 +200,7 @@ async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
 
 #[tokio::test]
 async fn where_few_files_may_be_open_the_reason_is_reported() -> Test {
-    // From what it takes to load the program to what it takes to start another one.
+    // The limits go from too few files to load the program to enough files to start another one.
     for limit in 4..=20 {
         let mut command = Command::new("sh");
         let script = format!("ulimit -n {limit}; exec \"$@\"");

@@ -23,7 +23,7 @@ export class WipcTransport {
   atWork;
   #channel;
   #handler = undefined;
-  /** Payloads that wait for a handler, and what they cost. */
+  /** The payloads that wait for a handler, with their costs. */
   #unread = [];
   #unreadBytes = 0;
   #isServing;
