@@ -1,9 +1,12 @@
 //! What a server answers to messages written by hand.
 
-use portway::{Context, RpcError};
+use std::collections::BTreeMap;
+
+use portway::{CallError, Context, ErrorCode, RpcError};
+use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{Add, add, next, server_and_wire, sleep};
+use crate::wire::{Add, add, client_and_server, next, server_and_wire, sleep};
 
 #[wasm_bindgen_test]
 async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_takes_none() {
@@ -19,6 +22,30 @@ async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_tak
                 "{method}{params}"
             );
         }
+    }
+}
+
+#[wasm_bindgen_test]
+async fn values_without_members_of_their_own_are_not_empty_params() {
+    let (client, server) = client_and_server();
+    server.method("map", |_: BTreeMap<String, u32>, _| async { Ok::<_, RpcError>(1) });
+    let null = js_sys::Array::of1(&JsValue::NULL);
+    let set = js_sys::Set::new(&null);
+    let date = js_sys::Date::new(&JsValue::from_f64(0.0));
+    server.method("none", |(): (), _| async { Ok::<_, RpcError>(1) });
+    let values: [(&str, &str, &JsValue); 4] = [
+        ("map", "an array with null", &null),
+        ("map", "a set", &set),
+        ("none", "a set", &set),
+        ("none", "a date", &date),
+    ];
+    for (method, name, params) in values {
+        let outcome = client.call_js(method, params).await;
+        let Err(CallError::Remote(error)) = outcome else { panic!("{name}: {outcome:?}") };
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{name}");
+    }
+    for params in [JsValue::NULL, js_sys::Array::new().into(), js_sys::Object::new().into()] {
+        assert_eq!(client.call_js("map", &params).await, Ok(1.into()), "{params:?}");
     }
 }
 

@@ -60,6 +60,9 @@ describe("a page that is flooded by a worker", function () {
     assert.isAtMost(lines.length, 11 * seconds);
     assert.isAtLeast(lines.length, 11);
     assert.include(lines[0], "gotcha 0");
-    assert.include(lines[10], "not shown");
+    // A second may end before its ten lines are printed; the next one has ten of its own.
+    const first = lines.findIndex((line) => line.includes("not shown"));
+    assert.isAtLeast(first, 10);
+    assert.isBelow(first, 20);
   });
 });

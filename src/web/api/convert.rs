@@ -5,7 +5,7 @@ use std::string::{String, ToString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsValue;
 
 use super::bridge::problem_of;
 use super::deserializer;
@@ -36,16 +36,31 @@ pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) ->
     deserializer::read(value, max_visits)
 }
 
-/// Reads what a handler takes. Where there are no params, null, `[]` and `{}` all say so.
+/// Reads the params of a handler. Absent params, null, `[]` and `{}` are the same.
 pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<T, ReadError> {
-    let is_empty = params.is_null()
-        || params.is_undefined()
-        || (params.is_object() && js_sys::Object::keys(params.unchecked_ref::<js_sys::Object>()).length() == 0);
-    from_js(params, max_visits).or_else(|problem| {
+    from_js(params.clone(), max_visits).or_else(|problem| {
         let others = [JsValue::NULL, js_sys::Object::new().into(), js_sys::Array::new().into()];
-        let mut others = others.into_iter().take(if is_empty { 3 } else { 0 });
+        let mut others = others.into_iter().take(if is_empty(&params) { 3 } else { 0 });
         others.find_map(|other| from_js(other, max_visits).ok()).ok_or(problem)
     })
+}
+
+/// Whether there are no params. A `Map`, a `Set` or a `Date` has no members of its own either, but is a value.
+///
+/// `Reflect` reports what a proxy throws.
+fn is_empty(params: &JsValue) -> bool {
+    if params.is_null() || params.is_undefined() {
+        return true;
+    }
+    let Ok(prototype) = js_sys::Reflect::get_prototype_of(params) else { return false };
+    let members = js_sys::Reflect::own_keys(params).map_or(u32::MAX, |keys| keys.length());
+    // An array has the member `length`.
+    if js_sys::Array::is_array(params) { members == 1 } else { is_root(&prototype) && members == 0 }
+}
+
+/// Whether a prototype is that of plain objects, of any realm: no other is behind it.
+fn is_root(prototype: &JsValue) -> bool {
+    prototype.is_null() || js_sys::Reflect::get_prototype_of(prototype).is_ok_and(|next| next.is_null())
 }
 
 fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
