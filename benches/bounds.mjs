@@ -59,7 +59,8 @@ function judge(promise, cell) {
     const worst = rivals.reduce((a, b) => (a.median > b.median ? a : b));
     return { text, seen: `${worst.median.toFixed(3)} (${worst.peer})`, limit: "< 1", ok: worst.median < 1 };
   }
-  const value = base === undefined ? spread(valuesOf(cell, subject, metric) ?? [NaN]) : ratio(cell, subject, base, metric);
+  const value =
+    base === undefined ? spread(valuesOf(cell, subject, metric) ?? [NaN]) : ratio(cell, subject, base, metric);
   if (value === undefined) return undefined;
   const { median, lower, upper } = value;
   const ok = least === undefined ? median <= most : median >= least;

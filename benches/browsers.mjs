@@ -39,7 +39,11 @@ export function startBrowser(engine, address) {
   const profile = mkdtempSync(join(tmpdir(), "portway-bench-"));
   const [command, ...words] = engines[engine](profile, address);
   // A group of its own, so that what it starts ends with it.
-  const child = spawn(command, words, { stdio: "ignore", detached: true, env: { ...env, MOZ_CRASHREPORTER_DISABLE: "1" } });
+  const child = spawn(command, words, {
+    stdio: "ignore",
+    detached: true,
+    env: { ...env, MOZ_CRASHREPORTER_DISABLE: "1" },
+  });
   let stopping = false;
   const ended = new Promise((_, reject) => {
     child.once("error", (error) => reject(new Error(`${command} does not start: ${error.message}`)));

@@ -33,7 +33,13 @@ export async function measureInNode({ id: workload, size, rounds, subjects }) {
     for (const id of [...running.slice(first), ...running.slice(0, first)]) results[id].push(await once(id));
   }
   for (const thread of threads.values()) await thread.terminate();
-  return { boundary: "node", workload, size, results: Object.fromEntries(running.map((id) => [id, results[id]])), failed };
+  return {
+    boundary: "node",
+    workload,
+    size,
+    results: Object.fromEntries(running.map((id) => [id, results[id]])),
+    failed,
+  };
 }
 
 function answer(thread) {

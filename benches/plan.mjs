@@ -20,7 +20,14 @@ export const subjects = [
   { id: "raw-env", title: "envelopes by hand", boundaries: everywhere, transfers: "both", lacks: ["I"] },
   { id: "seed", title: "the document's library", boundaries: everywhere, lacks: ["I"] },
   { id: "portway", title: "Portway, coalesced", own: true, boundaries: everywhere, transfers: "both", lacks: [] },
-  { id: "portway-off", title: "Portway, not coalesced", own: true, boundaries: everywhere, transfers: "both", lacks: [] },
+  {
+    id: "portway-off",
+    title: "Portway, not coalesced",
+    own: true,
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: [],
+  },
   {
     id: "portway-connect",
     title: "Portway, connect",
@@ -43,7 +50,13 @@ export const subjects = [
   { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, lacks: ["I"] },
   { id: "json-rpc-2.0", title: "json-rpc-2.0", peer: true, boundaries: everywhere, transfers: "params", lacks: ["I"] },
   // For ports and workers, and in this form for browsers.
-  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, boundaries: [...workers, ...ports], lacks: ["I", "node"] },
+  {
+    id: "vscode-jsonrpc",
+    title: "vscode-jsonrpc",
+    peer: true,
+    boundaries: [...workers, ...ports],
+    lacks: ["I", "node"],
+  },
   // For ports; it has no way for an ArrayBuffer.
   { id: "capnweb", title: "Cap'n Web", peer: true, boundaries: ports, lacks: ["C", "F", "G", "I"] },
   // Its text takes buffers for objects without members.
@@ -51,7 +64,13 @@ export const subjects = [
 ];
 
 for (const id of OLD) {
-  subjects.push({ id, title: `an older build, copy ${id.at(-1)}`, boundaries: everywhere, transfers: "both", lacks: ["I", "node"] });
+  subjects.push({
+    id,
+    title: `an older build, copy ${id.at(-1)}`,
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: ["I", "node"],
+  });
 }
 
 /** `origin` is that of the other side: this page's own, or another site's. */
@@ -77,12 +96,26 @@ const MANY_ROUNDS = 21;
  * costs ten times as much, so what takes long is not run there.
  */
 export const workloads = [
-  { id: "A", title: "calls, one after the other", size: 60, rounds: MOST_ROUNDS, boundaries: everywhere, metrics: ["us"] },
+  {
+    id: "A",
+    title: "calls, one after the other",
+    size: 60,
+    rounds: MOST_ROUNDS,
+    boundaries: everywhere,
+    metrics: ["us"],
+  },
   { id: "B-1k", title: "1 000 calls at once", size: 1_000, boundaries: everywhere, metrics: ["us"] },
   { id: "B-10k", title: "10 000 calls at once", size: 10_000, boundaries: near, metrics: ["us"] },
   { id: "E", title: "100 000 notifications", size: 100_000, boundaries: ["worker"], metrics: ["us"] },
   { id: "C-clone", title: "1 MB, cloned", size: 20, boundaries: near, metrics: ["us"] },
-  { id: "C-transfer", title: "1 MB, transferred in params", size: 100, rounds: MANY_ROUNDS, boundaries: near, metrics: ["us"] },
+  {
+    id: "C-transfer",
+    title: "1 MB, transferred in params",
+    size: 100,
+    rounds: MANY_ROUNDS,
+    boundaries: near,
+    metrics: ["us"],
+  },
   { id: "H", title: "1 MB, transferred in results", size: 100, rounds: MANY_ROUNDS, boundaries: near, metrics: ["us"] },
   { id: "D", title: "an object of 100 KB, there and back", size: 20, boundaries: near, metrics: ["us"] },
   {
@@ -92,10 +125,30 @@ export const workloads = [
     boundaries: ["worker"],
     metrics: ["both", "issue", "settle", "heap", "wasm", "timers"],
   },
-  { id: "G", title: "small calls, 1 % of 1 MB among them", size: 3_000, boundaries: ["worker"], metrics: ["p50", "p99", "p999"] },
-  { id: "I", title: "100 MB in chunks of 64 KiB, transferred", size: 1_600, rounds: MANY_ROUNDS, boundaries: ["worker"], metrics: ["mbs"] },
+  {
+    id: "G",
+    title: "small calls, 1 % of 1 MB among them",
+    size: 3_000,
+    boundaries: ["worker"],
+    metrics: ["p50", "p99", "p999"],
+  },
+  {
+    id: "I",
+    title: "100 MB in chunks of 64 KiB, transferred",
+    size: 1_600,
+    rounds: MANY_ROUNDS,
+    boundaries: ["worker"],
+    metrics: ["mbs"],
+  },
   { id: "instantiate", title: "an instance, given the module", size: 1, boundaries: ["realm"], metrics: ["ms"] },
-  { id: "loopback", title: "a call without transport", size: 10_000, rounds: MANY_ROUNDS, boundaries: ["loopback", "node"], metrics: ["ns"] },
+  {
+    id: "loopback",
+    title: "a call without transport",
+    size: 10_000,
+    rounds: MANY_ROUNDS,
+    boundaries: ["loopback", "node"],
+    metrics: ["ns"],
+  },
 ];
 
 /** Whether a subject takes part in a workload. */
@@ -111,7 +164,9 @@ function takesPart({ id: subject, transfers, lacks, boundaries: places }, { id }
 /** The plan of a run: boundary by boundary, each with its workloads, each with its subjects. */
 export function makePlan({ only, boundary, subject, rounds, quick, engine, old }) {
   const isAsked = ({ id }) => only === undefined || only.includes(id) || only.includes(id.split("-")[0]);
-  const asked = workloads.filter(isAsked).filter(({ id }) => engine === "chromium" || ["A", "B-1k", "B-10k", "E"].includes(id));
+  const asked = workloads
+    .filter(isAsked)
+    .filter(({ id }) => engine === "chromium" || ["A", "B-1k", "B-10k", "E"].includes(id));
   const places = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
   const isChosen = ({ id }) => subject === undefined || subject.includes(id) || BASES.includes(id);
   const chosen = subjects.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));

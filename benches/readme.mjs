@@ -25,7 +25,8 @@ export function write(report, root) {
   const cells = COLUMNS.map(({ workload }) =>
     report.cells.find((cell) => cell.workload === workload && ["worker", "loopback"].includes(cell.boundary)),
   );
-  if (svg === undefined || cells.includes(undefined)) return "a run of A, B, E, F and loopback makes the table of the README";
+  if (svg === undefined || cells.includes(undefined))
+    return "a run of A, B, E, F and loopback makes the table of the README";
   const file = `${root}README.md`;
   const readme = readFileSync(file, "utf8");
   const [before, after] = [readme.split(BEGIN)[0], readme.split(END)[1]];

@@ -27,14 +27,25 @@ if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is not there; `cargo xtas
 const hasRust = existsSync(`${root}target/bench/rust/rust_bench.js`);
 if (!hasRust) {
   console.error("target/bench/rust is not there, so the Rust API is left out; `cargo xtask bench` makes it");
-  for (const { cells } of plan) for (const cell of cells) cell.subjects = cell.subjects.filter((id) => id !== "portway-rust");
+  for (const { cells } of plan)
+    for (const cell of cells) cell.subjects = cell.subjects.filter((id) => id !== "portway-rust");
 }
 
-const report = { date: new Date().toISOString(), ...options, machine: machine(), versions: versions(), cells: [], failed: [] };
+const report = {
+  date: new Date().toISOString(),
+  ...options,
+  machine: machine(),
+  versions: versions(),
+  cells: [],
+  failed: [],
+};
 const started = Date.now();
-console.log(`${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`);
+console.log(
+  `${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`,
+);
 await inBrowser();
-for (const { boundary, cells } of plan) if (boundary === "node") for (const cell of cells) take(await measureInNode(cell));
+for (const { boundary, cells } of plan)
+  if (boundary === "node") for (const cell of cells) take(await measureInNode(cell));
 report.minutes = (Date.now() - started) / 60_000;
 mkdirSync(`${root}target/bench`, { recursive: true });
 const svg = plot(report.cells);
@@ -50,7 +61,10 @@ process.exit(report.failed.length + missed > 0 ? 1 : 0);
 
 /** Whether only some of all that there is was asked for. */
 function isPart() {
-  return [options.only, options.boundary, options.subject].some((given) => given !== undefined) || options.engine !== "chromium";
+  return (
+    [options.only, options.boundary, options.subject].some((given) => given !== undefined) ||
+    options.engine !== "chromium"
+  );
 }
 
 /** All but what runs in Node. */
@@ -67,7 +81,8 @@ async function inBrowser() {
   });
   const browser = startBrowser(options.engine, site.address);
   // The browser has a group of its own, which no signal to this one reaches.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => browser.stop().finally(() => process.exit(1)));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.once(signal, () => browser.stop().finally(() => process.exit(1)));
   patience = setTimeout(() => stuck(new Error("the page does not load")), 60_000);
   try {
     const { agent } = await Promise.race([ended, browser.ended]);
@@ -114,7 +129,10 @@ function readOptions() {
     rounds,
     only: list("only", [...ids, ...ids.map((id) => id.split("-")[0])]),
     boundary: list("boundary", Object.keys(boundaries)),
-    subject: list("subject", subjects.map(({ id }) => id)),
+    subject: list(
+      "subject",
+      subjects.map(({ id }) => id),
+    ),
   };
 }
 

@@ -52,7 +52,8 @@ export async function serve(plan, old, onPost) {
       await onPost(await new Response(request).json());
       return response.end();
     }
-    if (pathname === "/plan") return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(settings));
+    if (pathname === "/plan")
+      return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(settings));
     const file = files.get(pathname);
     if (file === undefined) return response.writeHead(404).end();
     response.writeHead(200, { "content-type": file.type, ...headers }).end(file.body);

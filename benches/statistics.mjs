@@ -10,7 +10,12 @@ export function quantile(values, part) {
 }
 
 export function spread(values) {
-  return { median: quantile(values, 0.5), lower: quantile(values, 0.25), upper: quantile(values, 0.75), rounds: values.length };
+  return {
+    median: quantile(values, 0.5),
+    lower: quantile(values, 0.25),
+    upper: quantile(values, 0.75),
+    rounds: values.length,
+  };
 }
 
 /** The values of a metric in a cell, round by round; undefined if the subject has none. */

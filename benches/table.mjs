@@ -16,7 +16,9 @@ export function tableOf(cell) {
       const { median, lower, upper } = spread(values);
       const range = `${figure(lower)}-${figure(upper)}`;
       const absolute = `${figure(median).padStart(9)}  ${range.padStart(17)}  ${figure(Math.min(...values)).padStart(9)}`;
-      return [`  ${title.padEnd(24)}${absolute}  ${bases.map((base) => inRatio(ratio(cell, id, base, metric))).join("")}`];
+      return [
+        `  ${title.padEnd(24)}${absolute}  ${bases.map((base) => inRatio(ratio(cell, id, base, metric))).join("")}`,
+      ];
     });
     if (rows.length === 0) return [];
     const head = `  ${metric.padEnd(24)}${"median".padStart(9)}  ${"quartiles".padStart(17)}  ${"least".padStart(9)}  `;

@@ -32,7 +32,11 @@ export async function report(checks) {
 /** Builds the example in a folder for pages and workers. */
 export function wasmPack(folder) {
   const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
-  assert.notEqual(build.error?.code, "ENOENT", 'wasm-pack is not in PATH; in the repository: eval "$(cargo xtask env)"');
+  assert.notEqual(
+    build.error?.code,
+    "ENOENT",
+    'wasm-pack is not in PATH; in the repository: eval "$(cargo xtask env)"',
+  );
   assert.equal(build.status, 0, `wasm-pack: ${build.error?.message ?? `exit status ${build.status}`}`);
 }
 

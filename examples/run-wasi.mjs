@@ -12,7 +12,12 @@ if (file === undefined) {
   writeSync(2, "usage: node run-wasi.mjs guest.wasm [argument ...]\n");
   process.exit(2);
 }
-const env = Object.fromEntries((process.env.WASI_ENV ?? "").split(",").filter(Boolean).map((name) => [name, process.env[name] ?? ""]));
+const env = Object.fromEntries(
+  (process.env.WASI_ENV ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((name) => [name, process.env[name] ?? ""]),
+);
 const wasi = new WASI({ version: "preview1", args: [file, ...args], env });
 let instance;
 try {

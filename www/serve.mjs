@@ -73,7 +73,10 @@ async function answer(request, response) {
     "Referrer-Policy": "no-referrer",
   });
   if (request.method === "HEAD") response.end();
-  else createReadStream(file).on("error", () => response.destroy()).pipe(response);
+  else
+    createReadStream(file)
+      .on("error", () => response.destroy())
+      .pipe(response);
 }
 
 /** The origin that the browser used. A host that could carry more than a name into the header is not repeated. */

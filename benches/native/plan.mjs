@@ -6,14 +6,38 @@ export const subjects = [
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
   // Its channels hand each message from thread to thread.
   { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
-  { id: "lsp-server-loop", title: "lsp-server, no channels", peer: true, runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" } },
+  {
+    id: "lsp-server-loop",
+    title: "lsp-server, no channels",
+    peer: true,
+    runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
+  },
   // Buffers make it faster and larger.
-  { id: "async-lsp", title: "async-lsp", peer: true, runs: { decode: "async-lsp", serve: "async-lsp-buffered", call: "async-lsp", hold: "async-lsp" } },
-  { id: "vscode-jsonrpc", title: "vscode-jsonrpc", peer: true, script: "vscode-jsonrpc.mjs", runs: { decode: "", serve: "", call: "", hold: "" } },
+  {
+    id: "async-lsp",
+    title: "async-lsp",
+    peer: true,
+    runs: { decode: "async-lsp", serve: "async-lsp-buffered", call: "async-lsp", hold: "async-lsp" },
+  },
+  {
+    id: "vscode-jsonrpc",
+    title: "vscode-jsonrpc",
+    peer: true,
+    script: "vscode-jsonrpc.mjs",
+    runs: { decode: "", serve: "", call: "", hold: "" },
+  },
 ];
 
 /** What the ratios of a workload are to: one of its subjects. */
-const decode = (id, title) => ({ id: `decode-${id}`, part: "decode", stream: id, title, metric: "mbs", unit: "MB/s", base: "serde-alone" });
+const decode = (id, title) => ({
+  id: `decode-${id}`,
+  part: "decode",
+  stream: id,
+  title,
+  metric: "mbs",
+  unit: "MB/s",
+  base: "serde-alone",
+});
 const requests = 100_000;
 
 export const workloads = [
@@ -21,11 +45,59 @@ export const workloads = [
   decode("change", "decode: didChange of 4 KB, one string"),
   decode("dense", "decode: objects of 100 KB, many members"),
   decode("mixed", "decode: all of them, a third of the bytes each"),
-  { id: "serve-64", part: "serve", title: `serve: ${requests} requests, 64 in flight`, requests, depth: 64, metric: "rps", unit: "requests/s", base: "portway", rounds: 5 },
-  { id: "serve-all", part: "serve", title: `serve: ${requests} requests at once`, requests, depth: requests, metric: "rps", unit: "requests/s", base: "portway", rounds: 5 },
-  { id: "call-64", part: "call", title: `call: ${requests} calls to a Portway server, 64 in flight`, requests, depth: 64, metric: "rps", unit: "calls/s", base: "portway", rounds: 5 },
-  { id: "call-all", part: "call", title: `call: ${requests} calls to a Portway server at once`, requests, depth: requests, metric: "rps", unit: "calls/s", base: "portway", rounds: 5 },
-  { id: "hold", part: "hold", title: "hold: a connection that is idle after one request, in resident memory", metric: "bytes", unit: "bytes", base: "portway", rounds: 3 },
+  {
+    id: "serve-64",
+    part: "serve",
+    title: `serve: ${requests} requests, 64 in flight`,
+    requests,
+    depth: 64,
+    metric: "rps",
+    unit: "requests/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "serve-all",
+    part: "serve",
+    title: `serve: ${requests} requests at once`,
+    requests,
+    depth: requests,
+    metric: "rps",
+    unit: "requests/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "call-64",
+    part: "call",
+    title: `call: ${requests} calls to a Portway server, 64 in flight`,
+    requests,
+    depth: 64,
+    metric: "rps",
+    unit: "calls/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "call-all",
+    part: "call",
+    title: `call: ${requests} calls to a Portway server at once`,
+    requests,
+    depth: requests,
+    metric: "rps",
+    unit: "calls/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "hold",
+    part: "hold",
+    title: "hold: a connection that is idle after one request, in resident memory",
+    metric: "bytes",
+    unit: "bytes",
+    base: "portway",
+    rounds: 3,
+  },
 ];
 
 /** So many connections are held; where each is a thread, fewer. */

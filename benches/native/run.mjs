@@ -48,8 +48,16 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () =>
 
 const streams = options.plan === "native" ? writeStreams(`${root}target/bench/streams`) : {};
 const started = Date.now();
-const report = { date: new Date().toISOString(), machine: machine(), versions: versions(), load: [loadavg()[0]], cells: [] };
-console.log(`${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds to judge by" : ""}`);
+const report = {
+  date: new Date().toISOString(),
+  machine: machine(),
+  versions: versions(),
+  load: [loadavg()[0]],
+  cells: [],
+};
+console.log(
+  `${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds to judge by" : ""}`,
+);
 for (const workload of workloads) {
   const cell = await measure(workload);
   report.cells.push(cell);
@@ -61,7 +69,9 @@ report.checks = promises.map(judge);
 mkdirSync(`${root}target/bench`, { recursive: true });
 writeFileSync(`${root}target/bench/${options.plan}.json`, JSON.stringify(report));
 if (options.check) printChecks(report.checks);
-console.log(`\n${report.minutes.toFixed(1)} minutes, load ${figure(loadavg()[0])} at the end; every round is in target/bench/${options.plan}.json`);
+console.log(
+  `\n${report.minutes.toFixed(1)} minutes, load ${figure(loadavg()[0])} at the end; every round is in target/bench/${options.plan}.json`,
+);
 process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 
 /** All rounds of a workload. */
@@ -134,12 +144,14 @@ async function hold(subject, name) {
 }
 
 function tableOf(cell, { title, metric, unit, base }) {
-  const rows = subjects.filter(({ id }) => id in cell.results).map(({ id, title: name }) => {
-    const { median, lower, upper } = spread(valuesOf(cell, id, metric));
-    const range = `${amount(lower)}-${amount(upper)}`;
-    const beside = ratio(cell, id, base, metric);
-    return `  ${name.padEnd(26)}${amount(median).padStart(10)}  ${range.padStart(19)}  ${inRatio(beside)}`;
-  });
+  const rows = subjects
+    .filter(({ id }) => id in cell.results)
+    .map(({ id, title: name }) => {
+      const { median, lower, upper } = spread(valuesOf(cell, id, metric));
+      const range = `${amount(lower)}-${amount(upper)}`;
+      const beside = ratio(cell, id, base, metric);
+      return `  ${name.padEnd(26)}${amount(median).padStart(10)}  ${range.padStart(19)}  ${inRatio(beside)}`;
+    });
   const rounds = Math.max(...Object.values(cell.results).map(({ length }) => length));
   const head = `  ${unit.padEnd(26)}${"median".padStart(10)}  ${"quartiles".padStart(19)}  x ${subjects.find(({ id }) => id === base).title}`;
   return [`\n${title}. ${rounds} rounds.`, head, ...rows].join("\n");
@@ -160,7 +172,8 @@ function judge({ workload: id, subject = "portway", base, least, most }) {
   const rivals = subjects.filter((one) => (base === "peers" ? one.peer && one.id in cell.results : one.id === base));
   const all = rivals.map((rival) => ({ rival, ...ratio(cell, subject, rival.id, metric) }));
   const nearest = all.reduce((a, b) => ((least === undefined ? a.median > b.median : a.median < b.median) ? a : b));
-  const ok = least === undefined ? nearest.median < most : base === "peers" ? nearest.median > least : nearest.median >= least;
+  const ok =
+    least === undefined ? nearest.median < most : base === "peers" ? nearest.median > least : nearest.median >= least;
   const limit = least === undefined ? `< ${most}` : `${base === "peers" ? ">" : ">="} ${least}`;
   const text = subject === "portway" ? title : `${title}: ${subjects.find(({ id: other }) => other === subject).title}`;
   return { text, seen: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
@@ -168,7 +181,8 @@ function judge({ workload: id, subject = "portway", base, least, most }) {
 
 function printChecks(checks) {
   console.log("\nWhat is promised:");
-  for (const { text, seen, limit, ok } of checks) console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(70)} ${seen.padEnd(52)} ${limit}`);
+  for (const { text, seen, limit, ok } of checks)
+    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(70)} ${seen.padEnd(52)} ${limit}`);
   const missed = checks.filter(({ ok }) => !ok).length;
   console.log(`  ${checks.length - missed} hold, ${missed} are missed`);
 }
@@ -182,5 +196,9 @@ function versions() {
   const locked = (name) => new RegExp(`name = "${name}"\\nversion = "([^"]+)"`).exec(lock)?.[1];
   const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const crates = ["portway", "lsp-server", "async-lsp", "serde_json"].map((name) => [name, locked(name)]);
-  return { node: process.versions.node, ...Object.fromEntries(crates), "vscode-jsonrpc": devDependencies["vscode-jsonrpc"] };
+  return {
+    node: process.versions.node,
+    ...Object.fromEntries(crates),
+    "vscode-jsonrpc": devDependencies["vscode-jsonrpc"],
+  };
 }

@@ -11,13 +11,23 @@ const frame = (message) => {
 
 /** About 150 bytes. */
 const request = (id) =>
-  frame({ id, method: "textDocument/hover", params: { textDocument: { uri: "file:///src/main.rs" }, position: { line: id % 997, character: 7 } } });
+  frame({
+    id,
+    method: "textDocument/hover",
+    params: { textDocument: { uri: "file:///src/main.rs" }, position: { line: id % 997, character: 7 } },
+  });
 
 /** About 4 KB, nearly all of it one string: source text, with quotes and line ends. */
 const change = (version) => {
-  const lines = Array.from({ length: 66 }, (_, line) => `    let answer_${line} = ask("question ${version % 89}", ${line})?; // nothing else\n`);
+  const lines = Array.from(
+    { length: 66 },
+    (_, line) => `    let answer_${line} = ask("question ${version % 89}", ${line})?; // nothing else\n`,
+  );
   const textDocument = { uri: "file:///src/main.rs", version };
-  return frame({ method: "textDocument/didChange", params: { textDocument, contentChanges: [{ text: lines.join("") }] } });
+  return frame({
+    method: "textDocument/didChange",
+    params: { textDocument, contentChanges: [{ text: lines.join("") }] },
+  });
 };
 
 /** About 100 KB of small members. */

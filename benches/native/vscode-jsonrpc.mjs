@@ -4,7 +4,12 @@ import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { SocketMessageReader, SocketMessageWriter, StreamMessageReader, createMessageConnection } from "vscode-jsonrpc/node";
+import {
+  SocketMessageReader,
+  SocketMessageWriter,
+  StreamMessageReader,
+  createMessageConnection,
+} from "vscode-jsonrpc/node";
 
 const CHUNK = 64 * 1024;
 /** A measurement takes at least so long, in milliseconds. */
@@ -19,7 +24,8 @@ else throw new Error(`no such part: ${part}`);
 /** Commands come one a line, and are answered with lines of JSON. */
 async function answerEach(answer) {
   console.log("{}");
-  for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await answer(...line.split(" "))));
+  for await (const line of createInterface({ input: process.stdin }))
+    console.log(JSON.stringify(await answer(...line.split(" "))));
 }
 
 const streams = new Map();

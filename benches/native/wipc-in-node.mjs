@@ -13,7 +13,13 @@ const CHUNK = 64 * 1024;
 const LEAST = 60;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const subjects = { "wasm-portway": inWasm("decode"), "wasm-copy": inWasm("copy"), "js-portway": portway, "wipc-js": wipcJs, "js-copy": copy };
+const subjects = {
+  "wasm-portway": inWasm("decode"),
+  "wasm-copy": inWasm("copy"),
+  "js-portway": portway,
+  "wipc-js": wipcJs,
+  "js-copy": copy,
+};
 
 const make = subjects[process.argv[3]];
 if (make === undefined) {
@@ -61,7 +67,8 @@ function streamOf(payload, total) {
   const bytes = Buffer.concat(Array.from({ length: count }, () => frame));
   const chunks = [];
   // Each has a buffer of its own, as what is read has.
-  for (let at = 0; at < bytes.length; at += CHUNK) chunks.push(Buffer.from(Uint8Array.from(bytes.subarray(at, at + CHUNK)).buffer));
+  for (let at = 0; at < bytes.length; at += CHUNK)
+    chunks.push(Buffer.from(Uint8Array.from(bytes.subarray(at, at + CHUNK)).buffer));
   return { count, length: bytes.length, chunks };
 }
 
@@ -86,7 +93,14 @@ async function portway() {
 /** It comes as TypeScript. */
 async function wipcJs() {
   const outfile = `${root}target/bench/wipc-js.mjs`;
-  buildSync({ stdin: { contents: 'export * from "wipc-js";', resolveDir: root }, bundle: true, platform: "node", format: "esm", outfile, logLevel: "error" });
+  buildSync({
+    stdin: { contents: 'export * from "wipc-js";', resolveDir: root },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    outfile,
+    logLevel: "error",
+  });
   const { Channel } = await import(outfile);
   return (payload, total) => {
     const { count, length, chunks } = streamOf(payload, total);

@@ -13,7 +13,15 @@ export const subjects = [
   { id: "wipc-js", title: "wipc-js", runs: { wipc: "wipc-js" }, script },
 ];
 
-const decode = (id, title, payload, total) => ({ id, part: "wipc", words: [payload, total], title: `decode: payloads of ${title}, in pieces of 64 KiB`, metric: "mbs", unit: "MB/s", base: "wipc-js" });
+const decode = (id, title, payload, total) => ({
+  id,
+  part: "wipc",
+  words: [payload, total],
+  title: `decode: payloads of ${title}, in pieces of 64 KiB`,
+  metric: "mbs",
+  unit: "MB/s",
+  base: "wipc-js",
+});
 
 export const workloads = [
   decode("small", "64 bytes", 64, 8_000_000),

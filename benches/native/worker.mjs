@@ -28,7 +28,9 @@ export class Worker {
 
   async ask(...words) {
     if (words.length > 0) this.process.stdin.write(`${words.join(" ")}\n`);
-    const late = sleep(PATIENCE, undefined, { ref: false }).then(() => Promise.reject(new Error(`${this.name} does not answer`)));
+    const late = sleep(PATIENCE, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error(`${this.name} does not answer`)),
+    );
     const { value, done } = await Promise.race([this.lines.next(), late]);
     if (done) throw new Error(`${this.name} has ended`);
     return JSON.parse(value);

@@ -21,7 +21,8 @@ class LoopbackPort {
 
   hear(event) {
     this.onmessage?.(event);
-    for (const listener of this.#listeners) typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
+    for (const listener of this.#listeners)
+      typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
   }
 
   start() {}

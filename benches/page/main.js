@@ -9,7 +9,8 @@ const { plan, own, other } = await (await fetch("/plan")).json();
 const post = (body) => fetch("/", { method: "POST", body: JSON.stringify(body) });
 
 try {
-  for (const { boundary, cells } of plan.filter(({ boundary }) => boundary !== "node")) await measureAll(boundary, cells);
+  for (const { boundary, cells } of plan.filter(({ boundary }) => boundary !== "node"))
+    await measureAll(boundary, cells);
   await post({ done: true, agent: navigator.userAgent });
 } catch (error) {
   await post({ error: `${error}\n${error?.stack}` });
@@ -84,7 +85,13 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
     }
   }
   // Who has failed once is left out, so that all have the same rounds.
-  return { boundary, workload, size, results: Object.fromEntries(running.map((id) => [id, results[id]])), failed: faults };
+  return {
+    boundary,
+    workload,
+    size,
+    results: Object.fromEntries(running.map((id) => [id, results[id]])),
+    failed: faults,
+  };
 }
 
 /** Another order in each round: everybody is first once, and comes after others than before. */

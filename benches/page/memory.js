@@ -16,6 +16,8 @@ WebAssembly.instantiate = async (...given) => {
 };
 
 export function wasmBytes() {
-  const memories = instances.flatMap(({ exports }) => Object.values(exports).filter((one) => one instanceof WebAssembly.Memory));
+  const memories = instances.flatMap(({ exports }) =>
+    Object.values(exports).filter((one) => one instanceof WebAssembly.Memory),
+  );
   return memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 }

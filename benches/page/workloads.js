@@ -119,7 +119,9 @@ const waiting = (() => {
 async function timersOf(caller, make) {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;
-  const counting = (set) => (...given) => (count++, set(...given));
+  const counting =
+    (set) =>
+    (...given) => (count++, set(...given));
   Object.assign(globalThis, { setTimeout: counting(setTimeout), setInterval: counting(setInterval) });
   const calls = Array.from({ length: 1_000 }, (_, n) => make(n));
   await null;

@@ -5,7 +5,8 @@ import * as Comlink from "comlink";
 export function call(side) {
   const remote = Comlink.wrap(endpointOf(side));
   return {
-    call: (method, params, transfer) => remote[method](transfer === undefined ? params : Comlink.transfer(params, transfer)),
+    call: (method, params, transfer) =>
+      remote[method](transfer === undefined ? params : Comlink.transfer(params, transfer)),
     notify: (method, params) => void remote[method](params),
   };
 }

@@ -18,7 +18,10 @@ export async function call(side) {
 }
 
 export function serve(side, makeMethods) {
-  connect({ messenger: messenger(side), methods: makeMethods((value, transferables) => new Reply(value, { transferables })) });
+  connect({
+    messenger: messenger(side),
+    methods: makeMethods((value, transferables) => new Reply(value, { transferables })),
+  });
 }
 
 function messenger({ kind, target, origin }) {

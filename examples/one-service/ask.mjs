@@ -65,5 +65,7 @@ function asArguments(params) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await ask(process.argv[2] ?? "/tmp/primes.sock", (what, answer) => console.log(`${what}\n  ${JSON.stringify(answer)}`));
+  await ask(process.argv[2] ?? "/tmp/primes.sock", (what, answer) =>
+    console.log(`${what}\n  ${JSON.stringify(answer)}`),
+  );
 }

@@ -32,7 +32,13 @@ export async function makeCalls(service, tell) {
   const { signal } = controller;
   tell("a call that is cancelled", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
   tell("another call meanwhile", await status);
-  tell("and one afterwards", await soon(() => ask("status"), ({ result }) => result?.counting === 0));
+  tell(
+    "and one afterwards",
+    await soon(
+      () => ask("status"),
+      ({ result }) => result?.counting === 0,
+    ),
+  );
 }
 
 /** How a call ends. */

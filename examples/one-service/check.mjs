@@ -24,7 +24,13 @@ const expected = {
     progress: [0, 10_000, 20_000, 30_000, 40_000].map(piece),
   },
   "a result with nothing in it": { result: { count: 0, largest: null } },
-  "params by position": { result: [[2, 3], [3, 2], [5, 1]].map(([prime, exponent]) => ({ prime, exponent })) },
+  "params by position": {
+    result: [
+      [2, 3],
+      [3, 2],
+      [5, 1],
+    ].map(([prime, exponent]) => ({ prime, exponent })),
+  },
   "no params": { result: { most: 10_000_000, counting: 0 } },
   "an error of the service": { error: { code: -32001, message: "0 has no prime factors" } },
   "an error with data": {
@@ -93,7 +99,10 @@ function build() {
   const stdio = ["ignore", "pipe", "inherit"];
   const { status, error, stdout } = spawnSync("cargo", words, { cwd: fileURLToPath(folder), stdio, encoding: "utf8" });
   assert.equal(status, 0, `cargo build: ${error?.message ?? `exit status ${status}`}`);
-  const built = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const built = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   return built.find(({ executable }) => executable).executable;
 }
 

@@ -34,7 +34,10 @@ function build(options) {
   const stdio = ["ignore", "pipe", "inherit"];
   const { status, error, stdout } = spawnSync("cargo", words, { cwd: root, stdio, encoding: "utf8" });
   assert.equal(status, 0, `cargo build: ${error?.message ?? `exit status ${status}`}`);
-  return stdout.trim().split("\n").map((line) => JSON.parse(line));
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 }
 
 async function check(program, words) {

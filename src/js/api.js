@@ -25,7 +25,8 @@ function milliseconds(timeout) {
 function checkHandler(name, handler) {
   if (typeof name !== "string") throw new TypeError(`the name of a method is a string, not ${typeof name}`);
   if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
-  if (typeof handler !== "function") throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
+  if (typeof handler !== "function")
+    throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
 }
 
 class JSONRPCClient {
@@ -43,7 +44,8 @@ class JSONRPCClient {
 
   request(method, params, options) {
     // Most calls have none, and are to cost little.
-    if (options === undefined && !this.#destroyed) return this.#link.request(this, method, params, milliseconds(this.#timeout));
+    if (options === undefined && !this.#destroyed)
+      return this.#link.request(this, method, params, milliseconds(this.#timeout));
     const timeout = options?.timeout ?? this.#timeout;
     const total = options?.totalTimeout ?? Infinity;
     const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);

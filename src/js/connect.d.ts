@@ -1,5 +1,20 @@
-import type { CallError, JSONRPCPeer, ListenTarget, MethodHandler, MethodMap, MethodName, NotificationHandler, PeerOptions, PortLike, ProcessLike, RequestOptions, StreamName, WindowLike, WorkerLike } from "./portway.js";
-// `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without the line above.
+import type {
+  CallError,
+  JSONRPCPeer,
+  ListenTarget,
+  MethodHandler,
+  MethodMap,
+  MethodName,
+  NotificationHandler,
+  PeerOptions,
+  PortLike,
+  ProcessLike,
+  RequestOptions,
+  StreamName,
+  WindowLike,
+  WorkerLike,
+} from "./portway.js";
+// `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without this import.
 
 /** An iframe: what it shows, and what it shows after that. */
 export interface FrameLike {

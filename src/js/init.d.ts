@@ -8,7 +8,11 @@ export type SyncInitInput = ArrayBuffer | ArrayBufferView | (object & Compiled);
 
 /** Where the wasm comes from: its URL (in Node also a path), a response with it, its bytes, or a compiled module. */
 export type InitInput =
-  | string | FromPlatform<"URL"> | FromPlatform<"Request"> | FromPlatform<"Response"> | SyncInitInput;
+  | string
+  | FromPlatform<"URL">
+  | FromPlatform<"Request">
+  | FromPlatform<"Response">
+  | SyncInitInput;
 
 /**
  * Loads the wasm; everything else of the package needs it to have ended. Repeating it is harmless: the first call counts, the

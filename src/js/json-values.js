@@ -4,6 +4,9 @@
 export function checkValue({ method, params, result }) {
   const value = method === "rpc.item" ? params?.value : result;
   const type = typeof value;
-  const isMissing = typeof value?.toJSON === "function" ? JSON.stringify(value) === undefined : type === "function" || type === "symbol";
+  const isMissing =
+    typeof value?.toJSON === "function"
+      ? JSON.stringify(value) === undefined
+      : type === "function" || type === "symbol";
   if (isMissing) throw new TypeError(`JSON cannot express this ${type}`);
 }

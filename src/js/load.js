@@ -10,7 +10,8 @@ export function initSync(input) {
   if (!needsWasm()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
   // The glue would take it, fail, and keep it for good.
-  if (WebAssembly.Module.imports(module).length === 0) throw new Error("portway: this is the WebAssembly of something else");
+  if (WebAssembly.Module.imports(module).length === 0)
+    throw new Error("portway: this is the WebAssembly of something else");
   install(start(module));
   settleEarly();
 }
@@ -40,7 +41,8 @@ function explain(error) {
   const { message } = Object(error);
   // Browsers name the permission that allows `eval`, too; wasm needs less.
   if (/unsafe-eval|CSP/.test(message)) fail("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
-  if (/\bmemory/.test(message)) fail("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
+  if (/\bmemory/.test(message))
+    fail("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
   throw error;
 }
 
@@ -69,6 +71,7 @@ async function compile(input, defaultInput, read) {
   if (!given.ok) fail(`${place} is not there (status ${status}${hint})`);
   const bytes = new Uint8Array(await given.arrayBuffer());
   // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
-  if (String(bytes.subarray(0, 4)) !== "0,97,115,109") fail(`${place} is no WebAssembly (${given.headers.get("content-type")})`);
+  if (String(bytes.subarray(0, 4)) !== "0,97,115,109")
+    fail(`${place} is no WebAssembly (${given.headers.get("content-type")})`);
   return WebAssembly.compile(bytes);
 }

@@ -14,7 +14,7 @@ const ERRORS: &str = include_str!("errors.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const MESSAGES: &str = include_str!("messages.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
-const CONNECT: &str = after_first_line(include_str!("connect.d.ts"));
+const CONNECT: &str = after_import(include_str!("connect.d.ts"));
 #[wasm_bindgen(typescript_custom_section)]
 const CODES: &str = include_str!("codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
@@ -28,13 +28,14 @@ fn start() {
     install(&wasm_bindgen::exports());
 }
 
-/// A file of declarations without its first line, which imports what is in the same file here.
+/// Returns the text behind the first statement of a file of declarations. That statement imports declarations that are
+/// in the same file in the package.
 #[allow(dead_code, reason = "the macro uses it on wasm alone")]
-const fn after_first_line(text: &'static str) -> &'static str {
+const fn after_import(text: &'static str) -> &'static str {
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
         rest = after;
-        if *byte == b'\n' {
+        if *byte == b';' {
             break;
         }
     }

@@ -17,7 +17,11 @@ export async function connect(target, options) {
 
 /** A `Worker`, a `ChildProcess`, or `process` in a child. Node's ports have both, `on` and `addEventListener`. */
 function isEmitter(target) {
-  return typeof target?.on === "function" && typeof target.addEventListener !== "function" && (isWorker(target) || isProcess(target));
+  return (
+    typeof target?.on === "function" &&
+    typeof target.addEventListener !== "function" &&
+    (isWorker(target) || isProcess(target))
+  );
 }
 
 function isWorker(target) {
@@ -37,7 +41,11 @@ const WORKER_EVENTS = { message: "message", messageerror: "messageerror", error:
 const PROCESS_EVENTS = { message: "message", error: "error", close: "disconnect" };
 
 function asEventTarget(emitter) {
-  if (!wrapped.has(emitter)) wrapped.set(emitter, isProcess(emitter) ? wrapperOf(emitter, PROCESS_EVENTS, send) : wrapperOf(emitter, WORKER_EVENTS, post));
+  if (!wrapped.has(emitter))
+    wrapped.set(
+      emitter,
+      isProcess(emitter) ? wrapperOf(emitter, PROCESS_EVENTS, send) : wrapperOf(emitter, WORKER_EVENTS, post),
+    );
   return wrapped.get(emitter);
 }
 

@@ -43,7 +43,9 @@ export interface BuiltInTransport extends RPCTransport {
 /** What may stand in a transfer list here: `Transferable` of the DOM, or what Node calls a transferable object. */
 export type TransferItem = typeof globalThis extends { structuredClone: (value: any, options?: infer O) => any }
   ? NonNullable<O> extends { transfer?: infer L }
-    ? NonNullable<L> extends readonly (infer Item)[] ? Item : object
+    ? NonNullable<L> extends readonly (infer Item)[]
+      ? Item
+      : object
     : object
   : object;
 
@@ -61,8 +63,10 @@ export interface PortLike extends ListenTarget {
 }
 
 /** A `Worker`, seen from its owner; Node's, which has `on` and `off`, will do. */
-export type WorkerLike = { postMessage(message: any, transfer: any): void; terminate(): unknown }
-  & (ListenTarget | { on(type: any, listener: any): unknown; off(type: any, listener: any): unknown });
+export type WorkerLike = { postMessage(message: any, transfer: any): void; terminate(): unknown } & (
+  | ListenTarget
+  | { on(type: any, listener: any): unknown; off(type: any, listener: any): unknown }
+);
 
 /** A process with an IPC channel, in Node: one that was forked, or in it, `process`. Nothing can be transferred. */
 export interface ProcessLike {
@@ -142,19 +146,20 @@ export interface MethodEntry {
 export type MethodMap<M> = { [K in keyof M]: MethodEntry };
 
 /** The requests of a map: its entries that have a `result`. Without a map, any string. */
-export type MethodName<M> = IsAny<M> extends true
-  ? string
-  : { [K in keyof M & string]: "result" extends keyof M[K] ? K : never }[keyof M & string];
+export type MethodName<M> =
+  IsAny<M> extends true
+    ? string
+    : { [K in keyof M & string]: "result" extends keyof M[K] ? K : never }[keyof M & string];
 
 /** The streams of a map: its entries that have a `stream`. Without a map, any string. */
-export type StreamName<M> = IsAny<M> extends true
-  ? string
-  : { [K in keyof M & string]: "stream" extends keyof M[K] ? K : never }[keyof M & string];
+export type StreamName<M> =
+  IsAny<M> extends true
+    ? string
+    : { [K in keyof M & string]: "stream" extends keyof M[K] ? K : never }[keyof M & string];
 
 /** The notifications of a map: its entries that have neither `result` nor `stream`. Without a map, any string. */
-export type NotificationName<M> = IsAny<M> extends true
-  ? string
-  : Exclude<keyof M & string, MethodName<M> | StreamName<M>>;
+export type NotificationName<M> =
+  IsAny<M> extends true ? string : Exclude<keyof M & string, MethodName<M> | StreamName<M>>;
 
 /** The parameters of a method: `undefined` when it takes none, with `undefined` when they may be left out. */
 export type ParamsOf<M, K> = Member<M, K, "params", undefined>;
@@ -170,26 +175,28 @@ export type ProgressOf<M, K> = Member<M, K, "progress", any>;
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Member<M, K, Name extends string, Missing> = K extends keyof M
-  ? Name extends keyof M[K] ? M[K][Name] : Missing
+  ? Name extends keyof M[K]
+    ? M[K][Name]
+    : Missing
   : never;
 // `undefined` cannot be told from "no result" in JSON, so it never crosses.
 type Received<R> = IsAny<R> extends true ? R : R extends undefined | void ? null : R;
 type Returned<R> = null extends R ? R | void : undefined extends R ? R | void : R;
 // `as const` makes tuples readonly; sending one is harmless.
 type Sent<P> = P extends readonly unknown[] ? Readonly<P> : P;
-type CallArguments<P, Options> = IsAny<P> extends true
-  ? [params?: object | undefined, options?: Options | undefined]
-  : undefined extends P
-    ? [params?: Sent<P> | undefined, options?: Options | undefined]
-    : [params: Sent<P>, options?: Options | undefined];
+type CallArguments<P, Options> =
+  IsAny<P> extends true
+    ? [params?: object | undefined, options?: Options | undefined]
+    : undefined extends P
+      ? [params?: Sent<P> | undefined, options?: Options | undefined]
+      : [params: Sent<P>, options?: Options | undefined];
 // Takes a global type by name from whichever library declares it, if one does.
-type Global<Name extends string, Fallback> =
-  typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : Fallback;
+type Global<Name extends string, Fallback> = typeof globalThis extends { [K in Name]: { prototype: infer T } }
+  ? T
+  : Fallback;
 type Signal = Global<"AbortSignal", { readonly aborted: boolean; readonly reason: any } & ListenTarget>;
 // `using` where the library knows `Symbol.dispose`, nothing elsewhere.
-type DisposeMember = SymbolConstructor extends { readonly dispose: infer D }
-  ? { [K in D & symbol]: () => void }
-  : {};
+type DisposeMember = SymbolConstructor extends { readonly dispose: infer D } ? { [K in D & symbol]: () => void } : {};
 
 // ------------------------------------------------------------------ client
 
@@ -269,21 +276,30 @@ export interface BatchOptions {
 }
 
 /** One member of a batch. With `notify: true` it is sent as a notification. */
-export type BatchCall<M = any> = IsAny<M> extends true
-  ? { readonly method: string; readonly params?: object | undefined; readonly notify?: boolean | undefined }
-  : {
-      [K in Exclude<keyof M & string, StreamName<M>>]: BatchMember<K, ParamsOf<M, K>, K extends MethodName<M> ? true : false>;
-    }[Exclude<keyof M & string, StreamName<M>>];
+export type BatchCall<M = any> =
+  IsAny<M> extends true
+    ? { readonly method: string; readonly params?: object | undefined; readonly notify?: boolean | undefined }
+    : {
+        [K in Exclude<keyof M & string, StreamName<M>>]: BatchMember<
+          K,
+          ParamsOf<M, K>,
+          K extends MethodName<M> ? true : false
+        >;
+      }[Exclude<keyof M & string, StreamName<M>>];
 
-type BatchMember<K, P, IsRequest> = { readonly method: K }
-  & (undefined extends P ? { readonly params?: Sent<P> | undefined } : { readonly params: Sent<P> })
-  & (IsRequest extends true ? { readonly notify?: boolean | undefined } : { readonly notify: true });
+type BatchMember<K, P, IsRequest> = { readonly method: K } & (undefined extends P
+  ? { readonly params?: Sent<P> | undefined }
+  : { readonly params: Sent<P> }) &
+  (IsRequest extends true ? { readonly notify?: boolean | undefined } : { readonly notify: true });
 
 /** What `batch` yields: one outcome per member, in the order of the members. */
 export type BatchResults<M, Calls extends readonly unknown[]> = {
   -readonly [I in keyof Calls]: PromiseSettledResult<
-    Calls[I] extends { readonly notify: true } ? undefined
-      : Calls[I] extends { readonly method: infer K } ? ResultOf<M, K> : unknown
+    Calls[I] extends { readonly notify: true }
+      ? undefined
+      : Calls[I] extends { readonly method: infer K }
+        ? ResultOf<M, K>
+        : unknown
   >;
 };
 
@@ -449,14 +465,16 @@ type WellKnownName = "then" | "toJSON" | "toString" | "valueOf" | "inspect" | "a
  * or test runners look up in any object (`then`, `toJSON`, `toString`, `valueOf`, `inspect`, `asymmetricMatch`, `$$typeof`) is
  * called by `request` alone.
  */
-export type RemoteProxy<M> = IsAny<M> extends true
-  ? { readonly [method: string]: <T = unknown>(params?: object, options?: RequestOptions) => Promise<T> }
-    & { readonly then?: undefined }
-  : {
-      readonly [K in Exclude<MethodName<M>, WellKnownName>]: (
-        ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
-      ) => Promise<ResultOf<M, K>>;
-    };
+export type RemoteProxy<M> =
+  IsAny<M> extends true
+    ? { readonly [method: string]: <T = unknown>(params?: object, options?: RequestOptions) => Promise<T> } & {
+        readonly then?: undefined;
+      }
+    : {
+        readonly [K in Exclude<MethodName<M>, WellKnownName>]: (
+          ...args: CallArguments<ParamsOf<M, K>, RequestOptions<ProgressOf<M, K>>>
+        ) => Promise<ResultOf<M, K>>;
+      };
 
 /**
  * Client and server on one transport, for a boundary where both sides call. `Remote` maps what the other side serves,
@@ -470,4 +488,5 @@ export class JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends M
 }
 /** All of `JSONRPCClient` towards the other side, and all of `JSONRPCServer` for what is served here. */
 export interface JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>
-  extends JSONRPCClient<Remote>, JSONRPCServer<Local, Remote> {}
+  extends JSONRPCClient<Remote>,
+    JSONRPCServer<Local, Remote> {}

@@ -28,7 +28,9 @@ export interface WasiGuestOptions {
 }
 
 /** How a guest has ended: with its exit code, or with why it has none: it has trapped, was killed, or lost its worker. */
-export type WasiExit = { readonly code: number; readonly error?: undefined } | { readonly code?: undefined; readonly error: Error };
+export type WasiExit =
+  | { readonly code: number; readonly error?: undefined }
+  | { readonly code?: undefined; readonly error: Error };
 
 /** A guest that runs. */
 export interface WasiGuest {

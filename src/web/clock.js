@@ -16,7 +16,8 @@ export function now() {
 
 /** The error for a timeout in a realm without timers, or undefined. A negative timeout is none. */
 export function timerProblem(timeout) {
-  if (timeout >= 0 && globalThis.setTimeout === undefined) return new TypeError("there is no setTimeout here: set the timeout to 0");
+  if (timeout >= 0 && globalThis.setTimeout === undefined)
+    return new TypeError("there is no setTimeout here: set the timeout to 0");
 }
 
 export class Clock {

@@ -17,7 +17,8 @@ export function packed(messages) {
   let isOneMethod = true;
   for (const { id, method, params, result } of messages) {
     const value = isCall ? params : result;
-    if (value === undefined || (method !== undefined) !== isCall || (id === undefined) !== isNotification) return undefined;
+    if (value === undefined || (method !== undefined) !== isCall || (id === undefined) !== isNotification)
+      return undefined;
     ids.push(id);
     methods.push(method);
     values.push(value);

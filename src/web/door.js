@@ -21,7 +21,9 @@ export function doorTo(target, origin) {
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
   // A broadcast channel may have many members, but a session has two. Not every realm has the class.
   if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelDoor(target);
-  throw new TypeError("connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }");
+  throw new TypeError(
+    "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
+  );
 }
 
 /** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
@@ -58,7 +60,11 @@ function windowDoor(current, origin, frame) {
         // The key of the session shows whose goodbye it is.
         if (isOurs(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
       };
-      const stops = [listen(globalThis, { message: onEvent }), listen(frame ?? {}, { load: onLoad }), () => registry.frames.delete(door)];
+      const stops = [
+        listen(globalThis, { message: onEvent }),
+        listen(frame ?? {}, { load: onLoad }),
+        () => registry.frames.delete(door),
+      ];
       registry.frames.add(door);
       if (current() !== null) takeEarly(current()).forEach(onEvent);
       return () => stops.forEach((stop) => stop());
@@ -72,7 +78,9 @@ function windowDoor(current, origin, frame) {
       const window = current();
       if (window !== null && !window.closed) return void (hadWindow = true);
       if (window !== null) return gone("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
-      return gone(hadWindow ? "the frame was removed" : "the iframe is not in the document: append it before connect()");
+      return gone(
+        hadWindow ? "the frame was removed" : "the iframe is not in the document: append it before connect()",
+      );
     },
   };
   return door;

@@ -95,7 +95,11 @@ export const REQUEST_CANCELLED = -32800;
 export const PEER_DIED = "peer-died";
 
 /** The peer does not get the cause of the death. */
-export const DEAD = { code: INTERNAL_ERROR, message: "The WebAssembly of the peer has died", data: { reason: PEER_DIED } };
+export const DEAD = {
+  code: INTERNAL_ERROR,
+  message: "The WebAssembly of the peer has died",
+  data: { reason: PEER_DIED },
+};
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
 export function fromWire(raw) {
@@ -103,10 +107,16 @@ export function fromWire(raw) {
   try {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
-    if (!hasText || !Number.isInteger(code)) return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
+    if (!hasText || !Number.isInteger(code))
+      return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
     if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return failure(PEER_DIED, message);
     const cause = data?.cause;
-    return new RPCError(code, message, data, cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) });
+    return new RPCError(
+      code,
+      message,
+      data,
+      cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) },
+    );
   } catch (thrown) {
     return thrown;
   }

@@ -21,7 +21,10 @@ export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 /** The names in an array. Nothing is known of its length, or of theirs. */
-const names = (value) => (Array.isArray(value) ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string" && item.length < 100) : []);
+const names = (value) =>
+  Array.isArray(value)
+    ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string" && item.length < 100)
+    : [];
 
 export class Handshake {
   /** What names this side of the session, or of the next one. */
@@ -106,10 +109,11 @@ export class Handshake {
     }
     if (method !== undefined || (id !== this.id && id !== this.#spent)) return false;
     if (isAllowed && id === this.id && this.#session === undefined) {
-      if (error !== undefined) return this.#refused(fromWire(error), origin), true;
+      if (error !== undefined) return (this.#refused(fromWire(error), origin), true);
       const port = isPort(result?.port) ? result.port : isId(result?.lane) ? this.#door.lane?.(result.lane) : undefined;
       // A session of our own name would be watched by the lock that this side holds.
-      if (isId(result?.session) && result.session !== this.id && port !== undefined) return this.#accept(result, port, origin), true;
+      if (isId(result?.session) && result.session !== this.id && port !== undefined)
+        return (this.#accept(result, port, origin), true);
     }
     // A name is good for one answer, of a side that is allowed.
     if (isPort(result?.port)) result.port.close();

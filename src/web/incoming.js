@@ -37,7 +37,9 @@ export class Incoming {
     /** @internal What members there are, as wasm reads it. */
     this.shape = VERSION | shapeOf(message, this, idLength);
     if (this.params === SHARED && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
-      session.link.report(new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`));
+      session.link.report(
+        new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`),
+      );
     }
     // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.
     if (id !== undefined && hasInvalidId(this.shape)) this.id = null;

@@ -4,7 +4,11 @@
  * The functions that make a task, read when this module runs: tests may replace them later. In WebKit, the first name may also
  * be that of a frame of any origin.
  */
-const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({ setImmediate, MessageChannel, setTimeout }))(globalThis);
+const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({
+  setImmediate,
+  MessageChannel,
+  setTimeout,
+}))(globalThis);
 /** WebKit slows down with each port: there are two. */
 let channel;
 const waiting = [];
@@ -13,7 +17,8 @@ const waiting = [];
 export function runLater(act) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
   if (typeof setImmediate === "function") return void setImmediate(act);
-  if (MessageChannel === undefined) return void (setTimeout === undefined ? Promise.resolve().then(act) : setTimeout(act));
+  if (MessageChannel === undefined)
+    return void (setTimeout === undefined ? Promise.resolve().then(act) : setTimeout(act));
   if (channel === undefined) {
     channel = new MessageChannel();
     channel.port1.addEventListener("message", () => waiting.shift()());

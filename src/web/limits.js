@@ -8,7 +8,8 @@ export function checkedLimits(given) {
   for (const [name, value] of Object.entries(given ?? {})) {
     if (!Object.hasOwn(DEFAULTS, name)) throw new TypeError(`there is no limit "${name}"`);
     if (value === undefined) continue;
-    if (typeof value !== "number" || !(value >= 0)) throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
+    if (typeof value !== "number" || !(value >= 0))
+      throw new RangeError(`the limit ${name} is a number from 0 up, not ${String(value)}`);
     // What does not fit into a word of wasm is as good as no limit.
     limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
   }

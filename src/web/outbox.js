@@ -231,7 +231,9 @@ export class Outbox {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);
     const messages = entries.map((entry) => entry.message);
-    return thrownBy(() => this.#watch(post(this.#transport, messages, transfer.length > 0 ? transfer : undefined), entries));
+    return thrownBy(() =>
+      this.#watch(post(this.#transport, messages, transfer.length > 0 ? transfer : undefined), entries),
+    );
   }
 }
 

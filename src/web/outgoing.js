@@ -28,7 +28,9 @@ export function signalProblem(signal) {
 export function reasonOf({ reason }) {
   if (reason !== undefined) return reason;
   const text = "the call was aborted";
-  return globalThis.DOMException ? new DOMException(text, "AbortError") : Object.assign(new Error(text), { name: "AbortError" });
+  return globalThis.DOMException
+    ? new DOMException(text, "AbortError")
+    : Object.assign(new Error(text), { name: "AbortError" });
 }
 
 /**
@@ -63,7 +65,9 @@ export function plain(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;
   if (copies.has(value)) return copies.get(value);
   const tag = tagOf(value);
-  const copy = { "[object Array]": [], "[object Map]": new Map(), "[object Object]": {}, "[object Set]": new Set() }[tag];
+  const copy = { "[object Array]": [], "[object Map]": new Map(), "[object Object]": {}, "[object Set]": new Set() }[
+    tag
+  ];
   const isOther = copy === undefined || (copyOther !== undefined && typeof value.toJSON === "function");
   copies.set(value, isOther ? (copyOther?.(value, tag) ?? value) : copy);
   if (isOther) return copies.get(value);

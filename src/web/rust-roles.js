@@ -66,7 +66,7 @@ export class RustClient {
   /** Makes a call, and gives the slot by which it can be cancelled; -1 if it has ended. */
   begin(token, method, params, timeout, total, transfer, wantsProgress) {
     const end = this.#end(token);
-    if (this.#link === undefined) return end.reject(this.#problem), -1;
+    if (this.#link === undefined) return (end.reject(this.#problem), -1);
     const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
     const totalTimeout = total < 0 ? undefined : total;
     const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };

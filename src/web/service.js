@@ -1,7 +1,15 @@
 // Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
 // once.
 
-import { CallError, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_CANCELLED, RPCError, beginning, toWire } from "./errors.js";
+import {
+  CallError,
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  REQUEST_CANCELLED,
+  RPCError,
+  beginning,
+  toWire,
+} from "./errors.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
 import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
 import { setTimer } from "./timers.js";
@@ -38,7 +46,8 @@ export class Service {
     // A message before it in its batch may have ended the session.
     if (context.isOver) return this.#respond(context, undefined);
     this.#running[slot] = context;
-    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.mostAtWork || this.atWork?.add(context) === false) return this.#answer(context, TOO_MANY);
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.mostAtWork || this.atWork?.add(context) === false)
+      return this.#answer(context, TOO_MANY);
     let result;
     try {
       const sent = context.takeParams();
@@ -64,7 +73,9 @@ export class Service {
       if (context.outflow !== undefined) {
         const answer = () => this.#answer(context);
         const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
-        return void context.outflow.run(this.#link, this.#turn, context, source).then(answer, (thrown) => this.#fail(context, thrown));
+        return void context.outflow
+          .run(this.#link, this.#turn, context, source)
+          .then(answer, (thrown) => this.#fail(context, thrown));
       }
       // A stream that is transferred is a result as any other.
       if (isStream(result) && !context.list?.includes(result)) {
@@ -197,7 +208,8 @@ export class Service {
   #answer(context, error, result) {
     // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
     this.#lingering.delete(context);
-    if (!this.isRunning(context)) return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
+    if (!this.isRunning(context))
+      return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
     const { id } = context;
     if (error !== undefined) context.list = undefined;
     const message =

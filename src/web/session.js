@@ -25,7 +25,8 @@ const LONGEST_TIMER = 2 ** 31;
 
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
 export function noAnswer(ms, { allowed, target }) {
-  if (target() === globalThis.window) return failure("no-answer", `no answer within ${ms} ms: this window is its own parent`);
+  if (target() === globalThis.window)
+    return failure("no-answer", `no answer within ${ms} ms: this window is its own parent`);
   const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
   return failure("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
 }
@@ -190,7 +191,13 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     // asked once that lock is free.
     const isSure = door.sharesLocks === true;
     const isShared = isSure || (other.origin === globalThis.origin && other.origin !== "null");
-    return watchLock(other.id, life.signal, isSure, () => (isLocked = isShared), () => soon(other, () => ask(other)));
+    return watchLock(
+      other.id,
+      life.signal,
+      isSure,
+      () => (isLocked = isShared),
+      () => soon(other, () => ask(other)),
+    );
   }
 
   /** Lets go of calls that have ended before they could be sent. */
@@ -230,7 +237,8 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function lose(error, reopens, reason) {
     if (number === 0) return onFail(error);
     // The newest connection wins: it gets the next session.
-    if (reopens && [...connections].findLast(isOnSameTarget) !== connection) return lose(replaced(error), false, reason), stop();
+    if (reopens && [...connections].findLast(isOnSameTarget) !== connection)
+      return (lose(replaced(error), false, reason), stop());
     const was = session;
     end(reason);
     queue = reopens ? [] : undefined;

@@ -31,7 +31,8 @@ function partsOf(value) {
 function copied(value, tag) {
   if (HARMLESS.test(tag)) return undefined;
   // Buffers of Node have `toJSON`. Their own `slice` does not copy.
-  if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0) return Uint8Array.prototype.slice.call(value);
+  if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0)
+    return Uint8Array.prototype.slice.call(value);
   if (typeof value.toJSON !== "function" || tag === "[object Date]") return structuredClone(value);
 }
 

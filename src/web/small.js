@@ -63,7 +63,9 @@ function copiedObject(value) {
   const isArray = Array.isArray(value);
   // Before its keys are listed, of which there may be many.
   if ((isArray && value.length > left) || refused?.has(value)) return void (left = -1);
-  const isPlain = isArray ? Object.keys(value).length === value.length : Object.getPrototypeOf(value) === Object.prototype;
+  const isPlain = isArray
+    ? Object.keys(value).length === value.length
+    : Object.getPrototypeOf(value) === Object.prototype;
   // What is in there twice would become two.
   if (!isPlain || seen.includes(value)) return void (left = -1);
   seen.push(value);

@@ -69,7 +69,11 @@ export class Stream {
       const begin = this.#begin;
       this.#begin = undefined;
       if (this.#takers.push(taker) === 1 && begin === undefined) this.#link.restart(this.slot, this.#timeout);
-      begin?.(this, () => this.#end(), (error) => this.#fail(error));
+      begin?.(
+        this,
+        () => this.#end(),
+        (error) => this.#fail(error),
+      );
     });
   }
 
@@ -170,9 +174,11 @@ export function iteratorOf(source) {
 /** Takes a request for a stream: returns the params of the method, which the context then is of. */
 export function openStream(context, asked, spareCredit) {
   const { method, params, credit } = Object(asked);
-  if (callProblem(method, params) !== undefined || !isCredit(credit)) throw new RPCError(INVALID_PARAMS, "Invalid params");
+  if (callProblem(method, params) !== undefined || !isCredit(credit))
+    throw new RPCError(INVALID_PARAMS, "Invalid params");
   if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
-  if (method.length > MAX_METHOD_LENGTH) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
+  if (method.length > MAX_METHOD_LENGTH)
+    throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
   context.method = method;
   context.outflow = new Outflow(method, credit);
   return params;

@@ -134,7 +134,9 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
 
 export function need(object, name, ...methods) {
   if (tagOf(object) === "[object ServiceWorker]") {
-    throw new TypeError("a service worker sends nothing to this object: post a port of a MessageChannel to it, and use the other port");
+    throw new TypeError(
+      "a service worker sends nothing to this object: post a port of a MessageChannel to it, and use the other port",
+    );
   }
   for (const method of methods) {
     if (typeof object?.[method] !== "function") throw new TypeError(`${name} is missing, or has no ${method}()`);
@@ -153,7 +155,8 @@ export function portTransport(port) {
     isDead: () => isClosed(port),
     send(message, transfer) {
       // Engines find that out when the rest of the list is gone.
-      if (transfer?.includes(port)) throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
+      if (transfer?.includes(port))
+        throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
       port.postMessage(message, transfer);
     },
     destroy: () => close(port),
@@ -233,7 +236,9 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
     },
     send(message, transfer) {
       if (known.length > 1 && transfer?.length > 0) {
-        throw new TypeError("with several origins, nothing can be transferred to a window before it has sent a message");
+        throw new TypeError(
+          "with several origins, nothing can be transferred to a window before it has sent a message",
+        );
       }
       for (const origin of known) target.postMessage(message, origin, transfer);
     },

@@ -23,7 +23,8 @@ export const notes = {
   },
   "two-clients": {
     "post-me": "The handshake of the second fails.",
-    "vscode-jsonrpc": "It sets `onmessage` of the port: the second client takes the place of the first, whose call waits.",
+    "vscode-jsonrpc":
+      "It sets `onmessage` of the port: the second client takes the place of the first, whose call waits.",
     "json-rpc-2.0": "Both count their calls from 1: the first gets the answer of the second.",
   },
   cancel: {

@@ -53,7 +53,8 @@ export class Suite {
     if (!existsSync(readme)) return console.log(`  -     ${name}: there is no README.md\n\n${wanted}\n`);
     const text = readFileSync(readme, "utf8");
     const found = tableIn(text, table);
-    if (found === undefined) return this.test(name, `README.md has no <!-- ${table}:begin --> and <!-- ${table}:end -->`);
+    if (found === undefined)
+      return this.test(name, `README.md has no <!-- ${table}:begin --> and <!-- ${table}:end -->`);
     if (this.#options.write) writeFileSync(readme, withTable(text, table, wanted));
     const right = this.#options.write || found === wanted;
     this.test(name, right ? undefined : "it is another; `--write` puts it right");

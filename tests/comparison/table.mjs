@@ -35,10 +35,12 @@ export function table(behaviours, columns, outcomes, notes) {
   // First, so that its footnotes are the first.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
   const alike = behaviours.filter(({ id }) => said(id).every((says) => says === "yes"));
-  const rows = behaviours.filter((behaviour) => !alike.includes(behaviour)).map(({ id, text }) => {
-    const values = said(id).map((says, index) => says + mark(id, columns[index].module));
-    return cells([text + mark(id, "*"), ...values]);
-  });
+  const rows = behaviours
+    .filter((behaviour) => !alike.includes(behaviour))
+    .map(({ id, text }) => {
+      const values = said(id).map((says, index) => says + mark(id, columns[index].module));
+      return cells([text + mark(id, "*"), ...values]);
+    });
   const lines = [
     titles,
     cells(["---", ...columns.map(() => "---")]),

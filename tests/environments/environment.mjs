@@ -24,10 +24,14 @@ export class Environment {
     const names = await readdir(join(installed, "node_modules"));
     await Promise.all(names.map((name) => symlink(join(installed, "node_modules", name), join(modules, name))));
     // A folder and not a link: test runners treat files in node_modules in a special way.
-    await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], { cwd: environment.folder });
+    await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], {
+      cwd: environment.folder,
+    });
     const tarball = (await readdir(environment.folder)).find((file) => file.endsWith(".tgz"));
     await mkdir(join(modules, "portway"));
-    await run("tar", ["xzf", tarball, "-C", join(modules, "portway"), "--strip-components=1"], { cwd: environment.folder });
+    await run("tar", ["xzf", tarball, "-C", join(modules, "portway"), "--strip-components=1"], {
+      cwd: environment.folder,
+    });
     await writeFile(join(environment.folder, "package.json"), '{ "private": true, "type": "module" }\n');
     return environment;
   }
@@ -36,7 +40,9 @@ export class Environment {
   async project(name) {
     const folder = join(this.folder, name);
     await mkdir(folder, { recursive: true });
-    await cp(join(here, "projects", name), folder, { recursive: true }).catch(({ code }) => code === "ENOENT" || Promise.reject(code));
+    await cp(join(here, "projects", name), folder, { recursive: true }).catch(
+      ({ code }) => code === "ENOENT" || Promise.reject(code),
+    );
     await cp(join(here, "projects/shared"), folder, { recursive: true });
     for (const [file, text] of this.page.take(name)) await writeFile(join(folder, file), text);
     return folder;
@@ -54,7 +60,9 @@ export class Environment {
 
 /** Adds the tests that a runner has written to a report; Jest and Vitest have the same form. */
 export async function addTests(suite, group, file, ended) {
-  const report = await readFile(file, "utf8").then(JSON.parse, () => ended.then(() => Promise.reject(new Error("no report was written"))));
+  const report = await readFile(file, "utf8").then(JSON.parse, () =>
+    ended.then(() => Promise.reject(new Error("no report was written"))),
+  );
   for (const { name, message, assertionResults } of report.testResults) {
     if (assertionResults.length === 0) await suite.test(`${group}: ${name}`, () => Promise.reject(new Error(message)));
     for (const { fullName, status, failureMessages } of assertionResults) {
@@ -67,7 +75,10 @@ export async function addTests(suite, group, file, ended) {
 
 /** Runs a script of a project that prints its tests (`projects/shared/report.js`), and adds them to a report. */
 export async function addPrinted(suite, group, folder, program, ...args) {
-  const { stdout } = (await suite.test(`${group}: the script ends by itself`, () => run(program, args, { cwd: folder, timeout: 60_000 }))) ?? {};
+  const { stdout } =
+    (await suite.test(`${group}: the script ends by itself`, () =>
+      run(program, args, { cwd: folder, timeout: 60_000 }),
+    )) ?? {};
   for (const line of stdout?.trim().split("\n") ?? []) {
     const { name, error } = JSON.parse(line);
     await suite.test(`${group}: ${name}`, () => {

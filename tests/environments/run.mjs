@@ -12,7 +12,9 @@ const groups = ["node", "vitest", "jest", "sinon", "frameworks", "bundles", "run
 const asked = process.argv.slice(2);
 
 const suite = new Suite();
-const environment = await suite.test("the package is packed and installed beside the other packages", () => Environment.make());
+const environment = await suite.test("the package is packed and installed beside the other packages", () =>
+  Environment.make(),
+);
 if (environment) {
   try {
     for (const name of groups.filter((name) => asked.length === 0 || asked.includes(name))) {

@@ -18,7 +18,8 @@ const kinds = {
   longName: () => call(message({ id: 1, method: "x".repeat(900_000) })),
   longId: () => call(message({ id: "x".repeat(900_000), method: "swallow" })),
   batch: () => call(`[${many(1_000, (id) => message({ id, method: "no such method" })).join()}]`),
-  garbage: () => concat(many(1_000, (n) => call(["{", "x", "[1", '{"jsonrpc":"2.0"', "\u0000"][n % 5].padEnd(80, " x")))),
+  garbage: () =>
+    concat(many(1_000, (n) => call(["{", "x", "[1", '{"jsonrpc":"2.0"', "\u0000"][n % 5].padEnd(80, " x")))),
   noise: () => concat(many(100_000, () => utf8("WIPC\u0002\u007f\u007f\u007f\u0000"))),
 };
 
@@ -34,7 +35,10 @@ function attacked() {
     },
   });
   // A length above this limit makes no header.
-  const channel = new WipcChannel({ readable: input.readable, writable: output }, { role: "host", maxPayload: 2_000_000, onPassthrough() {}, onError() {} });
+  const channel = new WipcChannel(
+    { readable: input.readable, writable: output },
+    { role: "host", maxPayload: 2_000_000, onPassthrough() {}, onError() {} },
+  );
   const server = new JSONRPCServer(channel.transport(), { onError() {} }).method("swallow", () => null);
   afterThisTest(() => server.destroy());
   const writer = input.writable.getWriter();

@@ -59,14 +59,20 @@ describe("two clients or servers on one boundary", () => {
         calls.push(one.request("echo", [`one ${n}`, (20 - n) % 7]), other.request("echo", [`other ${n}`, n % 5]));
       }
       const got = await Promise.all(calls.map((call) => call.catch(({ message }) => message)));
-      assert.deepEqual(got, numbers(20).flatMap((n) => [`one ${n}`, `other ${n}`]));
+      assert.deepEqual(
+        got,
+        numbers(20).flatMap((n) => [`one ${n}`, `other ${n}`]),
+      );
     });
 
     it(`cancel their own calls only, over a ${name}`, async () => {
       const { near, far } = make();
       const server = peer(far());
       server.method("wait", async ([value], { signal }) => {
-        await Promise.race([pause(200), new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))))]);
+        await Promise.race([
+          pause(200),
+          new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled")))),
+        ]);
         return value;
       });
       const [one, other] = [client(near()), client(near())];
@@ -100,7 +106,11 @@ describe("a lane over a worker", () => {
     const [port, far] = ports();
     const actor = new Actor(far);
     const calls = [];
-    const connecting = connected(asWorker(port), { onError() {}, methods: { secret: (params) => void calls.push(params) }, ...options });
+    const connecting = connected(asWorker(port), {
+      onError() {},
+      methods: { secret: (params) => void calls.push(params) },
+      ...options,
+    });
     const { id } = await actor.heardHello();
     actor.post(message({ id, result: { session: hexId(1), version: 1, features: ["lane"], lane: hexId("a") } }));
     await connecting;
@@ -110,7 +120,20 @@ describe("a lane over a worker", () => {
   it("with another name, or with a value that only resembles one, is ignored", async () => {
     const { actor, calls, id } = await played();
     const secret = message({ id: 1, method: "secret", params: ["forged"] });
-    for (const portway of [hexId("b"), hexId("A"), hexId(1), id, "", null, undefined, 0, [hexId("a")], { toString: hexId("a") }, true]) actor.post({ portway, message: secret });
+    for (const portway of [
+      hexId("b"),
+      hexId("A"),
+      hexId(1),
+      id,
+      "",
+      null,
+      undefined,
+      0,
+      [hexId("a")],
+      { toString: hexId("a") },
+      true,
+    ])
+      actor.post({ portway, message: secret });
     actor.post({ portway: hexId("a") });
     actor.post({ portway: hexId("a"), message: null });
     actor.post({ portway: hexId("a"), message: { portway: hexId("a"), message: secret } });
@@ -196,7 +219,9 @@ describe("a port of a session", () => {
     await connecting;
     const others = numbers(20).map(() => {
       const { port1, port2 } = new MessageChannel();
-      actor.post(message({ id: hello.id, result: { session: hexId(2), version: 1, features: [], port: port2 } }), [port2]);
+      actor.post(message({ id: hello.id, result: { session: hexId(2), version: 1, features: [], port: port2 } }), [
+        port2,
+      ]);
       const end = new Raw(port1);
       end.post(message({ id: 1, method: "secret", params: ["by another"] }));
       afterThisTest(() => port1.close());
@@ -206,6 +231,9 @@ describe("a port of a session", () => {
     await until(() => calls.length > 0, "the first is not served");
     await pause(50);
     assert.deepEqual(calls, [["by the first"]]);
-    assert.deepEqual(others.flatMap(({ received }) => received), []);
+    assert.deepEqual(
+      others.flatMap(({ received }) => received),
+      [],
+    );
   });
 });

@@ -47,16 +47,20 @@ describe("portway/early", function () {
     const frame = await victim();
     const strangers = [await party("stranger"), await party("outsider"), await party("third")];
     for (const [n, stranger] of strangers.entries()) await flood(stranger, frame, 8_000, 8_000 * (n + 1));
-    const kept = await frame.run(async (indexes, origins) => {
-      const { JSONRPCServer, windowTransport } = await library();
-      let count = 0;
-      for (const [n, index] of indexes.entries()) {
-        const server = new JSONRPCServer(windowTransport(parent.frames[index], { origin: origins[n] }));
-        server.onNotify("x", () => count++);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      return count;
-    }, strangers.map(indexOf), [origins.stranger, origins.outsider, origins.third]);
+    const kept = await frame.run(
+      async (indexes, origins) => {
+        const { JSONRPCServer, windowTransport } = await library();
+        let count = 0;
+        for (const [n, index] of indexes.entries()) {
+          const server = new JSONRPCServer(windowTransport(parent.frames[index], { origin: origins[n] }));
+          server.onNotify("x", () => count++);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return count;
+      },
+      strangers.map(indexOf),
+      [origins.stranger, origins.outsider, origins.third],
+    );
     assert.isAtMost(kept, 10_000);
   });
 
@@ -70,13 +74,17 @@ describe("portway/early", function () {
     while ((await listeners()) > 0 && performance.now() - started < 14_000) await pause(250);
     assert.equal(await listeners(), 0, "it still listens");
     assert.isAbove(performance.now() - started, 5_000, "a transport that is made soon after the start gets nothing");
-    const kept = await frame.run(async (index, origin) => {
-      const { JSONRPCServer, windowTransport } = await library();
-      let count = 0;
-      new JSONRPCServer(windowTransport(parent.frames[index], { origin })).onNotify("x", () => count++);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      return count;
-    }, indexOf(stranger), origins.stranger);
+    const kept = await frame.run(
+      async (index, origin) => {
+        const { JSONRPCServer, windowTransport } = await library();
+        let count = 0;
+        new JSONRPCServer(windowTransport(parent.frames[index], { origin })).onNotify("x", () => count++);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return count;
+      },
+      indexOf(stranger),
+      origins.stranger,
+    );
     assert.equal(kept, 0);
   });
 

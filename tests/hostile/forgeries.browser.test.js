@@ -23,7 +23,13 @@ function attacked(frame, options) {
   });
   // Each test checks the outcome later.
   peer.catch(() => {});
-  afterThisTest(() => void peer.then((peer) => peer.destroy(), () => {}));
+  afterThisTest(
+    () =>
+      void peer.then(
+        (peer) => peer.destroy(),
+        () => {},
+      ),
+  );
   return { peer, events };
 }
 
@@ -45,11 +51,15 @@ async function connectedFriend({ sandbox } = {}) {
 async function assertUnharmed({ friend, peer, events }) {
   assert.deepEqual(await peer.request("echo", ["to the friend"]), ["to the friend"]);
   assert.deepEqual(await friend.run(() => peer.request("echo", ["to the host"])), ["to the host"]);
-  assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+  assert.deepEqual(
+    events.map((event) => Object.keys(event)[0]),
+    ["session"],
+  );
   assert.deepEqual(await friend.run(() => events.map((event) => Object.keys(event)[0])), ["session"]);
 }
 
-const assertNothingReceived = async (stranger) => assert.deepEqual(await stranger.received(), [], "a stranger has received something");
+const assertNothingReceived = async (stranger) =>
+  assert.deepEqual(await stranger.received(), [], "a stranger has received something");
 /** As long as a goodbye that was posted over a window may wait for the one through the port. */
 const settled = () => pause(1_300);
 
@@ -57,7 +67,7 @@ describe("forged messages", function () {
   this.timeout(30_000);
 
   for (const sandbox of [undefined, "allow-scripts"]) {
-    const what = sandbox === undefined ? "" : ", where both are of the origin \"null\"";
+    const what = sandbox === undefined ? "" : ', where both are of the origin "null"';
     it(`of a frame beside the peer reach neither end${what}`, async () => {
       const pair = await connectedFriend({ sandbox });
       const stranger = await party("stranger", { sandbox });
@@ -65,7 +75,11 @@ describe("forged messages", function () {
       const answered = call.catch(({ code }) => code);
       assert.equal(await answered, -32601);
       const index = Array.from(frames).indexOf(pair.friend.window);
-      await stranger.run((index, overheard) => forge(parent, overheard) + forge(parent.frames[index], overheard), index, pair.overheard);
+      await stranger.run(
+        (index, overheard) => forge(parent, overheard) + forge(parent.frames[index], overheard),
+        index,
+        pair.overheard,
+      );
       await settled();
       await assertUnharmed(pair);
       await assertNothingReceived(stranger);
@@ -75,7 +89,10 @@ describe("forged messages", function () {
   it("of a page that embeds the peer begin no session with it, and are not answered", async () => {
     const stranger = await party("stranger");
     const friend = await stranger.within("friend");
-    const connecting = friend.run((origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+    const connecting = friend.run(
+      (origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
+      origins.host,
+    );
     await pause(300);
     await stranger.run(() => forge(frames[0]));
     assert.include(["no-answer", "wrong-origin"], await connecting);
@@ -88,7 +105,10 @@ describe("forged messages", function () {
     it("of the opener of the peer, which it does not connect to, begin no session with it, and are not answered", async () => {
       const stranger = await party("stranger");
       const friend = await stranger.opened("friend");
-      const connecting = friend.run((origin) => connectTo(opener, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+      const connecting = friend.run(
+        (origin) => connectTo(opener, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
+        origins.host,
+      );
       await pause(300);
       await stranger.run(() => forge(popup));
       assert.include(["no-answer", "wrong-origin"], await connecting);
@@ -118,9 +138,17 @@ describe("forged messages", function () {
       });
     });
     const { peer, events } = attacked(relay, { origin: origins.friend, connectTimeout: 3_000 });
-    const there = friend.run((origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason), origins.host);
+    const there = friend.run(
+      (origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
+      origins.host,
+    );
     // The relay sends a hello of its own, too.
-    await relay.run(() => parent.postMessage(message({ id: hexId("a"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }), "*"));
+    await relay.run(() =>
+      parent.postMessage(
+        message({ id: hexId("a"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }),
+        "*",
+      ),
+    );
     assert.include(["no-answer", "wrong-origin"], (await rejection(peer)).reason);
     assert.include(["no-answer", "wrong-origin"], await there);
     assert.deepEqual(events, []);
@@ -134,12 +162,16 @@ describe("forged messages", function () {
     const inner = await stranger.within("stranger");
     await inner.run((overheard) => {
       const all = (key) => {
-        for (const reason of ["closed", "left", "replaced"]) top.postMessage(message({ method: "rpc.bye", params: { reason, key } }), "*");
+        for (const reason of ["closed", "left", "replaced"])
+          top.postMessage(message({ method: "rpc.bye", params: { reason, key } }), "*");
         top.postMessage(message({ method: "rpc.key", params: { key } }), "*");
       };
       const attack = () => {
         for (const key of [...overheard, hexId("0"), "", null, undefined]) all(key);
-        top.postMessage(message({ method: "rpc.hello", id: hexId("f"), params: { version: 1, channel: "", features: [] } }), "*");
+        top.postMessage(
+          message({ method: "rpc.hello", id: hexId("f"), params: { version: 1, channel: "", features: [] } }),
+          "*",
+        );
         top.postMessage(message({ method: "secret", id: 1 }), "*");
       };
       for (const event of ["pagehide", "unload"]) addEventListener(event, attack);
@@ -164,7 +196,11 @@ describe("forged messages", function () {
       for (let n = 0; n < 100; n++) {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = ({ data }) => keep(data);
-        parent.postMessage(message({ id: hello.id, result: { session: hexId("e"), version: 1, features: [], port: port2 } }), "*", [port2]);
+        parent.postMessage(
+          message({ id: hello.id, result: { session: hexId("e"), version: 1, features: [], port: port2 } }),
+          "*",
+          [port2],
+        );
         port1.postMessage(message({ id: 1, method: "secret", params: ["replayed"] }));
       }
       // And its own hello, as an echo.
@@ -172,16 +208,28 @@ describe("forged messages", function () {
     };
     await evil.run(replay, hello);
     await pause(500);
-    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    assert.deepEqual(
+      events.filter((event) => "secret" in event),
+      [],
+    );
     assert.lengthOf(events, 1);
-    assert.deepEqual((await evil.received()).filter(({ method }) => method !== "rpc.hello"), []);
+    assert.deepEqual(
+      (await evil.received()).filter(({ method }) => method !== "rpc.hello"),
+      [],
+    );
     // The id is spent for the next document, too.
     const next = await evil.go("friend");
     await next.run(replay, hello);
     await next.run((origin) => connectTo(parent, { origin }), origins.host);
     await until(() => events.at(-1).session === 2, "the next document gets no session");
-    assert.deepEqual(events.filter((event) => "secret" in event), []);
-    assert.deepEqual((await next.received()).filter((one) => one?.params?.[0] === "replayed" || one?.id === 1), []);
+    assert.deepEqual(
+      events.filter((event) => "secret" in event),
+      [],
+    );
+    assert.deepEqual(
+      (await next.received()).filter((one) => one?.params?.[0] === "replayed" || one?.id === 1),
+      [],
+    );
   });
 
   it("that answer a hello with -32601 are believed from the peer only", async () => {
@@ -190,7 +238,8 @@ describe("forged messages", function () {
     const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
     const { hello } = await friend.run(() => nextHello(parent));
     await stranger.run((id) => {
-      for (let n = 0; n < 50; n++) parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
+      for (let n = 0; n < 50; n++)
+        parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
       parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
     }, hello.id);
     await pause(200);
@@ -203,7 +252,10 @@ describe("forged messages", function () {
       parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
     }, hello.id);
     await pause(200);
-    assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+    assert.deepEqual(
+      events.map((event) => Object.keys(event)[0]),
+      ["session"],
+    );
   });
 
   it("that offer a lane to a window begin no session", async () => {
@@ -212,7 +264,10 @@ describe("forged messages", function () {
     await evil.run(async () => {
       const { hello } = await nextHello(parent);
       const lane = hexId("b");
-      parent.postMessage(message({ id: hello.id, result: { session: hexId("0"), version: 1, features: ["lane"], lane } }), "*");
+      parent.postMessage(
+        message({ id: hello.id, result: { session: hexId("0"), version: 1, features: ["lane"], lane } }),
+        "*",
+      );
       parent.postMessage({ portway: lane, message: message({ id: 1, method: "secret" }) }, "*");
     });
     await rejection(connecting);
@@ -237,7 +292,10 @@ describe("forged messages", function () {
       session.port.postMessage(message({ method: "rpc.lock", params: { id: hexId("d") } }));
     });
     await settled();
-    assert.deepEqual(events.map((event) => Object.keys(event)[0]), ["session"]);
+    assert.deepEqual(
+      events.map((event) => Object.keys(event)[0]),
+      ["session"],
+    );
     assert.isTrue(await isOpen(peer.request("any", [], { timeout: 0 })));
   });
 });
@@ -274,7 +332,10 @@ describe("a frame that is navigated to and fro while the host posts each millise
       if (round % 3 === 0) await connected;
       else await pause(round * 7);
     }
-    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    assert.deepEqual(
+      events.filter((event) => "secret" in event),
+      [],
+    );
     // And the friend is served in the end. Of two connections on one frame, either may take the place of the other.
     clearInterval(timer);
     peer.destroy();
@@ -282,7 +343,10 @@ describe("a frame that is navigated to and fro while the host posts each millise
     const { peer: last, events: late } = attacked(frame, { origin: origins.friend });
     await frame.run((origin) => connectTo(parent, { origin }), origins.host);
     assert.deepEqual(await (await last).request("echo", [1]), [1]);
-    assert.deepEqual(late.filter((event) => "secret" in event), []);
+    assert.deepEqual(
+      late.filter((event) => "secret" in event),
+      [],
+    );
   });
 
   it("sends each document of two allowed origins only the messages of its own session", async () => {
@@ -309,6 +373,9 @@ describe("a frame that is navigated to and fro while the host posts each millise
       const foreign = notified.filter((event) => event.notified.for !== origins[name]);
       assert.deepEqual(foreign, [], `in round ${round}, the document of ${name} received a message for another`);
     }
-    assert.deepEqual(events.filter((event) => "secret" in event), []);
+    assert.deepEqual(
+      events.filter((event) => "secret" in event),
+      [],
+    );
   });
 });

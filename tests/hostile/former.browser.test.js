@@ -46,7 +46,10 @@ describe("a document that was in the frame before", function () {
     it(`ends no session of the present one, if it is of ${former === "third" ? "another allowed origin" : "a stranger"}`, async () => {
       const { frame, hello } = await scene(former);
       const told = [];
-      const options = { onSession: ({ number }) => void told.push(number), onLost: ({ reason }) => void told.push(reason) };
+      const options = {
+        onSession: ({ number }) => void told.push(number),
+        onLost: ({ reason }) => void told.push(reason),
+      };
       const connecting = connected(frame.element, { origin, connectTimeout: 20_000, ...options });
       await frame.run((origin) => void connectTo(parent, { origin }), origins.host);
       const peer = await connecting;

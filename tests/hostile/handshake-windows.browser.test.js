@@ -75,7 +75,10 @@ describe("a handshake with generated messages", function () {
       const connecting = connect(friend.element, options);
       let peer;
       let ended = false;
-      connecting.then((made) => (peer = made), () => (ended = true));
+      connecting.then(
+        (made) => (peer = made),
+        () => (ended = true),
+      );
       await friend.run((...args) => attackFrom(parent, ...args), run, "peer", { mayEnd, run: number });
       await stranger.run((...args) => attackFrom(parent, ...args), run + 1, "stranger", { run: number });
       const calls = [];
@@ -86,9 +89,18 @@ describe("a handshake with generated messages", function () {
         received = counts.received;
         const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
         left -= size;
-        [counts] = await Promise.all([burst(friend, size, !hasReply && random.below(2) === 0), burst(stranger, 1 + (size >> 1))]);
+        [counts] = await Promise.all([
+          burst(friend, size, !hasReply && random.below(2) === 0),
+          burst(stranger, 1 + (size >> 1)),
+        ]);
         if (random.below(4) === 0) await stranger.run((knows) => attacker.learn(knows), counts.knows);
-        if (peer !== undefined && calls.length < 100) calls.push(peer.request("any", [], { timeout: 0 }).then(() => 1, () => 0));
+        if (peer !== undefined && calls.length < 100)
+          calls.push(
+            peer.request("any", [], { timeout: 0 }).then(
+              () => 1,
+              () => 0,
+            ),
+          );
         if (!hasReply) await pause(random.below(20) === 0 ? 110 : 11);
       }
       add(counts);
@@ -113,15 +125,27 @@ describe("a handshake with generated messages", function () {
       let again = connecting;
       if (ended || mayEnd) {
         peer?.destroy();
-        void connecting.then((peer) => peer.destroy(), () => {});
+        void connecting.then(
+          (peer) => peer.destroy(),
+          () => {},
+        );
         witness.restart();
         again = connect(friend.element, options);
       }
-      const real = friend.run((origin) => connectTo(parent, { origin, methods: { whoami: () => "real" } }), origins.host);
-      const host = await limit(again.catch((error) => fail(`connect: ${error.message}`)), "the host's connect does not resolve");
+      const real = friend.run(
+        (origin) => connectTo(parent, { origin, methods: { whoami: () => "real" } }),
+        origins.host,
+      );
+      const host = await limit(
+        again.catch((error) => fail(`connect: ${error.message}`)),
+        "the host's connect does not resolve",
+      );
       await limit(real, "the real peer gets no session");
       const served = [host.request("whoami"), friend.run(() => peer.request("echo", ["real"]))];
-      const answers = await limit(Promise.all(served).catch((error) => fail(`a call fails: ${error.message}`)), "the real peer is not served");
+      const answers = await limit(
+        Promise.all(served).catch((error) => fail(`a call fails: ${error.message}`)),
+        "the real peer is not served",
+      );
       assert.deepEqual(answers, ["real", ["real"]]);
       counts = await stranger.run(() => (clearInterval(timer), burst(parent, 0)));
       add(counts, "strangers");
@@ -148,7 +172,9 @@ describe("a handshake with generated messages", function () {
 
     const ms = performance.now() - started;
     const { sent, strangers, received, bytesOut, bytesReceived, sessions, calls } = totals;
-    figure(`handshake between windows, seed ${seed}: ${sent} messages (${strangers} of strangers) in ${(ms / 1_000).toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte; blocked for ${Math.round(blocked)} ms at most`);
+    figure(
+      `handshake between windows, seed ${seed}: ${sent} messages (${strangers} of strangers) in ${(ms / 1_000).toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte; blocked for ${Math.round(blocked)} ms at most`,
+    );
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);
     assert.isAtMost(bytesReceived, 10 * bytesOut);

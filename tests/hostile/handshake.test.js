@@ -50,7 +50,10 @@ async function round(number, isWorker) {
     (made) => (peer = made),
     () => (ended = true),
   );
-  const peerAttacker = new Attacker(run, "peer", (one, transfer) => port2.postMessage(one, transfer), { mayEnd, run: number });
+  const peerAttacker = new Attacker(run, "peer", (one, transfer) => port2.postMessage(one, transfer), {
+    mayEnd,
+    run: number,
+  });
   port2.onmessage = ({ data }) => peerAttacker.receive(data);
   const calls = [];
   const random = new Random(run);
@@ -64,7 +67,13 @@ async function round(number, isWorker) {
     const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
     left -= size;
     peerAttacker.burst(size);
-    if (peer !== undefined) calls.push(peer.request("any", [], { timeout: 0 }).then(() => 1, () => 0));
+    if (peer !== undefined)
+      calls.push(
+        peer.request("any", [], { timeout: 0 }).then(
+          () => 1,
+          () => 0,
+        ),
+      );
     await settled(near, port2);
     // Hellos are looked at each 10 ms; some sessions end only after 100 ms.
     if (hasReply) continue;
@@ -84,12 +93,25 @@ async function round(number, isWorker) {
     peer?.destroy();
     witness.restart();
     again = connect(near, witness.options({ connectTimeout: 30_000 }));
-    void connecting.then((peer) => peer.destroy(), () => {});
+    void connecting.then(
+      (peer) => peer.destroy(),
+      () => {},
+    );
   } else again = connecting;
-  const real = connect(isWorker ? asWorker(port2) : port2, { connectTimeout: 30_000, onError() {}, methods: { whoami: () => "real" } });
-  const host = await limit(again.catch((error) => fail(`connect: ${error.message}`)), "the host's connect does not resolve");
+  const real = connect(isWorker ? asWorker(port2) : port2, {
+    connectTimeout: 30_000,
+    onError() {},
+    methods: { whoami: () => "real" },
+  });
+  const host = await limit(
+    again.catch((error) => fail(`connect: ${error.message}`)),
+    "the host's connect does not resolve",
+  );
   const other = await limit(real, "the real peer gets no session");
-  const answers = await limit(Promise.all([host.request("whoami"), other.request("echo", ["real"])]), "the real peer is not served");
+  const answers = await limit(
+    Promise.all([host.request("whoami"), other.request("echo", ["real"])]),
+    "the real peer is not served",
+  );
   clearInterval(timer);
   assert.deepEqual(answers, ["real", ["real"]]);
   for (const one of [host, other, peer]) one?.destroy();
@@ -101,7 +123,8 @@ async function round(number, isWorker) {
   port2.close();
   totals.sessions += witness.sessions;
   totals.calls += witness.calls;
-  for (const attacker of [peerAttacker, late]) for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
+  for (const attacker of [peerAttacker, late])
+    for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
 }
 
 describe("a handshake with generated messages", function () {
@@ -115,7 +138,9 @@ describe("a handshake with generated messages", function () {
     }
     const seconds = (performance.now() - started) / 1_000;
     const { sent, received, bytesOut, bytesReceived, sessions, calls } = totals;
-    figure(`handshake over ports and workers, seed ${seed}: ${sent} messages in ${seconds.toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte`);
+    figure(
+      `handshake over ports and workers, seed ${seed}: ${sent} messages in ${seconds.toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte`,
+    );
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);
     assert.isAtMost(bytesReceived, 10 * bytesOut);

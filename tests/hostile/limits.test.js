@@ -26,12 +26,25 @@ describe("streams that are asked for all at once", function () {
   const MAX_CREDIT = 65_536;
 
   const ways = {
-    "in columns": (end) => end.post(columns(numbers(STREAMS), "rpc.stream", Array(STREAMS).fill({ method: "ticks", credit: MAX_CREDIT }))),
+    "in columns": (end) =>
+      end.post(columns(numbers(STREAMS), "rpc.stream", Array(STREAMS).fill({ method: "ticks", credit: MAX_CREDIT }))),
     "in a list": (end) =>
-      end.post(numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: MAX_CREDIT } }))),
+      end.post(
+        numbers(STREAMS).map((id) =>
+          message({ id, method: "rpc.stream", params: { method: "ticks", credit: MAX_CREDIT } }),
+        ),
+      ),
     "and then get credit repeatedly": (end) => {
-      end.post(numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: 1 } })));
-      end.post(columns(undefined, "rpc.credit", numbers(STREAMS).map((id) => ({ id, count: MAX_CREDIT }))));
+      end.post(
+        numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: 1 } })),
+      );
+      end.post(
+        columns(
+          undefined,
+          "rpc.credit",
+          numbers(STREAMS).map((id) => ({ id, count: MAX_CREDIT })),
+        ),
+      );
       end.post(numbers(STREAMS).map((id) => message({ method: "rpc.credit", params: { id, count: MAX_CREDIT } })));
     },
   };
@@ -139,8 +152,14 @@ describe("requests that come together and share an object", () => {
   const shared = () => ({ path: "public", deep: { list: [1] } });
   const ways = {
     "in columns": (one) => columns([1, 2], ["first", "second"], [one, one]),
-    "in a list": (one) => [message({ id: 1, method: "first", params: one }), message({ id: 2, method: "second", params: one })],
-    "below their params": ({ deep }) => [message({ id: 1, method: "first", params: { deep } }), message({ id: 2, method: "second", params: { deep } })],
+    "in a list": (one) => [
+      message({ id: 1, method: "first", params: one }),
+      message({ id: 2, method: "second", params: one }),
+    ],
+    "below their params": ({ deep }) => [
+      message({ id: 1, method: "first", params: { deep } }),
+      message({ id: 2, method: "second", params: { deep } }),
+    ],
     "below their params, in columns": ({ deep }) => columns([1, 2], ["first", "second"], [{ deep }, { deep }]),
   };
   for (const [way, make] of Object.entries(ways)) {
@@ -184,7 +203,18 @@ describe("a flood of values that are not messages", () => {
     for (let n = 0; n < 500; n++) deep = [deep];
     let lattice = [];
     for (let n = 0; n < 40; n++) lattice = [lattice, lattice];
-    const odd = [null, 1, "text", [], [[]], holes, { jsonrpc: "1.0", method: "echo", id: 1 }, new Map([["jsonrpc", "2.0"]]), new Date(), { portway: hexId(0), message: message({ id: 1, method: "echo" }) }];
+    const odd = [
+      null,
+      1,
+      "text",
+      [],
+      [[]],
+      holes,
+      { jsonrpc: "1.0", method: "echo", id: 1 },
+      new Map([["jsonrpc", "2.0"]]),
+      new Date(),
+      { portway: hexId(0), message: message({ id: 1, method: "echo" }) },
+    ];
     for (let n = 0; n < 1_000; n++) raw.post(odd[n % odd.length]);
     for (const params of [[holes], [deep], [lattice], { a: lattice }]) {
       raw.post(message({ id: "odd", method: "echo", params }));

@@ -18,12 +18,19 @@ import { accept, checkSecurity } from "./table.mjs";
 const engines = ["chromium", "firefox", "webkit", "node"];
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { full: { type: "boolean" }, seed: { type: "string" }, messages: { type: "string" }, write: { type: "boolean" } },
+  options: {
+    full: { type: "boolean" },
+    seed: { type: "string" },
+    messages: { type: "string" },
+    write: { type: "boolean" },
+  },
 });
 const [engine, part = ""] = positionals;
 
 if (!engines.includes(engine)) {
-  console.error(`usage: node tests/hostile/run.mjs <${engines.join("|")}> [part of a spec's name] [--full] [--seed N] [--messages N] [--write]`);
+  console.error(
+    `usage: node tests/hostile/run.mjs <${engines.join("|")}> [part of a spec's name] [--full] [--seed N] [--messages N] [--write]`,
+  );
   process.exit(2);
 }
 if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
@@ -93,10 +100,15 @@ if (engine === "chromium" && part === "") {
   else failures.push({ name: "the table in SECURITY.md is that of bounds.json", message: fault });
 }
 for (const [file, { passed, failed }] of Object.entries(files)) {
-  console.log(`${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`);
+  console.log(
+    `${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`,
+  );
 }
 for (const line of figures) console.log(`  ${line}`);
 for (const { name, message } of failures) console.log(`\n✗ ${name}\n${message.replace(/^/gm, "    ")}`);
-console.log(`\n${engine}: ${passed} passed, ${failures.length} failed in ${((Date.now() - started) / 1000).toFixed(1)} s, seed ${settings.seed}`);
-if (env.PORTWAY_REPORT) writeFileSync(env.PORTWAY_REPORT, JSON.stringify({ passed, failed: failures.length, failures, figures }));
+console.log(
+  `\n${engine}: ${passed} passed, ${failures.length} failed in ${((Date.now() - started) / 1000).toFixed(1)} s, seed ${settings.seed}`,
+);
+if (env.PORTWAY_REPORT)
+  writeFileSync(env.PORTWAY_REPORT, JSON.stringify({ passed, failed: failures.length, failures, figures }));
 process.exit(failures.length === 0 && passed > 0 ? 0 : 1);

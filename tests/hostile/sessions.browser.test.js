@@ -54,8 +54,14 @@ describe("a handler that runs on after its session has ended", function () {
       await done.promise;
       await pause(200);
       const got = await next.run(() => session.received.flat());
-      assert.deepEqual(got.filter((one) => JSON.stringify(one).includes("secret")), []);
-      assert.deepEqual(got.filter(({ id }) => id === 1).map(({ error }) => error?.code), [-32601]);
+      assert.deepEqual(
+        got.filter((one) => JSON.stringify(one).includes("secret")),
+        [],
+      );
+      assert.deepEqual(
+        got.filter(({ id }) => id === 1).map(({ error }) => error?.code),
+        [-32601],
+      );
       assert.isAtLeast(reports.length, 1, "the dropped messages were not reported");
     });
   }
@@ -139,13 +145,18 @@ describe("a lock", function () {
   it("that another document of the origin steals ends no session whose peer answers a ping", async () => {
     const [frame, thief] = [await party("host"), await party("host")];
     const lost = [];
-    const connecting = connected(frame.element, { connectTimeout: 30_000, onLost: ({ reason }) => void lost.push(reason) });
+    const connecting = connected(frame.element, {
+      connectTimeout: 30_000,
+      onLost: ({ reason }) => void lost.push(reason),
+    });
     await frame.run(() => connectTo(parent, {}));
     const peer = await connecting;
     // Until both sides watch each other's lock.
     await pause(500);
     const stolen = await thief.run(async () => {
-      const names = (await navigator.locks.query()).held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
+      const names = (await navigator.locks.query()).held
+        .map(({ name }) => name)
+        .filter((name) => name.startsWith("portway:"));
       for (const name of names) await navigator.locks.request(name, { steal: true }, () => {}).catch(() => {});
       return names.length;
     });

@@ -21,7 +21,8 @@ async function block(stranger, kind) {
     const all = {
       "of 100 000 objects": () => message({ method: "x", params: objects() }),
       "that is an array of 500 000 references": () => Array(500_000).fill(one),
-      "that looks like an answer to a hello": () => message({ id: hexId("0"), result: { session: hexId("1"), features: objects() } }),
+      "that looks like an answer to a hello": () =>
+        message({ id: hexId("0"), result: { session: hexId("1"), features: objects() } }),
       "in a lane": () => ({ portway: hexId("0"), message: objects() }),
     };
     parent.postMessage(all[kind](), "*");
@@ -32,7 +33,12 @@ async function block(stranger, kind) {
   return task.stop();
 }
 
-const kinds = ["of 100 000 objects", "that is an array of 500 000 references", "that looks like an answer to a hello", "in a lane"];
+const kinds = [
+  "of 100 000 objects",
+  "that is an array of 500 000 references",
+  "that looks like an answer to a hello",
+  "in a lane",
+];
 
 const listeners = {
   async connect(friend) {
@@ -54,13 +60,17 @@ describe("a large message of a stranger", function () {
       const [friend, stranger] = [await party("friend"), await party("stranger")];
       const bare = {};
       // The longest of three, against the shortest below: Firefox and WebKit deserialize before a listener runs.
-      for (const kind of kinds) bare[kind] = Math.max(await block(stranger, kind), await block(stranger, kind), await block(stranger, kind));
+      for (const kind of kinds)
+        bare[kind] = Math.max(await block(stranger, kind), await block(stranger, kind), await block(stranger, kind));
       await listen(friend);
       for (const kind of kinds) {
         // A busy machine interrupts at random; a slow listener is slow each time.
         let least = Infinity;
-        for (let tries = 0; tries < 6 && least > bare[kind] + 50; tries++) least = Math.min(least, await block(stranger, kind));
-        figure(`a message ${kind}, of a stranger: ${Math.round(bare[kind])} ms with a bare listener, ${Math.round(least)} ms with ${name}`);
+        for (let tries = 0; tries < 6 && least > bare[kind] + 50; tries++)
+          least = Math.min(least, await block(stranger, kind));
+        figure(
+          `a message ${kind}, of a stranger: ${Math.round(bare[kind])} ms with a bare listener, ${Math.round(least)} ms with ${name}`,
+        );
         assert.isAtMost(least, bare[kind] + 50, kind);
       }
     });
@@ -72,7 +82,10 @@ describe("a large message of a stranger", function () {
     const measure = () =>
       stranger.run(async (index) => {
         const target = parent.frames[index];
-        target.postMessage(message({ method: "x", params: Array.from({ length: 100_000 }, (_, n) => ({ a: n, b: "text", c: [n] })) }), "*");
+        target.postMessage(
+          message({ method: "x", params: Array.from({ length: 100_000 }, (_, n) => ({ a: n, b: "text", c: [n] })) }),
+          "*",
+        );
       }, index);
     // The page script of the victim reads each message once, too.
     await victim.run(async (early) => {

@@ -28,16 +28,26 @@ export function accept(measured) {
     row.blocks = Math.min(step(MS, blocks, 2), bounds.mostBlocked);
     if (holds !== undefined) row.holds = Math.min(step(TIMES, Math.max(0, holds - 0.5), 1), 1);
   }
-  const shown = (row) => `    { ${Object.entries(row).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`).join(", ")} }`;
+  const shown = (row) =>
+    `    { ${Object.entries(row)
+      .map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
+      .join(", ")} }`;
   const rows = bounds.rows.map(shown);
-  writeFileSync(file, `{\n  "mostSent": ${bounds.mostSent},\n  "mostBlocked": ${bounds.mostBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`);
+  writeFileSync(
+    file,
+    `{\n  "mostSent": ${bounds.mostSent},\n  "mostBlocked": ${bounds.mostBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`,
+  );
 }
 
 /** The Markdown of the table. */
 export function table() {
   const { rows } = read();
-  const times = (count) => (count === null ? "the items of the handler, up to the credit" : count === 0 ? "none" : `${count}`);
-  const lines = ["| one message | bytes sent for each byte that came | blocks for | held afterwards |", "| --- | --- | --- | --- |"];
+  const times = (count) =>
+    count === null ? "the items of the handler, up to the credit" : count === 0 ? "none" : `${count}`;
+  const lines = [
+    "| one message | bytes sent for each byte that came | blocks for | held afterwards |",
+    "| --- | --- | --- | --- |",
+  ];
   for (const [place, name] of Object.entries(PLACES)) {
     lines.push(`| **to ${name}** | | | |`);
     for (const { what, sends, blocks, holds } of rows.filter(({ where }) => where === place)) {
@@ -54,5 +64,7 @@ export function checkSecurity(write) {
   const found = tableIn(text, NAME);
   if (found === undefined) return `SECURITY.md has no <!-- ${NAME}:begin --> and <!-- ${NAME}:end -->`;
   if (write) writeFileSync(security, withTable(text, NAME, table()));
-  return write || found === table() ? undefined : "it is another; `node tests/hostile/run.mjs chromium --write` puts it right";
+  return write || found === table()
+    ? undefined
+    : "it is another; `node tests/hostile/run.mjs chromium --write` puts it right";
 }

@@ -69,8 +69,8 @@ describe("a WIPC peer whose requests cannot be answered under their ids", functi
 
   const odd = {
     "strings of 5 000 characters": (n) => `${n}`.padEnd(5_000, "z"),
-    "objects": (n) => ({ n }),
-    "arrays": (n) => [n],
+    objects: (n) => ({ n }),
+    arrays: (n) => [n],
     "truth values": () => true,
     "whole numbers, for comparison,": (n) => n,
   };
@@ -88,7 +88,19 @@ describe("a WIPC peer whose requests cannot be answered under their ids", functi
   it("since they are no messages, or are none at all, leaves nothing behind", async () => {
     const { channel, writer, read } = served({ echo: (params) => params });
     read();
-    const payloads = ["", "{", "[]", "[[]]", "null", "5", '{"jsonrpc":"2.0"}', '{"jsonrpc":"1.0","id":1,"method":"echo"}', "[".repeat(100_000), '{"jsonrpc":"2.0","id":1e999,"method":"echo"}', `[${Array(2_000).fill('{"jsonrpc":"2.0","id":1,"method":"echo"}').join()}]`];
+    const payloads = [
+      "",
+      "{",
+      "[]",
+      "[[]]",
+      "null",
+      "5",
+      '{"jsonrpc":"2.0"}',
+      '{"jsonrpc":"1.0","id":1,"method":"echo"}',
+      "[".repeat(100_000),
+      '{"jsonrpc":"2.0","id":1e999,"method":"echo"}',
+      `[${Array(2_000).fill('{"jsonrpc":"2.0","id":1,"method":"echo"}').join()}]`,
+    ];
     for (const payload of payloads) await writer.write(encodeWipc(CALL, payload));
     await writer.write(concat([encodeWipc(CALL, new Uint8Array([0xff, 0xfe])), frame({ id: 1, method: "echo" })]));
     const idle = await Promise.race([channel.idle().then(() => "idle"), pause(3_000).then(() => "never idle")]);

@@ -33,12 +33,13 @@ function during(boundary, strike) {
 
 /** To a worker that never listens: connecting is a part of the call. */
 function atStart(script) {
-  return async ({ connect }) => () => ({
-    call: connect(script).then(({ call }) => call("echo", {})),
-    asked: connect(script, { timeout: ASKED }).then(({ call, callWithTimeout }) => {
-      return callWithTimeout?.("echo", {}, ASKED) ?? call("echo", {});
-    }),
-  });
+  return async ({ connect }) =>
+    () => ({
+      call: connect(script).then(({ call }) => call("echo", {})),
+      asked: connect(script, { timeout: ASKED }).then(({ call, callWithTimeout }) => {
+        return callWithTimeout?.("echo", {}, ASKED) ?? call("echo", {});
+      }),
+    });
 }
 
 export const deaths = [
@@ -145,7 +146,10 @@ export const deaths = [
         element.contentWindow.location.reload();
         // The new document is there, and nothing in it listens yet.
         await scriptAsked();
-        const watched = { call: () => call("echo", {}), asked: callWithTimeout && (() => callWithTimeout("echo", {}, ASKED)) };
+        const watched = {
+          call: () => call("echo", {}),
+          asked: callWithTimeout && (() => callWithTimeout("echo", {}, ASKED)),
+        };
         setTimeout(release, 300);
         return watched;
       };
@@ -177,7 +181,9 @@ function firstOf(times, call) {
       for (let n = 0; n < times; n++) {
         const last = n === times - 1;
         // One that waits does not keep the next from being made.
-        Promise.resolve().then(call).then(resolve, last ? reject : () => {});
+        Promise.resolve()
+          .then(call)
+          .then(resolve, last ? reject : () => {});
         await pause(250);
       }
     })();

@@ -7,7 +7,8 @@ const limit = "With an error that names the method; each client and call can hav
 
 export const notes = {
   "*": {
-    penpal: "A call gets a timeout by `new CallOptions({ timeout })` as its last argument, connecting by `timeout` of `connect`.",
+    penpal:
+      "A call gets a timeout by `new CallOptions({ timeout })` as its last argument, connecting by `timeout` of `connect`.",
     birpc: "Its `timeout` is 60 s unless one gives another. Channels are wired by hand, by `post` and `on`.",
     "vscode-jsonrpc": "For workers and ports; it has nothing for windows.",
     "json-rpc-2.0":
@@ -36,6 +37,7 @@ export const notes = {
     "json-rpc-2.0": "One calls `rejectAllPendingRequests`.",
   },
   "after-close": {
-    "json-rpc-2.0": "A closed `MessagePort` takes messages in silence; one's own function that sends would have to refuse.",
+    "json-rpc-2.0":
+      "A closed `MessagePort` takes messages in silence; one's own function that sends would have to refuse.",
   },
 };

@@ -176,7 +176,10 @@ const specs = {
     connection.onProgress(progress, 0, (value) => void seen.push(["id", value]));
     connection.onProgress(progress, "t", (value) => void seen.push(["token", value]));
     assert.equal(await connection.sendRequest("build", { token: "t" }), "done");
-    assert.deepEqual(seen, [["id", 1], ["token", 2]]);
+    assert.deepEqual(seen, [
+      ["id", 1],
+      ["token", 2],
+    ]);
   },
 
   async "our peer and vscode-jsonrpc's connection call each other over one port"() {
@@ -195,10 +198,16 @@ const specs = {
     connection.onRequest("twice", ({ n }) => 2 * n);
     connection.listen();
     const sessions = [];
-    const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 }, onSession: (session) => sessions.push(session) });
+    const peer = await connect(port1, {
+      methods: { half: ({ n }) => n / 2 },
+      onSession: (session) => sessions.push(session),
+    });
     assert.equal(await peer.request("twice", { n: 4 }), 8);
     assert.equal(await connection.sendRequest("half", { n: 4 }), 2);
-    assert.deepEqual(sessions.map(({ number, features }) => [number, features]), [[1, []]]);
+    assert.deepEqual(
+      sessions.map(({ number, features }) => [number, features]),
+      [[1, []]],
+    );
   },
 
   async "connect finds json-rpc-2.0, which knows no connect, and they call each other"() {
@@ -236,7 +245,10 @@ const specs = {
     for (let n = 0; n < 3; n++) client.notify("console", { n });
     assert.deepEqual(await client.request("flush", {}), [0, 1, 2]);
     const batch = await client.batch(["a", "b"].map((text) => ({ method: "echo", params: { text } })));
-    assert.deepEqual(batch.map(({ value }) => value), ["a", "b"]);
+    assert.deepEqual(
+      batch.map(({ value }) => value),
+      ["a", "b"],
+    );
   },
 
   async "json-rpc-2.0's client, our server: results, errors, notifications and batches"() {

@@ -44,7 +44,11 @@ async function look() {
   try {
     browser = await startBrowser(engine);
     const { elsewhere } = site;
-    const query = new URLSearchParams({ modules: MODULES.join(), elsewhere, patience: inFull ? PATIENCE : SHORT_PATIENCE });
+    const query = new URLSearchParams({
+      modules: MODULES.join(),
+      elsewhere,
+      patience: inFull ? PATIENCE : SHORT_PATIENCE,
+    });
     await browser.driver.get(`${site.own}?${query}`);
     return await results(browser.driver);
   } finally {

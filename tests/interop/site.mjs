@@ -51,7 +51,8 @@ async function put(files, { module, firstImportOfWorker: first }) {
   for (const [file, source] of Object.entries(scripts)) {
     files.set(`/${module}/${file}`, { type: "text/javascript", body: await bundle(source) });
   }
-  const frame = ({ search }) => `<!doctype html><title>Frame</title><script type=module src="frame.js${search}"></script>`;
+  const frame = ({ search }) =>
+    `<!doctype html><title>Frame</title><script type=module src="frame.js${search}"></script>`;
   files.set(`/${module}/frame.html`, { type: "text/html", body: frame });
 }
 

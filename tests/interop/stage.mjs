@@ -49,7 +49,11 @@ async function watch(death, library, strike, patience) {
   const { call, asked } = ends;
   const says = death.judge(ends, library);
   const told = says === "on request" ? `with a timeout: ${asked.error}` : call.error;
-  return { says, saw: told ?? call.state, ms: Object.fromEntries(Object.entries(ends).map(([name, { ms }]) => [name, ms])) };
+  return {
+    says,
+    saw: told ?? call.state,
+    ms: Object.fromEntries(Object.entries(ends).map(([name, { ms }]) => [name, ms])),
+  };
 }
 
 /** How a call ends, and after how many milliseconds. */

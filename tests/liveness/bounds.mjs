@@ -21,7 +21,8 @@ export function kindsOf(engine, part = "") {
   for (const row of deaths) {
     for (const id of row.kinds) {
       const other = row.differs?.[engine];
-      const { within, reason } = other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
+      const { within, reason } =
+        other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
       add({ id, within, reason }, row);
     }
   }
@@ -36,7 +37,10 @@ export function verdict(kind, result) {
   if (kind.alive) {
     return { count: ends.length, fault: ends.length > 0 ? `calls ended: ${ends.join(", ")}` : undefined };
   }
-  const times = ends.map(({ ms }) => ms).filter((ms) => ms !== undefined).sort((a, b) => a - b);
+  const times = ends
+    .map(({ ms }) => ms)
+    .filter((ms) => ms !== undefined)
+    .sort((a, b) => a - b);
   const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || reason !== kind.reason);
   const faults = [...new Set(wrong.map(({ reason }) => reason))].map((reason) => {
     const those = wrong.filter((end) => end.reason === reason);

@@ -35,13 +35,17 @@ async function kill(driver) {
 
 /** The renderers below this process, and the processor time of their main threads: workers may be busy at the same time. */
 function renderers() {
-  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap(status);
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(status);
   const ours = new Set([process.pid]);
   for (let size = 0; size !== ours.size; ) {
     size = ours.size;
     for (const { pid, parent } of all) if (ours.has(parent)) ours.add(pid);
   }
-  return new Map(all.filter(({ pid, isRenderer }) => isRenderer && ours.has(pid)).map(({ pid, ticks }) => [pid, ticks]));
+  return new Map(
+    all.filter(({ pid, isRenderer }) => isRenderer && ours.has(pid)).map(({ pid, ticks }) => [pid, ticks]),
+  );
 }
 
 function status(name) {
@@ -49,7 +53,9 @@ function status(name) {
     const isRenderer = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer");
     // The name of the command, in brackets, may have spaces in it. See proc(5).
     const fields = readFileSync(`/proc/${name}/task/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
-    return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), isRenderer }];
+    return [
+      { pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), isRenderer },
+    ];
   } catch {
     // It has just ended.
     return [];

@@ -23,7 +23,10 @@ async function port() {
 }
 
 const close = ({ worker }) => worker.terminate();
-const told = (type) => ({ worker }) => worker.postMessage({ type });
+const told =
+  (type) =>
+  ({ worker }) =>
+    worker.postMessage({ type });
 
 function startOf(file) {
   const workers = [];
@@ -54,7 +57,8 @@ const kinds = {
   "a Node worker's script throws as it starts": () => startOf("throwing-worker.js"),
   "in Node, the other side of a port destroys its peer": () => measure({ open: port, kill: told("destroy"), close }),
   "in Node, the thread at the other side of a port is terminated": () => measure({ open: port, kill: close }),
-  "a Node worker blocks for three seconds": () => stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),
+  "a Node worker blocks for three seconds": () =>
+    stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),
   "this thread of Node blocks for three seconds, with a heartbeat of half a second": () =>
     stayAlive({ heartbeat: 500 }, async () => spin(3_000)),
 };

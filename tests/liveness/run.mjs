@@ -44,8 +44,13 @@ function checkReadme() {
   const text = readFileSync(readme, "utf8");
   const wanted = table();
   if (options.write) writeFileSync(readme, withTable(text, wanted));
-  const fault = options.write || tableIn(text) === wanted ? undefined : "it states others; `node tests/liveness/run.mjs --write` puts it right";
-  console.log(`  ${test("README.md states these bounds", fault)}  README.md states these bounds${fault ? `: ${fault}` : ""}`);
+  const fault =
+    options.write || tableIn(text) === wanted
+      ? undefined
+      : "it states others; `node tests/liveness/run.mjs --write` puts it right";
+  console.log(
+    `  ${test("README.md states these bounds", fault)}  README.md states these bounds${fault ? `: ${fault}` : ""}`,
+  );
 }
 
 async function measureAll() {
@@ -74,7 +79,9 @@ async function measureAll() {
   }
   for (const { id, why } of left) figure(`  -     not here: ${id} (${why})`);
   const { deaths, inTime, alive, falseDeaths } = counts;
-  figure(`${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`);
+  figure(
+    `${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`,
+  );
 }
 
 const started = Date.now();

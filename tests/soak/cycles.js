@@ -22,10 +22,20 @@ export class Cycles {
   constructor(portway, plain, connected) {
     this.portway = portway;
     this.realms = [...plain, ...connected];
-    this.#ways = [() => this.#here(), ...plain.map(({ ask }) => () => this.#plain(ask))];
+    this.#ways = [
+      () => this.#here(),
+      ...plain.map(
+        ({ ask }) =>
+          () =>
+            this.#plain(ask),
+      ),
+    ];
     if (connected.length > 0) this.#ways.push(() => this.#connectedHere());
     for (const { ask, target } of connected) {
-      this.#ways.push(() => this.#connectedPort(ask), () => this.#connected(ask, target));
+      this.#ways.push(
+        () => this.#connectedPort(ask),
+        () => this.#connected(ask, target),
+      );
     }
   }
 

@@ -21,7 +21,10 @@ export async function soakInBrowser(plan) {
     if (`${now} ${ends}` !== last) {
       last = `${now} ${ends}`;
       clearTimeout(patience);
-      patience = setTimeout(() => end({ ...state, error: `nothing has happened for ${PATIENCE / 1000} s: ${now}` }), PATIENCE);
+      patience = setTimeout(
+        () => end({ ...state, error: `nothing has happened for ${PATIENCE / 1000} s: ${now}` }),
+        PATIENCE,
+      );
     }
     if (done) return end(state);
     const newest = samples.length - 1;

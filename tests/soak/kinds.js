@@ -27,7 +27,10 @@ async function failure(promise) {
 
 async function echoes({ peer }, n, text, options) {
   const result = await peer.request("echo", { n, text }, options);
-  check(result.n === n && result.text === text, `the answer is for ${result.n}, with ${result.text?.length} characters`);
+  check(
+    result.n === n && result.text === text,
+    `the answer is for ${result.n}, with ${result.text?.length} characters`,
+  );
 }
 
 function isTheReason(error, signal) {
@@ -71,7 +74,10 @@ const kinds = {
     weight: 50,
     async make({ peer, portway }, n) {
       const error = await failure(peer.request("fail", { n }));
-      check(error instanceof portway.RPCError && error.code === -32005 && error.data.n === n, `it failed with ${error}`);
+      check(
+        error instanceof portway.RPCError && error.code === -32005 && error.data.n === n,
+        `it failed with ${error}`,
+      );
     },
   },
   thrownPlainly: {

@@ -8,7 +8,9 @@ import { Soak } from "./soak.js";
 
 const connects = typeof portway.connect === "function";
 const query = new URLSearchParams(location.search);
-const plan = Object.fromEntries(["calls", "cycles", "reloads", "minutes", "seed"].map((name) => [name, Number(query.get(name))]));
+const plan = Object.fromEntries(
+  ["calls", "cycles", "reloads", "minutes", "seed"].map((name) => [name, Number(query.get(name))]),
+);
 // The memory of workers can be measured only in a page that is isolated from other origins, and they with it.
 const isolated = query.has("isolated") ? "?isolated" : "";
 
@@ -25,7 +27,12 @@ function ready(source, isMine) {
 async function worker(name, byConnect) {
   const target = new Worker(`worker.js${isolated}`, { type: "module" });
   await ready(target, () => true);
-  return { name, target, ask: asker(target, target), transport: byConnect ? undefined : () => portway.workerTransport(target) };
+  return {
+    name,
+    target,
+    ask: asker(target, target),
+    transport: byConnect ? undefined : () => portway.workerTransport(target),
+  };
 }
 
 async function frame(name, byConnect) {

@@ -58,7 +58,8 @@ export class Reloads {
     while (this.#sessions === seen) {
       for (let n = 0; n < DURING; n++) calls.push(this.#call(true));
       await this.#session(10);
-      if (this.#sessions === seen && calls.length > (LOADED / 10) * DURING) throw new Error("the frame does not come back");
+      if (this.#sessions === seen && calls.length > (LOADED / 10) * DURING)
+        throw new Error("the frame does not come back");
     }
     for (let n = 0; n < AFTER; n++) calls.push(this.#call(false));
     await Promise.all(calls);

@@ -46,16 +46,28 @@ function account({ calls, cycles, reloads }, ledgers, check) {
       check(`${lane.name}: every call has one end, the expected one`, holds, figure, lane.wrong);
     }
     const unlike = [...differences(near.lane, far.service), ...differences(far.lane, near.service)];
-    check(`${name}: both sides count the same`, unlike.length === 0, unlike.join("; ") || "notifications, cancellations, late answers, streams that were left");
+    check(
+      `${name}: both sides count the same`,
+      unlike.length === 0,
+      unlike.join("; ") || "notifications, cancellations, late answers, streams that were left",
+    );
   }
   check("all calls are made", sum >= calls, `${sum} of ${calls}`);
-  const parts = [["cycles", cycles, "connecting and destroying"], ["reloads", reloads, "reloading"]];
+  const parts = [
+    ["cycles", cycles, "connecting and destroying"],
+    ["reloads", reloads, "reloading"],
+  ];
   for (const [part, wanted, name] of parts) {
     const ledger = ledgers[part];
     if (ledger === undefined) continue;
     const { made, answered, ended, wrong, wrongCount } = ledger;
     const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${wrongCount} otherwise`;
-    check(`${name}: every call has one end`, made === answered + ended && wrongCount === 0 && ledger[part] >= wanted, figure, wrong);
+    check(
+      `${name}: every call has one end`,
+      made === answered + ended && wrongCount === 0 && ledger[part] >= wanted,
+      figure,
+      wrong,
+    );
   }
 }
 
@@ -119,7 +131,9 @@ function percent(part) {
 
 export function print({ engine, minutes, seed }, { samples, seconds }, checks) {
   console.log(`soak in ${engine}: ${minutes} min asked for, ${seconds.toFixed(0)} s taken, seed ${seed}\n`);
-  const names = Object.keys(COLUMNS).filter((name) => samples.some((sample) => sample[name] !== undefined && sample[name] !== null));
+  const names = Object.keys(COLUMNS).filter((name) =>
+    samples.some((sample) => sample[name] !== undefined && sample[name] !== null),
+  );
   const show = (name, value) => (BYTES.includes(name) ? `${(value / 1024).toFixed(0)} KiB` : String(value ?? "?"));
   const rows = [
     ["", ...names.map((name) => COLUMNS[name])],
@@ -129,6 +143,8 @@ export function print({ engine, minutes, seed }, { samples, seconds }, checks) {
   for (const row of rows) console.log(row.map((cell, column) => cell.padStart(widths[column] + 1)).join(" "));
   console.log("");
   for (const { name, figure, failure } of checks) {
-    console.log(failure === undefined ? `  ok   ${name} (${figure})` : `  FAIL ${name}\n${failure.replace(/^/gm, "         ")}`);
+    console.log(
+      failure === undefined ? `  ok   ${name} (${figure})` : `  FAIL ${name}\n${failure.replace(/^/gm, "         ")}`,
+    );
   }
 }

@@ -88,12 +88,16 @@ export function notifyTakesNotificationsAndRequests(): void {
 }
 
 export async function optionsOfACall(signal: AbortSignal): Promise<void> {
-  const text = await client.request("compile", { entry: "a.ts" }, {
-    timeout: Infinity,
-    signal,
-    transfer: [new ArrayBuffer(1)],
-    onProgress: (value) => same<Equal<typeof value, { fraction: number }>>(true),
-  });
+  const text = await client.request(
+    "compile",
+    { entry: "a.ts" },
+    {
+      timeout: Infinity,
+      signal,
+      transfer: [new ArrayBuffer(1)],
+      onProgress: (value) => same<Equal<typeof value, { fraction: number }>>(true),
+    },
+  );
   same<Equal<typeof text, string>>(true);
   await client.request("ping", undefined, { onProgress: (value) => value.anything });
   await client.request("ping", undefined, { timeout: undefined, signal: undefined });
@@ -111,19 +115,27 @@ export async function batchOfConstIsATuple(): Promise<void> {
     { method: "ping", notify: true },
     { method: "moved", params: { x: 1, y: 2 }, notify: true },
   ] as const);
-  same<Equal<typeof settled, [
-    PromiseSettledResult<Point>,
-    PromiseSettledResult<number>,
-    PromiseSettledResult<null>,
-    PromiseSettledResult<undefined>,
-    PromiseSettledResult<undefined>,
-  ]>>(true);
+  same<
+    Equal<
+      typeof settled,
+      [
+        PromiseSettledResult<Point>,
+        PromiseSettledResult<number>,
+        PromiseSettledResult<null>,
+        PromiseSettledResult<undefined>,
+        PromiseSettledResult<undefined>,
+      ]
+    >
+  >(true);
   if (settled[0].status === "fulfilled") settled[0].value.x.toFixed();
 }
 
 export async function batchOfALiteralIsATupleToo(): Promise<void> {
   const [first, second] = await client.batch(
-    [{ method: "list", params: { prefix: "a" } }, { method: "add", params: [1, 2] }],
+    [
+      { method: "list", params: { prefix: "a" } },
+      { method: "add", params: [1, 2] },
+    ],
     { timeout: 100 },
   );
   same<Equal<typeof first, PromiseSettledResult<string[]>>>(true);
@@ -146,9 +158,9 @@ export async function arraysInsideTheParamsOfABatch(lists: JSONRPCClient<Lists>)
     { method: "count", params: { parts: [] } },
     { method: "count", params: { parts: ["c"] }, notify: true },
   ]);
-  same<Equal<typeof settled, [
-    PromiseSettledResult<string>, PromiseSettledResult<number>, PromiseSettledResult<undefined>,
-  ]>>(true);
+  same<
+    Equal<typeof settled, [PromiseSettledResult<string>, PromiseSettledResult<number>, PromiseSettledResult<undefined>]>
+  >(true);
 }
 
 export async function wrongBatchesAreRefused(): Promise<void> {

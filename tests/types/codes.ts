@@ -7,8 +7,9 @@ same<Equal<typeof ErrorCode.MethodNotFound, -32601>>(true);
 same<Equal<ErrorCode, -32700 | -32600 | -32601 | -32602 | -32603 | -32800>>(true);
 same<Equal<typeof wiggum.BUILD_FAILED, -32001>>(true);
 same<Equal<typeof kaiak.SESSION_IN_USE, -32016>>(true);
-same<Equal<(typeof wiggum)[keyof typeof wiggum],
-  -32001 | -32002 | -32003 | -32004 | -32005 | -32006 | -32007 | -32008>>(true);
+same<
+  Equal<(typeof wiggum)[keyof typeof wiggum], -32001 | -32002 | -32003 | -32004 | -32005 | -32006 | -32007 | -32008>
+>(true);
 // @ts-expect-error the tables cannot be changed
 wiggum.BUILD_FAILED = 1;
 // @ts-expect-error a name of the other table

@@ -63,7 +63,13 @@ export async function streams(port: MessagePort): Promise<void> {
     },
   });
   // @ts-expect-error its items are checked
-  await connect<{}, LogApi>(port, { methods: { async *logs() { yield 1; } } });
+  await connect<{}, LogApi>(port, {
+    methods: {
+      async *logs() {
+        yield 1;
+      },
+    },
+  });
 }
 
 export function untyped(frame: HTMLIFrameElement): Promise<JSONRPCPeer> {

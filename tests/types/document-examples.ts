@@ -2,9 +2,20 @@
 // parameters as `Record<string, unknown>`, transports that are typed by message.
 
 import {
-  JSONRPCClient, JSONRPCServer, portTransport, RPCError, selfTransport, windowTransport, workerTransport,
-  type JSONRPCErrorResponse, type JSONRPCMessage, type JSONRPCNotification, type JSONRPCRequest, type JSONRPCResponse,
-  type JSONRPCSuccessResponse, type RPCTransport,
+  JSONRPCClient,
+  JSONRPCServer,
+  portTransport,
+  RPCError,
+  selfTransport,
+  windowTransport,
+  workerTransport,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type JSONRPCSuccessResponse,
+  type RPCTransport,
 } from "portway";
 import { same, type Equal } from "./equal.js";
 

@@ -101,13 +101,19 @@ async function compilePlayground() {
 }
 
 for (const compiler of compilers()) {
-  for (const project of readdirSync(here).filter((file) => /^tsconfig\.(?!base\.).*json$/.test(file)).sort()) {
+  for (const project of readdirSync(here)
+    .filter((file) => /^tsconfig\.(?!base\.).*json$/.test(file))
+    .sort()) {
     await compile(compiler, project);
   }
 }
 
 console.log("the package in pkg/");
-for (const [name, check] of [["publint", lintPackage], ["are the types wrong?", askWhetherTypesAreWrong], ["the playground", compilePlayground]]) {
+for (const [name, check] of [
+  ["publint", lintPackage],
+  ["are the types wrong?", askWhetherTypesAreWrong],
+  ["the playground", compilePlayground],
+]) {
   const missing = ["pkg/ is not there; `cargo xtask build` makes it"];
   test(name, existsSync(join(pkg, "package.json")) ? await check() : missing);
 }

@@ -1,8 +1,15 @@
 // The transports of a page, and transports of one's own.
 
 import {
-  broadcastTransport, initSync, JSONRPCClient, portTransport, selfTransport, windowTransport, workerTransport,
-  type JSONRPCMessage, type RPCTransport,
+  broadcastTransport,
+  initSync,
+  JSONRPCClient,
+  portTransport,
+  selfTransport,
+  windowTransport,
+  workerTransport,
+  type JSONRPCMessage,
+  type RPCTransport,
 } from "portway";
 import init, * as inline from "portway/inline";
 import "portway/early";

@@ -4,9 +4,18 @@ import { startWasiGuest, type WasiExit, type WasiGuest } from "portway/wipc/wasi
 import { same, type Equal } from "./equal.js";
 
 export async function run(module: WebAssembly.Module, response: Promise<Response>): Promise<number> {
-  const guest = await startWasiGuest(module, { args: ["a"], env: { KEY: "value" }, onStderr: (text) => text.trim(), signal: AbortSignal.abort() });
+  const guest = await startWasiGuest(module, {
+    args: ["a"],
+    env: { KEY: "value" },
+    onStderr: (text) => text.trim(),
+    signal: AbortSignal.abort(),
+  });
   same<Equal<typeof guest, WasiGuest>>(true);
-  await startWasiGuest(response, { worker: new URL("https://localhost/wasi-worker.js"), stdinCapacity: 1024, startTimeout: 0 });
+  await startWasiGuest(response, {
+    worker: new URL("https://localhost/wasi-worker.js"),
+    stdinCapacity: 1024,
+    startTimeout: 0,
+  });
   await startWasiGuest("guest.wasm");
   // A `TrustedScriptURL`, as @types/trusted-types has it.
   class TrustedScriptURL {

@@ -2,8 +2,16 @@
 
 import { JSONRPCPeer, type BuiltInTransport } from "portway";
 import {
-  encodeWipc, parseWipcJSON, WipcChannel, WipcClosedError, WipcDecoder, WipcDecoderStream, WipcEncoderStream, WipcType,
-  type WipcEnd, type WipcFrame,
+  encodeWipc,
+  parseWipcJSON,
+  WipcChannel,
+  WipcClosedError,
+  WipcDecoder,
+  WipcDecoderStream,
+  WipcEncoderStream,
+  WipcType,
+  type WipcEnd,
+  type WipcFrame,
 } from "portway/wipc";
 import { guestChannel, spawnGuest, type WipcGuest } from "portway/wipc/node";
 import { same, type Equal } from "./equal.js";
@@ -39,7 +47,10 @@ export function codec(bytes: Uint8Array): Uint8Array {
   return encodeWipc(WipcType.DATA, bytes);
 }
 
-export async function streams(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>): Promise<void> {
+export async function streams(
+  readable: ReadableStream<Uint8Array>,
+  writable: WritableStream<Uint8Array>,
+): Promise<void> {
   const frames = readable.pipeThrough(new WipcDecoderStream({ passthrough: (bytes) => void bytes.length }));
   const { value } = await frames.getReader().read();
   same<Equal<typeof value, WipcFrame | undefined>>(true);
@@ -52,8 +63,14 @@ export async function streams(readable: ReadableStream<Uint8Array>, writable: Wr
   await writer.write({ payload: "text" });
 }
 
-export async function channel(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>): Promise<void> {
-  const channel = new WipcChannel({ readable, writable }, { role: "guest", maxMessage: 1_000, onData: (payload) => payload.length, onClose: async () => {} });
+export async function channel(
+  readable: ReadableStream<Uint8Array>,
+  writable: WritableStream<Uint8Array>,
+): Promise<void> {
+  const channel = new WipcChannel(
+    { readable, writable },
+    { role: "guest", maxMessage: 1_000, onData: (payload) => payload.length, onClose: async () => {} },
+  );
   const peer = new JSONRPCPeer<Api, Api>(channel.transport());
   peer.method("add", ([a, b]) => a + b);
   const sum: number = await peer.remote.add([1, 2]);
@@ -77,7 +94,11 @@ export function failure(error: unknown): string | undefined {
 }
 
 export async function host(): Promise<number | null> {
-  const guest: WipcGuest = await spawnGuest("node", ["guest.mjs"], { cwd: ".", env: { A: "b" }, onPassthrough: () => {} });
+  const guest: WipcGuest = await spawnGuest("node", ["guest.mjs"], {
+    cwd: ".",
+    env: { A: "b" },
+    onPassthrough: () => {},
+  });
   const peer = new JSONRPCPeer<Api>(guest.transport());
   await peer.request("add", [1, 2]);
   guest.kill("SIGTERM");

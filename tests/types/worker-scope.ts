@@ -1,8 +1,15 @@
 // The whole API inside a worker, where there is no `Window`.
 
 import init, {
-  broadcastTransport, JSONRPCPeer, JSONRPCServer, portTransport, selfTransport, windowTransport, workerTransport,
-  type BuildHostApi, type BuildWorkerApi,
+  broadcastTransport,
+  JSONRPCPeer,
+  JSONRPCServer,
+  portTransport,
+  selfTransport,
+  windowTransport,
+  workerTransport,
+  type BuildHostApi,
+  type BuildWorkerApi,
 } from "portway";
 import "portway/early";
 import { same, type Equal } from "./equal.js";

@@ -25,7 +25,8 @@ const { instantiate } = WebAssembly;
 WebAssembly.instantiate = async (module, imports) => {
   const instance = await instantiate(module, imports);
   const exports = { ...instance.exports };
-  for (const [name, member] of Object.entries(exports)) if (typeof member === "function") exports[name] = counted(member);
+  for (const [name, member] of Object.entries(exports))
+    if (typeof member === "function") exports[name] = counted(member);
   return { instance: { exports }, module };
 };
 

@@ -132,7 +132,15 @@ const COSTLY = {
   "holes in an array": () => [holes(600_000), holes(600_000)],
   "a lattice of arrays": () => lattice(40, (...parts) => parts),
   "a lattice of objects": () => lattice(40, (a = 1, b = 1) => ({ a, b })),
-  "a lattice of maps": () => lattice(40, (a, b) => new Map([[1, a], [2, b]])),
+  "a lattice of maps": () =>
+    lattice(
+      40,
+      (a, b) =>
+        new Map([
+          [1, a],
+          [2, b],
+        ]),
+    ),
   "a lattice of sets": () => lattice(40, (a, b) => new Set([a, [b]])),
   "a lattice in members of arrays": () => lattice(40, (a, b) => Object.assign([], { children: [a, b] })),
   "a lattice of strings": () => lattice(12, (...parts) => (parts.length === 0 ? ["x".repeat(10_000)] : parts)),
@@ -174,17 +182,35 @@ export function unsteady(name) {
   let reads = 0;
   switch (name) {
     case "getter":
-      return { get children() { return thrower(); } };
+      return {
+        get children() {
+          return thrower();
+        },
+      };
     case "getter that throws later":
-      return { get children() { return reads++ === 0 ? [] : thrower(); } };
+      return {
+        get children() {
+          return reads++ === 0 ? [] : thrower();
+        },
+      };
     case "getter that throws null":
-      return { get children() { throw null; } };
+      return {
+        get children() {
+          throw null;
+        },
+      };
     case "element that throws":
       return { children: Object.defineProperty([1], 0, { get: thrower, enumerable: true }) };
     case "iterator":
       return { children: { [Symbol.iterator]: thrower } };
     case "iterator without an end":
-      return { children: { *[Symbol.iterator]() { for (;;) yield {}; } } };
+      return {
+        children: {
+          *[Symbol.iterator]() {
+            for (;;) yield {};
+          },
+        },
+      };
     case "proxy":
       return { children: new Proxy([], handler) };
     case "proxy of an object":
@@ -197,12 +223,22 @@ export function unsteady(name) {
     case "array that grows": {
       const array = [];
       // Beyond what was counted, and then beyond any memory.
-      return { children: new Proxy(array, { get: (_, key) => (key === "length" ? (reads++ === 0 ? 0 : 4e9) : array[key]) }) };
+      return {
+        children: new Proxy(array, { get: (_, key) => (key === "length" ? (reads++ === 0 ? 0 : 4e9) : array[key]) }),
+      };
     }
     case "object that deepens":
-      return { get children() { return reads++ === 0 ? [] : [unsteady("tree without an end")]; } };
+      return {
+        get children() {
+          return reads++ === 0 ? [] : [unsteady("tree without an end")];
+        },
+      };
     case "tree without an end":
-      return { get children() { return [unsteady("tree without an end")]; } };
+      return {
+        get children() {
+          return [unsteady("tree without an end")];
+        },
+      };
   }
 }
 
@@ -210,24 +246,111 @@ export function unsteady(name) {
 export function kinds() {
   const image = typeof ImageData === "undefined" ? {} : new ImageData(2, 1);
   return [
-    undefined, null, true, false, 0, -0, 1, 255, 256, -1, 1.5, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300, Infinity, NaN,
-    0n, 1n, -1n, 2n ** 63n, 2n ** 64n - 1n, 2n ** 64n, -(2n ** 63n), 2n ** 127n, 2n ** 128n,
-    "", "a", "ab", "é", "𝒳", "A", "B", "x".repeat(1000),
-    [], [1], [1, 2], [1, "a"], [[1, 2], [3, 4]], [, 1], [null], ["a", "b"], [["a", 1], ["b", 2]],
-    {}, { a: 1 }, { a: 1, b: "x" }, { a: 1, b: null }, { a: undefined }, { A: null }, { B: 1 }, { C: [1, 2] }, { D: { a: 1, b: "y" } },
-    { A: 1, B: 2 }, { t: "B", a: 1 }, { t: "A" }, { t: "?" }, { a: 1, extra: 2 }, { a: 1, b: "x", more: { a: 1 } }, { 1: 2, 3: 4 },
-    new Map(), new Map([["a", 1]]), new Map([[1, 2]]), new Map([["a", 1], ["b", "x"]]), new Set(), new Set([1, 2]), new Set([["a", 1]]),
-    new Uint8Array([1, 2]), new Uint8Array(new ArrayBuffer(8), 2, 3), new Uint8ClampedArray([1]), new Int8Array([-1]),
-    new Float64Array([1, 1.5]), new BigInt64Array([1n]), new Uint16Array([1, 65_535]), new DataView(new ArrayBuffer(2)),
-    new Date(0), /a/g, new Error("e"), new String("ab"), new Number(1), new Boolean(true), image,
-    Object.assign([1], { a: 1, b: "x" }), () => {}, Symbol("s"),
+    undefined,
+    null,
+    true,
+    false,
+    0,
+    -0,
+    1,
+    255,
+    256,
+    -1,
+    1.5,
+    2 ** 31,
+    2 ** 53 - 1,
+    2 ** 53,
+    1e300,
+    Infinity,
+    NaN,
+    0n,
+    1n,
+    -1n,
+    2n ** 63n,
+    2n ** 64n - 1n,
+    2n ** 64n,
+    -(2n ** 63n),
+    2n ** 127n,
+    2n ** 128n,
+    "",
+    "a",
+    "ab",
+    "é",
+    "𝒳",
+    "A",
+    "B",
+    "x".repeat(1000),
+    [],
+    [1],
+    [1, 2],
+    [1, "a"],
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    [, 1],
+    [null],
+    ["a", "b"],
+    [
+      ["a", 1],
+      ["b", 2],
+    ],
+    {},
+    { a: 1 },
+    { a: 1, b: "x" },
+    { a: 1, b: null },
+    { a: undefined },
+    { A: null },
+    { B: 1 },
+    { C: [1, 2] },
+    { D: { a: 1, b: "y" } },
+    { A: 1, B: 2 },
+    { t: "B", a: 1 },
+    { t: "A" },
+    { t: "?" },
+    { a: 1, extra: 2 },
+    { a: 1, b: "x", more: { a: 1 } },
+    { 1: 2, 3: 4 },
+    new Map(),
+    new Map([["a", 1]]),
+    new Map([[1, 2]]),
+    new Map([
+      ["a", 1],
+      ["b", "x"],
+    ]),
+    new Set(),
+    new Set([1, 2]),
+    new Set([["a", 1]]),
+    new Uint8Array([1, 2]),
+    new Uint8Array(new ArrayBuffer(8), 2, 3),
+    new Uint8ClampedArray([1]),
+    new Int8Array([-1]),
+    new Float64Array([1, 1.5]),
+    new BigInt64Array([1n]),
+    new Uint16Array([1, 65_535]),
+    new DataView(new ArrayBuffer(2)),
+    new Date(0),
+    /a/g,
+    new Error("e"),
+    new String("ab"),
+    new Number(1),
+    new Boolean(true),
+    image,
+    Object.assign([1], { a: 1, b: "x" }),
+    () => {},
+    Symbol("s"),
   ];
 }
 
 /** Three requests that leave together, as columns where they fit; the outcomes as JSON. */
 export async function together(port, method, value) {
   const client = new JSONRPCClient(portTransport(port), { coalesce: "columns" });
-  const outcomes = [[0], [value], [1]].map((params) => client.request(method, params).then(() => "read", ({ data }) => data));
+  const outcomes = [[0], [value], [1]].map((params) =>
+    client.request(method, params).then(
+      () => "read",
+      ({ data }) => data,
+    ),
+  );
   return JSON.stringify(await Promise.all(outcomes));
 }
 

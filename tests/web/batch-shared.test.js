@@ -61,10 +61,19 @@ for (const [way, ends] of Object.entries(ways)) {
           { method: "note", params: { n, value }, notify: true },
         ]);
         const outcomes = await near.batch(calls);
-        assert.deepEqual(outcomes.map(({ status, reason }) => reason?.message ?? status), Array(4).fill("fulfilled"));
+        assert.deepEqual(
+          outcomes.map(({ status, reason }) => reason?.message ?? status),
+          Array(4).fill("fulfilled"),
+        );
         await until(() => heard.length === 2);
-        assert.deepEqual(seen.map(([, value]) => bare(value)), before.map(bare));
-        assert.deepEqual(heard.map(({ value }) => bare(value)), before.map(bare));
+        assert.deepEqual(
+          seen.map(([, value]) => bare(value)),
+          before.map(bare),
+        );
+        assert.deepEqual(
+          heard.map(({ value }) => bare(value)),
+          before.map(bare),
+        );
       });
     }
 
@@ -79,7 +88,10 @@ for (const [way, ends] of Object.entries(ways)) {
       assert.strictEqual(calls[1].params.auth, auth);
       auth.token = "changed";
       await batch;
-      assert.deepEqual(seen, [1, 2].map((n) => ({ n, auth: before })));
+      assert.deepEqual(
+        seen,
+        [1, 2].map((n) => ({ n, auth: before })),
+      );
       assert.notStrictEqual(seen[0].auth, seen[1].auth);
     });
 
@@ -99,7 +111,7 @@ for (const [way, ends] of Object.entries(ways)) {
 function bare(value) {
   if (value instanceof Error) return value.message;
   if (ArrayBuffer.isView(value) && value.BYTES_PER_ELEMENT > 0) return [...value];
-  return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : value?.size ?? value;
+  return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : (value?.size ?? value);
 }
 
 it("a batch over a transport of JSON text has the same JSON as its calls alone", async () => {

@@ -3,16 +3,13 @@ import { JSONRPCClient, JSONRPCServer, RPCError } from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
 import { deferred, isOpen, rejection } from "./rig/outcomes.js";
 
-const settled = (outcomes) => outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
+const settled = (outcomes) =>
+  outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
 
 describe("a batch of calls", () => {
   it("goes out as one array", async () => {
     const { transport, raw } = rawChannel();
-    new JSONRPCClient(transport).batch([
-      { method: "a", params: [1] },
-      { method: "b", notify: true },
-      { method: "c" },
-    ]);
+    new JSONRPCClient(transport).batch([{ method: "a", params: [1] }, { method: "b", notify: true }, { method: "c" }]);
     assert.deepEqual(await raw.next(), [
       { jsonrpc: "2.0", method: "a", params: [1], id: 1 },
       { jsonrpc: "2.0", method: "b" },
@@ -50,7 +47,10 @@ describe("a batch of calls", () => {
   it("accepts the answers one by one, in other batches, and in any order", async () => {
     const { transport, raw } = rawChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-    raw.post([{ jsonrpc: "2.0", id: 3, result: "c" }, { jsonrpc: "2.0", id: 1, result: "a" }]);
+    raw.post([
+      { jsonrpc: "2.0", id: 3, result: "c" },
+      { jsonrpc: "2.0", id: 1, result: "a" },
+    ]);
     raw.post({ jsonrpc: "2.0", id: 2, result: "b" });
     assert.deepEqual(settled(await batch), ["a", "b", "c"]);
   });
@@ -66,7 +66,10 @@ describe("a batch of calls", () => {
     const seen = [];
     new JSONRPCServer(far).onNotify("note", (params) => void seen.push(params)).method("ping", () => "pong");
     const client = new JSONRPCClient(near);
-    const outcomes = await client.batch([{ method: "note", params: [1], notify: true }, { method: "note", params: [2], notify: true }]);
+    const outcomes = await client.batch([
+      { method: "note", params: [1], notify: true },
+      { method: "note", params: [2], notify: true },
+    ]);
     assert.deepEqual(settled(outcomes), [undefined, undefined]);
     await client.request("ping");
     assert.deepEqual(seen, [[1], [2]]);
@@ -84,8 +87,15 @@ describe("a batch of calls", () => {
   });
 
   const ofNoCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
-  for (const [how, options] of [["a batch", {}], ["lists", { coalesce: true }]]) {
-    for (const order of [[null, 2, 3], [2, null, 3], [2, 3, null]]) {
+  for (const [how, options] of [
+    ["a batch", {}],
+    ["lists", { coalesce: true }],
+  ]) {
+    for (const order of [
+      [null, 2, 3],
+      [2, null, 3],
+      [2, 3, null],
+    ]) {
       it(`fails no call that is answered in the same array as an error under the id null: ${order}, of ${how}`, async () => {
         const { transport, raw } = rawChannel();
         const client = new JSONRPCClient(transport, options);
@@ -133,14 +143,19 @@ describe("a batch of calls", () => {
     assert.deepEqual(settled(await batch), ["given up", "given up"]);
     assert.deepEqual(
       transport.sent.slice(1).map(({ method, params, id }) => [method, params, id]),
-      [["$/cancelRequest", { id: 1 }, undefined], ["$/cancelRequest", { id: 2 }, undefined]],
+      [
+        ["$/cancelRequest", { id: 1 }, undefined],
+        ["$/cancelRequest", { id: 2 }, undefined],
+      ],
     );
   });
 
   it("is not sent if its signal is aborted already", async () => {
     const transport = recorder();
     const reason = new Error("too late");
-    const error = await rejection(new JSONRPCClient(transport).batch([{ method: "a" }], { signal: AbortSignal.abort(reason) }));
+    const error = await rejection(
+      new JSONRPCClient(transport).batch([{ method: "a" }], { signal: AbortSignal.abort(reason) }),
+    );
     assert.deepEqual([error, transport.sent.length], [reason, 0]);
   });
 
@@ -204,7 +219,10 @@ describe("a batch that comes in", () => {
     assert.deepEqual(await raw.before(), []);
     slow.resolve("slow");
     const reply = await raw.next();
-    assert.sameDeepMembers(reply, [{ jsonrpc: "2.0", result: "slow", id: "s" }, { jsonrpc: "2.0", result: "fast", id: "f" }]);
+    assert.sameDeepMembers(reply, [
+      { jsonrpc: "2.0", result: "slow", id: "s" },
+      { jsonrpc: "2.0", result: "fast", id: "f" },
+    ]);
   });
 
   it("is not mixed up with another", async () => {
@@ -216,9 +234,15 @@ describe("a batch that comes in", () => {
     }
     await raw.before();
     waits.b.resolve("b");
-    assert.sameMembers((await raw.next()).map(({ id }) => id), ["b1", "b2"]);
+    assert.sameMembers(
+      (await raw.next()).map(({ id }) => id),
+      ["b1", "b2"],
+    );
     waits.a.resolve("a");
-    assert.sameMembers((await raw.next()).map(({ id }) => id), ["a1", "a2"]);
+    assert.sameMembers(
+      (await raw.next()).map(({ id }) => id),
+      ["a1", "a2"],
+    );
   });
 
   it("runs its notifications and its requests", async () => {
@@ -237,7 +261,10 @@ describe("a batch that comes in", () => {
   it("gives an error for a result that cannot be cloned, and the other results", async () => {
     const { transport, raw } = rawChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
-    raw.post([{ jsonrpc: "2.0", method: "bad", id: 1 }, { jsonrpc: "2.0", method: "good", id: 2 }]);
+    raw.post([
+      { jsonrpc: "2.0", method: "bad", id: 1 },
+      { jsonrpc: "2.0", method: "good", id: 2 },
+    ]);
     const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
     assert.equal(replies[1].error.code, -32603);
     assert.equal(replies[2].result, "good");
@@ -252,21 +279,38 @@ describe("a batch that comes in", () => {
       context.transfer([buffer]);
       return buffer;
     });
-    raw.post([{ jsonrpc: "2.0", method: "read", params: [1], id: 1 }, { jsonrpc: "2.0", method: "read", params: [2], id: 2 }]);
+    raw.post([
+      { jsonrpc: "2.0", method: "read", params: [1], id: 1 },
+      { jsonrpc: "2.0", method: "read", params: [2], id: 2 },
+    ]);
     const replies = await raw.next();
-    assert.deepEqual(replies.map(({ id, result }) => [id, ...new Uint8Array(result)]).sort(), [[1, 1], [2, 2]]);
-    assert.deepEqual(buffers.map(({ byteLength }) => byteLength), [0, 0]);
+    assert.deepEqual(replies.map(({ id, result }) => [id, ...new Uint8Array(result)]).sort(), [
+      [1, 1],
+      [2, 2],
+    ]);
+    assert.deepEqual(
+      buffers.map(({ byteLength }) => byteLength),
+      [0, 0],
+    );
   });
 
-  for (const [name, list] of [["twice", (buffer) => [buffer, buffer]], ["and is none", () => [{}]]]) {
+  for (const [name, list] of [
+    ["twice", (buffer) => [buffer, buffer]],
+    ["and is none", () => [{}]],
+  ]) {
     it(`answers all of its requests, though one has something to transfer ${name}`, async () => {
       const { transport, raw } = rawChannel();
-      new JSONRPCServer(transport).method("good", () => "good").method("bad", (_, context) => {
-        const { buffer } = new Uint8Array(1);
-        context.transfer(list(buffer));
-        return buffer;
-      });
-      raw.post([{ jsonrpc: "2.0", method: "good", id: 1 }, { jsonrpc: "2.0", method: "bad", id: 2 }]);
+      new JSONRPCServer(transport)
+        .method("good", () => "good")
+        .method("bad", (_, context) => {
+          const { buffer } = new Uint8Array(1);
+          context.transfer(list(buffer));
+          return buffer;
+        });
+      raw.post([
+        { jsonrpc: "2.0", method: "good", id: 1 },
+        { jsonrpc: "2.0", method: "bad", id: 2 },
+      ]);
       const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
       assert.equal(replies[1].result, "good");
       assert.equal(replies[2].error.code, -32603);
@@ -287,7 +331,10 @@ describe("a batch that comes in", () => {
     new JSONRPCServer(transport).method("ping", () => "pong");
     const call = client.request("a");
     await raw.next();
-    raw.post([{ jsonrpc: "2.0", id: 1, result: "answer" }, { jsonrpc: "2.0", method: "ping", id: 1 }]);
+    raw.post([
+      { jsonrpc: "2.0", id: 1, result: "answer" },
+      { jsonrpc: "2.0", method: "ping", id: 1 },
+    ]);
     assert.equal(await call, "answer");
     assert.deepEqual(await raw.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
     assert.isFalse(await isOpen(call));

@@ -22,7 +22,10 @@ function link() {
 describe("an answer that has come while this thread was blocked", () => {
   for (const [name, next] of [
     ["is taken before a timeout is believed", () => {}],
-    ["is taken even if another call is made first", (client) => client.request("next", [], { timeout: 1 }).catch(() => {})],
+    [
+      "is taken even if another call is made first",
+      (client) => client.request("next", [], { timeout: 1 }).catch(() => {}),
+    ],
   ]) {
     it(name, async () => {
       const { client, raw } = link();

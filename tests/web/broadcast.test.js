@@ -22,7 +22,8 @@ describe("a broadcast channel", () => {
   it("carries a notification to everybody else", async () => {
     const name = freshName();
     const seen = [];
-    for (const who of ["a", "b", "c"]) new JSONRPCServer(joined(name)).onNotify("note", ([n]) => void seen.push(who + n));
+    for (const who of ["a", "b", "c"])
+      new JSONRPCServer(joined(name)).onNotify("note", ([n]) => void seen.push(who + n));
     new JSONRPCClient(joined(name)).notify("note", [1]);
     await until(() => seen.length === 3);
     assert.sameMembers(seen, ["a1", "b1", "c1"]);
@@ -58,10 +59,17 @@ describe("a broadcast channel", () => {
     const name = freshName();
     const stranger = new BroadcastChannel(name);
     afterThisTest(() => stranger.close());
-    const asked = new Promise((resolve) => stranger.addEventListener("message", ({ data }) => resolve(data), { once: true }));
+    const asked = new Promise((resolve) =>
+      stranger.addEventListener("message", ({ data }) => resolve(data), { once: true }),
+    );
     const call = new JSONRPCClient(joined(name)).request("a");
     const { id } = await asked;
-    for (const message of ["text", { type: "x" }, { jsonrpc: "2.0", method: "a", id }, { jsonrpc: "2.0", id: 9, result: 9 }]) {
+    for (const message of [
+      "text",
+      { type: "x" },
+      { jsonrpc: "2.0", method: "a", id },
+      { jsonrpc: "2.0", id: 9, result: 9 },
+    ]) {
       stranger.postMessage(message);
     }
     stranger.postMessage({ jsonrpc: "2.0", id, result: "own" });

@@ -20,9 +20,13 @@ describe("a cancellation that names a call of the side that gets it", () => {
 
   it("leaves that call alone while it cancels a request of the same id", async () => {
     const { transport, raw } = rawChannel();
-    const peer = new JSONRPCPeer(transport).method("work", (_, { signal }) => new Promise((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
-    }));
+    const peer = new JSONRPCPeer(transport).method(
+      "work",
+      (_, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
     const call = peer.request("a", undefined, { timeout: 0 });
     const { id } = await raw.next();
     raw.post({ jsonrpc: "2.0", method: "work", id });
@@ -176,13 +180,18 @@ describe("the signal of a call", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
-    const calls = client.batch([{ method: "a" }, { method: "b", notify: true }, { method: "c" }], { signal: controller.signal });
+    const calls = client.batch([{ method: "a" }, { method: "b", notify: true }, { method: "c" }], {
+      signal: controller.signal,
+    });
     const reason = new Error("given up");
     controller.abort(reason);
     const outcomes = await calls;
     assert.deepEqual([outcomes[0].reason, outcomes[1].status, outcomes[2].reason], [reason, "fulfilled", reason]);
     const told = transport.sent.slice(1).map(({ method, params }) => [method, params.id]);
-    assert.deepEqual(told, [["$/cancelRequest", 1], ["$/cancelRequest", 2]]);
+    assert.deepEqual(told, [
+      ["$/cancelRequest", 1],
+      ["$/cancelRequest", 2],
+    ]);
     assert.equal(client.pending, 0);
   });
 
@@ -201,8 +210,9 @@ describe("the signal of a call", () => {
 describe("a request that is cancelled", () => {
   it("gets one response, -32800, if its handler gives up with the reason of the signal", async () => {
     const { transport, raw } = rawChannel();
-    new JSONRPCServer(transport).method("work", (_, { signal }) =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    new JSONRPCServer(transport).method(
+      "work",
+      (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     );
     raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
     raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
@@ -284,7 +294,9 @@ describe("a request that is cancelled", () => {
     const { transport, raw } = rawChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       signal.throwIfAborted();
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))));
+      await new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))),
+      );
     });
     raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
     raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
@@ -321,8 +333,9 @@ describe("a request that is cancelled", () => {
     const { transport, raw } = rawChannel();
     new JSONRPCServer(transport)
       .method("echo", (params) => params)
-      .method("work", (_, { signal }) =>
-        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      .method(
+        "work",
+        (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
       );
     raw.post([
       { jsonrpc: "2.0", method: "work", id: 1 },
@@ -335,7 +348,11 @@ describe("a request that is cancelled", () => {
     const answers = await raw.next();
     assert.sameDeepMembers(
       answers.map(({ id, error, result }) => [id, error?.code ?? result]),
-      [[1, ErrorCode.RequestCancelled], [2, [2]], [3, ErrorCode.RequestCancelled]],
+      [
+        [1, ErrorCode.RequestCancelled],
+        [2, [2]],
+        [3, ErrorCode.RequestCancelled],
+      ],
     );
     assert.deepEqual(await raw.before(), []);
   });

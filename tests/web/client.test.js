@@ -89,7 +89,10 @@ describe("a client", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (const params of [undefined, null]) client.notify("refresh", params);
-    assert.deepEqual(transport.sent.map(Object.keys), [["jsonrpc", "method"], ["jsonrpc", "method"]]);
+    assert.deepEqual(transport.sent.map(Object.keys), [
+      ["jsonrpc", "method"],
+      ["jsonrpc", "method"],
+    ]);
   });
 
   it("throws at a notification that cannot be sent", () => {
@@ -152,7 +155,17 @@ describe("a client", () => {
     });
   }
 
-  for (const message of [null, undefined, "hey", 42, [], {}, [null], { id: 1, result: 1 }, { jsonrpc: "1.0", id: 1, result: 1 }]) {
+  for (const message of [
+    null,
+    undefined,
+    "hey",
+    42,
+    [],
+    {},
+    [null],
+    { id: 1, result: 1 },
+    { jsonrpc: "1.0", id: 1, result: 1 },
+  ]) {
     it(`passes over ${JSON.stringify(message)}, and waits on`, async () => {
       const { transport, raw } = rawChannel();
       const call = new JSONRPCClient(transport).request("a");
@@ -182,7 +195,10 @@ describe("a client", () => {
     assert.equal(client.ignored, 0);
     transport.deliver({ jsonrpc: "2.0", result: "never asked for", id: 2 });
     transport.deliver({ jsonrpc: "2.0", error: { code: 1, message: "unknown" }, id: "x" });
-    transport.deliver([{ jsonrpc: "2.0", result: 1, id: 8 }, { jsonrpc: "2.0", result: 1, id: 9 }]);
+    transport.deliver([
+      { jsonrpc: "2.0", result: 1, id: 8 },
+      { jsonrpc: "2.0", result: 1, id: 9 },
+    ]);
     assert.equal(client.ignored, 4);
     assert.equal(await call, 1);
   });

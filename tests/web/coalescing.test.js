@@ -27,7 +27,10 @@ describe("calls of one turn", () => {
       peer.request("echo", [n]).catch(() => {});
       if (n === 2) await null;
     }
-    assert.deepEqual(await arrived(4), [1, 2, 3, 4].map((n) => request(n, "echo", [n])));
+    assert.deepEqual(
+      await arrived(4),
+      [1, 2, 3, 4].map((n) => request(n, "echo", [n])),
+    );
   });
 
   it("leave by themselves where there is only one", async () => {
@@ -59,14 +62,20 @@ describe("calls of one turn", () => {
   it("leave 256 at a time", async () => {
     const { peer, arrived } = await played();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
-    assert.deepEqual((await arrived(4)).map((list) => list.length ?? 1), [1, 256, 256, 87]);
+    assert.deepEqual(
+      (await arrived(4)).map((list) => list.length ?? 1),
+      [1, 256, 256, 87],
+    );
   });
 
   it("are all answered, ten thousand of them", async () => {
     const [near, far] = await pair();
     far.method("echo", ([n]) => n);
     const calls = Array.from({ length: 10_000 }, (_, n) => near.request("echo", [n]));
-    assert.deepEqual(await Promise.all(calls), Array.from({ length: 10_000 }, (_, n) => n));
+    assert.deepEqual(
+      await Promise.all(calls),
+      Array.from({ length: 10_000 }, (_, n) => n),
+    );
     assert.equal(near.pending, 0);
   });
 
@@ -77,7 +86,10 @@ describe("calls of one turn", () => {
     peer.notify("b", [buffer], { transfer: [buffer] });
     peer.notify("c");
     const [first, second, third] = await arrived(3);
-    assert.deepEqual([first, second, third].map(({ method }) => method), ["a", "b", "c"]);
+    assert.deepEqual(
+      [first, second, third].map(({ method }) => method),
+      ["a", "b", "c"],
+    );
     assert.equal(second.params[0].byteLength, 8);
     assert.equal(buffer.byteLength, 0);
   });
@@ -107,7 +119,10 @@ describe("messages of a turn that goes on", () => {
       compute();
     }
     const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
-    assert.deepEqual(await arrived(6), [1, 2, 3].flatMap((n) => [request(n, "echo", [n]), note(n)]));
+    assert.deepEqual(
+      await arrived(6),
+      [1, 2, 3].flatMap((n) => [request(n, "echo", [n]), note(n)]),
+    );
     peer.method("work", (_, { notify }) => {
       for (const n of [4, 5, 6]) {
         notify("note", [n]);
@@ -115,7 +130,12 @@ describe("messages of a turn that goes on", () => {
       }
     });
     end.post(request(9, "work"));
-    assert.deepEqual((await arrived(10)).slice(6), [note(4), note(5), note(6), { jsonrpc: "2.0", result: null, id: 9 }]);
+    assert.deepEqual((await arrived(10)).slice(6), [
+      note(4),
+      note(5),
+      note(6),
+      { jsonrpc: "2.0", result: null, id: 9 },
+    ]);
   });
 });
 
@@ -151,7 +171,10 @@ describe("among calls of one turn, what cannot be cloned", () => {
     const [near, far] = await pair();
     far.method("give", ([n]) => (n === 2 ? () => {} : n));
     const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
-    assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.code), [1, -32603, 3]);
+    assert.deepEqual(
+      ends.map(({ value, reason }) => value ?? reason.code),
+      [1, -32603, 3],
+    );
   });
 });
 
@@ -213,7 +236,11 @@ describe("what is sent in a turn", () => {
       const given = await near.request("give");
       port1.close();
       const wanted = await alone;
-      const shape = (one) => [Object.keys(one[0] ?? {}), Object.getPrototypeOf(one[0] ?? {}) === Object.prototype, one[0]?.[0] === one[0]?.[1]];
+      const shape = (one) => [
+        Object.keys(one[0] ?? {}),
+        Object.getPrototypeOf(one[0] ?? {}) === Object.prototype,
+        one[0]?.[0] === one[0]?.[1],
+      ];
       for (const got of [came[1], given]) {
         assert.deepEqual(got, wanted);
         assert.deepEqual(shape(got), shape(wanted));
@@ -252,7 +279,10 @@ describe("a list that comes", () => {
     const { end, peer, arrived } = await played();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
-    assert.deepEqual((await arrived(2)).map(({ result }) => result), ["a", "b"]);
+    assert.deepEqual(
+      (await arrived(2)).map(({ result }) => result),
+      ["a", "b"],
+    );
   });
 
   it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
@@ -264,9 +294,21 @@ describe("a list that comes", () => {
     });
     peer.method("echo", ([n]) => n);
     await printed(async () => {
-      end.post([{ jsonrpc: "2.0", method: "note", params: [1] }, { jsonrpc: "2.0" }, { jsonrpc: "2.0", method: 5, id: 9 }, request(2, "echo", [2])]);
+      end.post([
+        { jsonrpc: "2.0", method: "note", params: [1] },
+        { jsonrpc: "2.0" },
+        { jsonrpc: "2.0", method: 5, id: 9 },
+        request(2, "echo", [2]),
+      ]);
       const replies = (await arrived(2)).flat();
-      assert.deepEqual(replies.map(({ id, result, error }) => [id, result ?? error.code]), [[null, -32600], [9, -32600], [2, 2]]);
+      assert.deepEqual(
+        replies.map(({ id, result, error }) => [id, result ?? error.code]),
+        [
+          [null, -32600],
+          [9, -32600],
+          [2, 2],
+        ],
+      );
       assert.deepEqual(heard, [1]);
     });
   });
@@ -283,7 +325,10 @@ describe("a list that comes", () => {
     const { end, peer } = await played();
     const heard = [];
     peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
-    end.post([{ jsonrpc: "2.0", method: "end" }, { jsonrpc: "2.0", method: "note" }]);
+    end.post([
+      { jsonrpc: "2.0", method: "end" },
+      { jsonrpc: "2.0", method: "note" },
+    ]);
     await pause(30);
     assert.deepEqual(heard, []);
   });
@@ -333,17 +378,28 @@ describe("what waits for the end of the turn", () => {
     const names = (await arrived(3)).flat().map(({ method, result }) => method ?? result);
     assert.deepEqual(names, ["first", "$/progress", "done"]);
     peer.notify("second");
-    peer.batch([{ method: "third", notify: true }, { method: "fourth", notify: true }]);
+    peer.batch([
+      { method: "third", notify: true },
+      { method: "fourth", notify: true },
+    ]);
     const more = (await arrived(5)).flat().map(({ method, result }) => method ?? result);
     assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
   });
 
   it("rejects its calls where the transport fails, and says it to nobody else", async () => {
     const errors = [];
-    const transport = { send() { throw new Error("no way out"); }, onMessage() {} };
+    const transport = {
+      send() {
+        throw new Error("no way out");
+      },
+      onMessage() {},
+    };
     const client = new JSONRPCClient(transport, { coalesce: true, onError: ({ message }) => errors.push(message) });
     const calls = [1, 2].map(() => rejection(client.request("echo")));
-    assert.deepEqual((await Promise.all(calls)).map(({ message }) => message), ["no way out", "no way out"]);
+    assert.deepEqual(
+      (await Promise.all(calls)).map(({ message }) => message),
+      ["no way out", "no way out"],
+    );
     assert.deepEqual(errors, []);
     assert.equal(client.pending, 0);
   });
@@ -358,7 +414,10 @@ describe("what waits for the end of the turn", () => {
     new JSONRPCServer(far).method("echo", ([n]) => n);
     const client = new JSONRPCClient(near, { coalesce: true });
     const ends = await Promise.allSettled([0, 1, 2, 3].map((n) => client.request("echo", [n])));
-    assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.name), [0, 1, "TypeError", 3]);
+    assert.deepEqual(
+      ends.map(({ value, reason }) => value ?? reason.name),
+      [0, 1, "TypeError", 3],
+    );
   });
 
   it("keeps its order where it is delivered at once, and answered in the middle", async () => {
@@ -387,8 +446,14 @@ describe("what waits for the end of the turn", () => {
     const peer = new JSONRPCPeer(far, { coalesce: true }).method("twice", ([n]) => 2 * n);
     const client = new JSONRPCClient(near, { coalesce: true });
     assert.deepEqual(await Promise.all([1, 2, 3].map((n) => client.request("twice", [n]))), [2, 4, 6]);
-    assert.deepEqual(near.sent.map((list) => list.length ?? 1), [1, 2]);
-    assert.deepEqual(far.sent.map((list) => list.length ?? 1), [1, 2]);
+    assert.deepEqual(
+      near.sent.map((list) => list.length ?? 1),
+      [1, 2],
+    );
+    assert.deepEqual(
+      far.sent.map((list) => list.length ?? 1),
+      [1, 2],
+    );
     peer.destroy();
   });
 });

@@ -48,10 +48,16 @@ describe("an old protocol on a worker", () => {
       await useEverything(peer);
       started.postMessage({ type: "old", n: 3 });
       await until(() => old.length >= 4);
-      assert.deepEqual(old, [0, 1, 2, 3].map((n) => ({ type: "answer", n })));
+      assert.deepEqual(
+        old,
+        [0, 1, 2, 3].map((n) => ({ type: "answer", n })),
+      );
       started.postMessage({ type: "what came" });
       await until(() => old.length >= 5);
-      assert.deepEqual(old[4].came, [0, 1, 2, 3].map((n) => ({ type: "old", n })));
+      assert.deepEqual(
+        old[4].came,
+        [0, 1, 2, 3].map((n) => ({ type: "old", n })),
+      );
     });
   }
 });
@@ -78,14 +84,18 @@ describe("the worker of the README", () => {
     const main = files["main.js"].replace('new URL("worker.js", import.meta.url)', `"${worker}"`);
     const printed = [];
     globalThis.readmeConsole = { log: (line) => printed.push(line) };
-    const { client, sum } = await import(address(`const console = globalThis.readmeConsole;\n${main}\nexport { client, sum };`));
+    const { client, sum } = await import(
+      address(`const console = globalThis.readmeConsole;\n${main}\nexport { client, sum };`)
+    );
     assert.equal(sum, 3);
     assert.deepEqual(printed, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]);
     assert.equal((await client.request("render", { page: 0 }).catch((error) => error)).code, -32602);
     const steps = [];
     const controller = new AbortController();
     const onProgress = (step) => steps.push(step) === 3 && controller.abort();
-    const error = await client.request("render", { page: 1 }, { signal: controller.signal, onProgress }).catch((error) => error);
+    const error = await client
+      .request("render", { page: 1 }, { signal: controller.signal, onProgress })
+      .catch((error) => error);
     assert.equal(error.name, "AbortError");
     await client.request("add", [1, 1]);
     assert.equal(steps.length, 3);

@@ -70,7 +70,10 @@ describe("messages of one turn leave as columns", () => {
   it("256 of them at most", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ...Array.from({ length: 600 }, (_, n) => ["a", [n]]));
-    assert.deepEqual((await arrived(4)).map(({ id, params }) => id ?? params.values.length), [1, 256, 256, 87]);
+    assert.deepEqual(
+      (await arrived(4)).map(({ id, params }) => id ?? params.values.length),
+      [1, 256, 256, 87],
+    );
   });
 });
 
@@ -87,13 +90,19 @@ describe("messages of one turn leave as a list", () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]]);
     peer.notify("note", [3]);
-    assert.deepEqual((await arrived(2))[1].map(({ method }) => method), ["a", "note"]);
+    assert.deepEqual(
+      (await arrived(2))[1].map(({ method }) => method),
+      ["a", "note"],
+    );
   });
 
   it("where one has no params", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]], ["b"], ["a", [3]]);
-    assert.deepEqual((await arrived(2))[1].map(({ params }) => params), [[2], undefined, [3]]);
+    assert.deepEqual(
+      (await arrived(2))[1].map(({ params }) => params),
+      [[2], undefined, [3]],
+    );
   });
 
   it("where one is an error", async () => {
@@ -104,14 +113,31 @@ describe("messages of one turn leave as a list", () => {
     });
     end.post(columns({ ids: [1, 2, 3], methods: "half", values: [[1], [2], [3]] }));
     const [, rest] = await arrived(2);
-    assert.deepEqual(rest.map(({ id, result }) => [id, result]), [[2, undefined], [3, 3]]);
+    assert.deepEqual(
+      rest.map(({ id, result }) => [id, result]),
+      [
+        [2, undefined],
+        [3, 3],
+      ],
+    );
   });
 
   it("where one cannot be cloned, without that one", async () => {
     const [near, far] = await pair();
-    far.method("give", ([n]) => (n === 2 ? { get broken() { throw new Error("no"); } } : { n }));
+    far.method("give", ([n]) =>
+      n === 2
+        ? {
+            get broken() {
+              throw new Error("no");
+            },
+          }
+        : { n },
+    );
     const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
-    assert.deepEqual(ends.map(({ value, reason }) => value ?? reason.code), [{ n: 1 }, -32603, { n: 3 }]);
+    assert.deepEqual(
+      ends.map(({ value, reason }) => value ?? reason.code),
+      [{ n: 1 }, -32603, { n: 3 }],
+    );
   });
 });
 
@@ -167,12 +193,15 @@ describe("columns that come", () => {
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
     const replies = (await end.before()).flat().filter(({ method }) => method === undefined);
-    assert.deepEqual(replies.map(({ id, result, error }) => [id, result ?? error.code]), [
-      [1, 1],
-      [null, -32600],
-      [3, -32601],
-      [4, -32600],
-    ]);
+    assert.deepEqual(
+      replies.map(({ id, result, error }) => [id, result ?? error.code]),
+      [
+        [1, 1],
+        [null, -32600],
+        [3, -32601],
+        [4, -32600],
+      ],
+    );
   });
 
   // A few bytes would tell of millions: what is in there twice is cloned once.
@@ -183,7 +212,8 @@ describe("columns that come", () => {
     let laughs = { methods: "note", values: Array(256).fill([]) };
     for (let depth = 0; depth < 4; depth++) laughs = { methods: "rpc.columns", values: Array(256).fill(laughs) };
     const start = performance.now();
-    for (const message of [columns(laughs), Array(256).fill(columns(laughs)), Array(300).fill(columns(laughs))]) end.post(message);
+    for (const message of [columns(laughs), Array(256).fill(columns(laughs)), Array(300).fill(columns(laughs))])
+      end.post(message);
     await end.before();
     assert.equal(count, 0);
     assert.isBelow(performance.now() - start, 2_000);

@@ -30,7 +30,9 @@ describe("of two connections on one target", () => {
         await pause(200);
         assert.deepEqual(await newer.request("echo", [n]), [n]);
         assert.equal(await peer.request("name"), "newer");
-        const error = await rejection(Promise.resolve(end instanceof Error ? Promise.reject(end) : end.request("echo")));
+        const error = await rejection(
+          Promise.resolve(end instanceof Error ? Promise.reject(end) : end.request("echo")),
+        );
         assert.include(["peer-gone", "destroyed"], error.reason);
       });
       await Promise.all(trials);
@@ -95,7 +97,10 @@ describe("of two connections on one target", () => {
   it("both live if their channels differ", async () => {
     const [near, far] = ports();
     const peers = await Promise.all(
-      ["a", "b"].flatMap((channel) => [connected(near, { channel, methods: echo }), connected(far, { channel, methods: echo })]),
+      ["a", "b"].flatMap((channel) => [
+        connected(near, { channel, methods: echo }),
+        connected(far, { channel, methods: echo }),
+      ]),
     );
     for (const [n, peer] of peers.entries()) assert.deepEqual(await peer.request("echo", [n]), [n]);
   });

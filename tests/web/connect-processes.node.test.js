@@ -44,7 +44,10 @@ describe("a process and its program", function () {
     const peer = await connected(forked());
     const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());
-    for (const [end, file] of [[peer, "a session"], [client, "plain"]]) {
+    for (const [end, file] of [
+      [peer, "a session"],
+      [client, "plain"],
+    ]) {
       for (const kind of ["function", "symbol"]) {
         const { code, message } = await rejection(end.request("wordless", [kind]));
         assert.deepEqual([code, message], [-32603, 'The result of "wordless" cannot be sent: TypeError'], file);
@@ -55,7 +58,9 @@ describe("a process and its program", function () {
   for (const serialization of ["json", "advanced"]) {
     it(`deliver the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
       const heard = [];
-      const peer = await connected(forked({ serialization }), { notifications: { step: ([step]) => void heard.push(step) } });
+      const peer = await connected(forked({ serialization }), {
+        notifications: { step: ([step]) => void heard.push(step) },
+      });
       assert.equal((await rejection(peer.request("compute", [5, 0, "exit"]))).reason, "peer-gone");
       assert.deepEqual(heard, [0, 1, 2, 3, 4]);
     });

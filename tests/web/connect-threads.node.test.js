@@ -8,7 +8,9 @@ import { afterThisTest } from "./rig/cleanup.js";
 import { rejection, until } from "./rig/outcomes.js";
 
 function thread(query = {}, file = "connect-thread.mjs") {
-  const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), { workerData: String(new URLSearchParams(query)) });
+  const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), {
+    workerData: String(new URLSearchParams(query)),
+  });
   afterThisTest(() => started.terminate());
   return started;
 }
@@ -112,7 +114,10 @@ describe("a worker thread and its program", () => {
     const peers = [];
     for (let n = 0; n < 20; n++) {
       const channel = String(n);
-      const [one, other] = await Promise.all([connected(port1, { channel }), connected(port2, { channel, methods: { n: () => n } })]);
+      const [one, other] = await Promise.all([
+        connected(port1, { channel }),
+        connected(port2, { channel, methods: { n: () => n } }),
+      ]);
       assert.equal(await one.request("n"), n);
       peers.push(one, other);
       const controller = new AbortController();
@@ -132,7 +137,10 @@ describe("a worker thread and its program", () => {
     const peer = await connected(started);
     await started.terminate();
     const failure = await rejection(connect(started, { connectTimeout: 0 }));
-    assert.deepEqual([failure.reason, failure.message], ["worker-failed", "the worker has not started: it has ended already"]);
+    assert.deepEqual(
+      [failure.reason, failure.message],
+      ["worker-failed", "the worker has not started: it has ended already"],
+    );
     const client = new JSONRPCClient(workerTransport(started), { timeout: 0 });
     assert.equal((await rejection(client.request("echo"))).reason, "peer-gone");
     client.destroy();

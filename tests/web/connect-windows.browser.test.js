@@ -12,7 +12,11 @@ const kinds = {
   "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   "of another port": [{ origin: origins.own }, { origin: origins.neighbour }, { origin: origins.neighbour }],
   "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
-  "that may have several origins": [{ origin: origins.own }, { origin: origins.other }, { origin: [origins.own, origins.other] }],
+  "that may have several origins": [
+    { origin: origins.own },
+    { origin: origins.other },
+    { origin: [origins.own, origins.other] },
+  ],
   "that may be anybody": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
 };
 
@@ -80,7 +84,10 @@ describe("a frame and its page", () => {
   });
 
   it("keep two channels apart", async () => {
-    const [one, two] = [connectingFrame({ channel: "one", name: "one" }), connectingFrame({ channel: "two", name: "two" })];
+    const [one, two] = [
+      connectingFrame({ channel: "one", name: "one" }),
+      connectingFrame({ channel: "two", name: "two" }),
+    ];
     const peer = await connected(one, { channel: "one" });
     assert.equal((await rejection(connect(two, { channel: "one", connectTimeout: 300 }))).reason, "no-answer");
     assert.equal(await peer.request("name"), "one");
@@ -161,7 +168,10 @@ describe("a component that is mounted, unmounted and mounted again while its fra
     const trial = async () => {
       const element = connectingFrame({ late: Math.round(500 * Math.random()) });
       let gone = false;
-      const first = connect(element).then((peer) => void (gone ? peer.destroy() : afterThisTest(() => peer.destroy())), ({ message }) => message);
+      const first = connect(element).then(
+        (peer) => void (gone ? peer.destroy() : afterThisTest(() => peer.destroy())),
+        ({ message }) => message,
+      );
       await pause(150 + 250 * Math.random());
       gone = true;
       await pause(50 * Math.random());
@@ -187,7 +197,10 @@ describe("connect fails at once", () => {
 
   it("if the iframe is not in the document, with a remedy in the error", async () => {
     const start = performance.now();
-    for (const element of [document.createElement("iframe"), await frame("puppet.html").then((element) => (element.remove(), element))]) {
+    for (const element of [
+      document.createElement("iframe"),
+      await frame("puppet.html").then((element) => (element.remove(), element)),
+    ]) {
       const { reason, message } = await rejection(connect(element));
       assert.equal(reason, "peer-gone");
       assert.match(message, /the iframe is not in the document: append it before connect/);
@@ -226,7 +239,10 @@ describe("connect fails at once", () => {
     assert.include(message, origins.neighbour);
     assert.include(message, `origin: "${origins.other}"`);
     await until(() => timers.size === 0);
-    assert.deepEqual(listeners.filter(([type]) => type === "message"), []);
+    assert.deepEqual(
+      listeners.filter(([type]) => type === "message"),
+      [],
+    );
   });
 
   it("if the frame has no origin and that was not said, and says how to say it", async () => {
@@ -239,7 +255,8 @@ describe("connect fails at once", () => {
   it("in the frame, if the page has another origin", async () => {
     const element = connectingFrame({ origin: origins.neighbour }, { origin: origins.other });
     const failed = new Promise((resolve) => {
-      const listener = ({ source, data }) => source === element.contentWindow && data?.type === "failed" && resolve(data);
+      const listener = ({ source, data }) =>
+        source === element.contentWindow && data?.type === "failed" && resolve(data);
       addEventListener("message", listener);
       afterThisTest(() => removeEventListener("message", listener));
     });
@@ -311,7 +328,9 @@ describe("a connection to a frame does not hear", () => {
     const told = [];
     const peer = await connected(connectingFrame(), { onLost: () => told.push("lost") });
     window.postMessage(hello(), "*");
-    const mark = new Promise((resolve) => addEventListener("message", ({ data }) => data === "mark" && resolve(), { once: false }));
+    const mark = new Promise((resolve) =>
+      addEventListener("message", ({ data }) => data === "mark" && resolve(), { once: false }),
+    );
     window.postMessage("mark", "*");
     await mark;
     assert.deepEqual(await peer.request("echo", [1]), [1]);
@@ -330,7 +349,13 @@ describe("a connection to a frame does not hear", () => {
     assert.equal(late.reason, "peer-gone");
     assert.equal(late.cause.reason, "wrong-origin");
     element.src = frameAddress();
-    await until(() => peer.request("echo").then(() => told.push("back"), () => {}) && told.includes("back"));
+    await until(
+      () =>
+        peer.request("echo").then(
+          () => told.push("back"),
+          () => {},
+        ) && told.includes("back"),
+    );
   });
 });
 
@@ -345,8 +370,17 @@ describe("connecting anew, as frameworks do while they start", () => {
     second.notify("again");
     second.destroy();
     const told = [];
-    const third = await connected(element, { methods: { name: () => "third" }, onSession: ({ number }) => told.push(number) });
-    await until(() => third.request("callBack", []).then((result) => told.push(result), () => {}) && told.some(Array.isArray));
+    const third = await connected(element, {
+      methods: { name: () => "third" },
+      onSession: ({ number }) => told.push(number),
+    });
+    await until(
+      () =>
+        third.request("callBack", []).then(
+          (result) => told.push(result),
+          () => {},
+        ) && told.some(Array.isArray),
+    );
     assert.deepEqual(told.find(Array.isArray), ["back", "third"]);
   });
 });

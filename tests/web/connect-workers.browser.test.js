@@ -96,7 +96,9 @@ describe("an error of a worker that runs", () => {
   it("is no end of its session", async () => {
     const started = worker(file);
     const peer = await connected(started);
-    const told = new Promise((resolve) => started.addEventListener("error", (event) => (event.preventDefault(), resolve())));
+    const told = new Promise((resolve) =>
+      started.addEventListener("error", (event) => (event.preventDefault(), resolve())),
+    );
     peer.notify("throwLater");
     await told;
     assert.deepEqual(await peer.request("echo", [1]), [1]);

@@ -157,7 +157,10 @@ describe("connect rejects", () => {
 
   it("when its signal was aborted before, without a word to the other side", async () => {
     const { port, actor } = stage();
-    assert.equal((await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message, "before");
+    assert.equal(
+      (await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message,
+      "before",
+    );
     port.postMessage("mark");
     assert.equal(await actor.next(), "mark");
   });
@@ -339,7 +342,10 @@ describe("a connection ignores", () => {
     "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
     "an answer that names the session by the hello itself": ({ id, port }) => [id, { session: id, port }],
     "an answer that is null": ({ id }) => [id, null],
-    "an answer with a port that is none": ({ id, session }) => [id, { session, port: { postMessage: 1, start: 2, close: 3 } }],
+    "an answer with a port that is none": ({ id, session }) => [
+      id,
+      { session, port: { postMessage: 1, start: 2, close: 3 } },
+    ],
     "an answer with a file in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
   })) {
     it(name, () =>
@@ -355,7 +361,16 @@ describe("a connection ignores", () => {
 
   it("what is none of its business", () =>
     isIgnored((actor) => {
-      for (const message of ["text", null, 5, [], {}, { type: "build" }, { jsonrpc: "1.0", id: 1, method: "rpc.hello" }]) actor.post(message);
+      for (const message of [
+        "text",
+        null,
+        5,
+        [],
+        {},
+        { type: "build" },
+        { jsonrpc: "1.0", id: 1, method: "rpc.hello" },
+      ])
+        actor.post(message);
       actor.post({ jsonrpc: "2.0", id: 7, result: { session: "theirs", port: 8080 } });
       actor.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
     }));
@@ -433,7 +448,12 @@ describe("on one boundary", () => {
   it("connections of several channels do not touch each other", async () => {
     const [near, far] = ports();
     const of = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });
-    const [a, b, c, d] = await Promise.all([of(near, "one", "a"), of(near, "two", "b"), of(far, "one", "c"), of(far, "two", "d")]);
+    const [a, b, c, d] = await Promise.all([
+      of(near, "one", "a"),
+      of(near, "two", "b"),
+      of(far, "one", "c"),
+      of(far, "two", "d"),
+    ]);
     const names = await Promise.all([a, b, c, d].map((peer) => peer.request("name")));
     assert.deepEqual(names, ["c", "d", "a", "b"]);
     a.destroy();
@@ -524,7 +544,10 @@ describe("destroying a connection", () => {
       const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, told)]);
       assert.deepEqual(await one.request("echo", [1]), [1]);
       assert.deepEqual(await other.request("echo", [2]), [2]);
-      assert.equal(told.told.filter((what) => typeof what === "number").length, told.told.filter((what) => what === "session-ended").length + 1);
+      assert.equal(
+        told.told.filter((what) => typeof what === "number").length,
+        told.told.filter((what) => what === "session-ended").length + 1,
+      );
     });
   }
 });
@@ -535,7 +558,10 @@ describe("a side that knows no hello", () => {
     const plain = new JSONRPCPeer(portTransport(far)).method("echo", (params) => params);
     afterThisTest(() => plain.destroy());
     const sessions = [];
-    const peer = await connected(near, { methods: { name: () => "near" }, onSession: (session) => sessions.push(session) });
+    const peer = await connected(near, {
+      methods: { name: () => "near" },
+      onSession: (session) => sessions.push(session),
+    });
     assert.deepEqual(await peer.request("echo", [1]), [1]);
     assert.equal(await plain.request("name"), "near");
     assert.deepEqual(sessions, [{ number: 1, origin: undefined, features: [] }]);

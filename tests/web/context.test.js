@@ -31,14 +31,21 @@ describe("the context of a handler", () => {
     const client = new JSONRPCClient(near);
     client.notify("note", { n: 1 });
     await client.request("work", { n: 2 });
-    assert.deepEqual(kept.map(([{ n }]) => n), [1, 2]);
+    assert.deepEqual(
+      kept.map(([{ n }]) => n),
+      [1, 2],
+    );
     for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
   });
 
   it("tells the progress, by a notification with the id of the request", async () => {
     const { context, raw } = await running();
     context.progress({ percent: 50 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/progress", params: { token: "w", value: { percent: 50 } } });
+    assert.deepEqual(await raw.next(), {
+      jsonrpc: "2.0",
+      method: "$/progress",
+      params: { token: "w", value: { percent: 50 } },
+    });
   });
 
   it("tells no progress once the request has ended", async () => {
@@ -152,7 +159,9 @@ describe("the progress of a call", () => {
     });
     const client = new JSONRPCClient(near);
     const seen = { a: [], b: [] };
-    await Promise.all(["a", "b"].map((name) => client.request("work", [name], { onProgress: (value) => seen[name].push(value) })));
+    await Promise.all(
+      ["a", "b"].map((name) => client.request("work", [name], { onProgress: (value) => seen[name].push(value) })),
+    );
     assert.deepEqual(seen, { a: ["a"], b: ["b"] });
   });
 

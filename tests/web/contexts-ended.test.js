@@ -33,7 +33,11 @@ const ways = {
   "a request": [["batch"], (end) => end.post(request(1))],
   "a notification": [["batch"], (end) => end.post(notification())],
   "a list": [["batch"], (end) => end.post([request(1), notification()])],
-  "columns": [["batch"], (end) => end.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: "work", values: [[], []] } })],
+  columns: [
+    ["batch"],
+    (end) =>
+      end.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: "work", values: [[], []] } }),
+  ],
   "a batch": [[], (end) => end.post([request(1), notification(), request(2)])],
 };
 
@@ -60,7 +64,10 @@ describe("the context of a handler whose session has ended", () => {
       peer.notify("public");
       ends.at(-1).resolve("answer");
       const came = (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc."));
-      assert.deepEqual(came, [{ jsonrpc: "2.0", method: "public" }, { jsonrpc: "2.0", result: "answer", id: "now" }]);
+      assert.deepEqual(came, [
+        { jsonrpc: "2.0", method: "public" },
+        { jsonrpc: "2.0", result: "answer", id: "now" },
+      ]);
       // Their results are not reported: no caller waits for them.
       assert.equal(errors.length, 2 * taken.length);
       for (const error of errors) assert.equal(error[0], "session-ended");
@@ -69,7 +76,9 @@ describe("the context of a handler whose session has ended", () => {
 
   it("reports an error that its handler throws, and asks no errorData for it", async () => {
     const asked = [];
-    const { actor, end, contexts, ends, errors } = await working(["batch"], { errorData: (error) => asked.push(error) });
+    const { actor, end, contexts, ends, errors } = await working(["batch"], {
+      errorData: (error) => asked.push(error),
+    });
     end.post(request(1));
     await until(() => contexts.length === 1);
     end.bye();
@@ -128,7 +137,10 @@ describe("the context of a handler whose session has ended", () => {
     const next = await again(actor, { features: ["batch", "stream"] });
     go();
     await until(() => isClosed);
-    assert.deepEqual((await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"), []);
+    assert.deepEqual(
+      (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"),
+      [],
+    );
     assert.deepEqual(errors, []);
   });
 
@@ -161,7 +173,11 @@ describe("messages that came together, the first of which ends the session", () 
 
   for (const [name, options, message] of [
     ["a list", { coalesce: true }, [request(1, "end"), request(2)]],
-    ["columns", { coalesce: "columns" }, { jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: ["end", "work"], values: [[], []] } }],
+    [
+      "columns",
+      { coalesce: "columns" },
+      { jsonrpc: "2.0", method: "rpc.columns", params: { ids: [1, 2], methods: ["end", "work"], values: [[], []] } },
+    ],
     ["a batch", {}, [request(1, "end"), request(2)]],
   ]) {
     it(`are not served, and not answered: ${name}`, async () => {

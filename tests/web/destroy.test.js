@@ -13,7 +13,10 @@ describe("destroying a client", () => {
     assert.equal(client.pending, 0);
     for (const [n, error] of (await Promise.all(calls.map(rejection))).entries()) {
       assert.instanceOf(error, CallError);
-      assert.deepEqual([error.message, error.reason, error.method, error.id], [gone, "destroyed", `method ${n}`, n + 1]);
+      assert.deepEqual(
+        [error.message, error.reason, error.method, error.id],
+        [gone, "destroyed", `method ${n}`, n + 1],
+      );
     }
   });
 
@@ -78,7 +81,10 @@ describe("destroying a client", () => {
     const client = new JSONRPCClient(transport);
     const first = client.request("a").then(() => client.destroy());
     const second = client.request("b");
-    raw.post([{ jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", method: "x" }]);
+    raw.post([
+      { jsonrpc: "2.0", id: 1, result: 1 },
+      { jsonrpc: "2.0", method: "x" },
+    ]);
     await first;
     assert.equal((await rejection(second)).message, gone);
   });
@@ -231,7 +237,10 @@ describe("destroying a server", () => {
     staying.method("staying", () => end.promise).method("started", () => "yes");
     raw.post({ jsonrpc: "2.0", method: "going", id: 1 });
     raw.post({ jsonrpc: "2.0", method: "staying", id: 2 });
-    raw.post([{ jsonrpc: "2.0", method: "going", id: 3 }, { jsonrpc: "2.0", method: "staying", id: 4 }]);
+    raw.post([
+      { jsonrpc: "2.0", method: "going", id: 3 },
+      { jsonrpc: "2.0", method: "staying", id: 4 },
+    ]);
     raw.post([{ jsonrpc: "2.0", method: "going", id: 5 }]);
     await raw.before();
     going.destroy();
@@ -282,7 +291,11 @@ describe("destroying a peer", () => {
   it("can be done by using, twice, and beside destroy(), and is done once", async () => {
     const dispose = Symbol.dispose ?? "destroy";
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
-      for (const [first, second] of [[dispose, dispose], [dispose, "destroy"], ["destroy", dispose]]) {
+      for (const [first, second] of [
+        [dispose, dispose],
+        [dispose, "destroy"],
+        ["destroy", dispose],
+      ]) {
         const transport = recorder();
         const role = new Role(transport);
         const call = role.request === undefined ? undefined : rejection(role.request("a"));
@@ -320,7 +333,11 @@ describe("a peer that is destroyed while a batch is read", () => {
   const call = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
 
   for (const [way, begin, message] of [
-    ["onProgress", (old, destroy) => old.request("slow", [], { onProgress: destroy }), { method: "$/progress", params: { token: 1, value: 1 } }],
+    [
+      "onProgress",
+      (old, destroy) => old.request("slow", [], { onProgress: destroy }),
+      { method: "$/progress", params: { token: 1, value: 1 } },
+    ],
     ["a notification", (old, destroy) => (old.method("end", destroy), new Promise(() => {})), { method: "end" }],
     ["the signal of a request", (old) => old.request("slow"), { method: "$/cancelRequest", params: { id: "own" } }],
   ]) {
@@ -345,7 +362,13 @@ describe("a peer that is destroyed while a batch is read", () => {
       old.method("own", (_, { signal }) => new Promise(() => signal.addEventListener("abort", destroy)));
       rejection(begin(old, destroy));
       transport.deliver(call("own", "own"));
-      transport.deliver([{ jsonrpc: "2.0", ...message }, { jsonrpc: "2.0", id: 1, result: "forged" }, call(1), call(2), call(3)]);
+      transport.deliver([
+        { jsonrpc: "2.0", ...message },
+        { jsonrpc: "2.0", id: 1, result: "forged" },
+        call(1),
+        call(2),
+        call(3),
+      ]);
       assert.equal((await answer).reason, "timeout");
       assert.equal(ran, 0);
       other.deliver(call(1));

@@ -11,7 +11,7 @@ describe("the migration of a build worker", () => {
   it("ends with a call in the place of messages and listeners", async () => {
     const started = worker("build-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
-    const result = await client.request('build', { entry: 'src/App.tsx', config: { entryPoints: ['src/App.tsx'] } });
+    const result = await client.request("build", { entry: "src/App.tsx", config: { entryPoints: ["src/App.tsx"] } });
     assert.deepEqual(result, {
       output: [{ path: "/dist/app.js", contents: new Uint8Array([1, 2, 3]) }],
       warnings: ["of src/App.tsx"],
@@ -27,7 +27,10 @@ describe("the migration of a build worker", () => {
       client.request("build", { config: { ...config, fail: true } }),
     ]);
     assert.equal(good.status, "fulfilled");
-    assert.deepEqual([bad.reason.name, bad.reason.code, bad.reason.message], ["RPCError", -32603, "Build failed with 1 error"]);
+    assert.deepEqual(
+      [bad.reason.name, bad.reason.code, bad.reason.message],
+      ["RPCError", -32603, "Build failed with 1 error"],
+    );
     client.destroy();
   });
 
@@ -112,7 +115,10 @@ describe("the preview in a frame", () => {
   it("fails by the text of the document when it does not answer", async () => {
     const child = await puppet();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 20 });
-    assert.equal((await rejection(client.request("navigate", { url: "/" }))).message, "JSON-RPC timeout: navigate (id=1)");
+    assert.equal(
+      (await rejection(client.request("navigate", { url: "/" }))).message,
+      "JSON-RPC timeout: navigate (id=1)",
+    );
     const last = client.request("refresh");
     client.destroy();
     assert.equal((await rejection(last)).message, "JSON-RPC client destroyed");

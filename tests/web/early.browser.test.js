@@ -68,13 +68,20 @@ it("a frame keeps 10 000 messages of all senders together, and what one sends to
   afterThisTest(() => client.destroy());
   const kept = async ({ window }) => client.request("listenTo", [numberOf(window)]);
   const all = [await kept(flooders[0]), await kept(flooders[1]), await kept(quiet)];
-  assert.deepEqual(all[2], Array.from({ length: 20 }, (_, n) => n));
+  assert.deepEqual(
+    all[2],
+    Array.from({ length: 20 }, (_, n) => n),
+  );
   const counts = all.map(({ length }) => length);
   // The call for them is one more.
   assert.isAtMost(counts[0] + counts[1] + counts[2], 9_999);
   assert.isAtLeast(counts[0] + counts[1] + counts[2], 9_997);
   assert.isAtMost(Math.abs(counts[0] - counts[1]), 1);
-  for (const seen of all) assert.deepEqual(seen, Array.from(seen, (_, n) => n));
+  for (const seen of all)
+    assert.deepEqual(
+      seen,
+      Array.from(seen, (_, n) => n),
+    );
 });
 
 it("a frame reads nothing of what others have sent it before somebody wants to hear them", async () => {
@@ -148,7 +155,9 @@ it("a frame whose wasm is not there answers its callers with an error, then and 
 
 describe("a frame whose wasm is not there", () => {
   const failing = async () => {
-    const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/nowhere.wasm?delay=300&token=secret" } });
+    const { contentWindow } = await frame("early-frame.html", {
+      query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
+    });
     const printed = [];
     contentWindow.console.error = (...args) => printed.push(args.map(String).join(" "));
     const failed = () => until(() => printed.length > 0, "the reason is not printed");
@@ -168,7 +177,10 @@ describe("a frame whose wasm is not there", () => {
     await until(() => refusals(stranger).length === 2, "no answer");
     await stranger.settled();
     const error = { code: -32603, message: "portway could not start" };
-    assert.deepEqual(stranger.received, [{ jsonrpc: "2.0", error, id: 1 }, { jsonrpc: "2.0", error, id: 2 }]);
+    assert.deepEqual(stranger.received, [
+      { jsonrpc: "2.0", error, id: 1 },
+      { jsonrpc: "2.0", error, id: 2 },
+    ]);
     assert.equal(printed.length, 1);
     assert.include(printed[0], "nowhere.wasm");
   });
@@ -179,7 +191,10 @@ describe("a frame whose wasm is not there", () => {
     for (let n = 0; n < 60; n++) stranger.post(request(n), number);
     await stranger.settled();
     await failed();
-    stranger.post(Array.from({ length: 100_000 }, () => request(7)), number);
+    stranger.post(
+      Array.from({ length: 100_000 }, () => request(7)),
+      number,
+    );
     await stranger.settled();
     for (let n = 0; n < 100; n++) stranger.post(request(n), number);
     await stranger.settled();
@@ -195,7 +210,10 @@ describe("a frame whose wasm is not there", () => {
     await failed();
     const strangers = await Promise.all(Array.from({ length: 12 }, () => puppet()));
     for (const stranger of strangers) {
-      stranger.post(Array.from({ length: 200 }, (_, n) => request(n)), number);
+      stranger.post(
+        Array.from({ length: 200 }, (_, n) => request(n)),
+        number,
+      );
       await stranger.settled();
     }
     const last = await puppet();
@@ -214,6 +232,9 @@ describe("a frame whose wasm is not there", () => {
     for (const id of ["x".repeat(1_025), { large: true }, [1], 1n, true]) stranger.post(request(id), number);
     stranger.post(request("x".repeat(1_024)), number);
     await until(() => refusals(stranger).length > 0, "no answer");
-    assert.deepEqual(refusals(stranger).map(({ id }) => id.length), [1_024]);
+    assert.deepEqual(
+      refusals(stranger).map(({ id }) => id.length),
+      [1_024],
+    );
   });
 });

@@ -78,7 +78,10 @@ describe("errorData", () => {
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
     raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
     assert.deepEqual((await raw.next()).error, notFound);
-    assert.deepEqual(reported.map(({ name }) => name), ["TypeError"]);
+    assert.deepEqual(
+      reported.map(({ name }) => name),
+      ["TypeError"],
+    );
   });
 
   it("whose data cannot be cloned is sent without data", async () => {
@@ -108,13 +111,18 @@ describe("errorData", () => {
 
   it("is not asked for a request that was cancelled, a method that is not there, or a notification", async () => {
     const { raw, asked, answer, reported, server } = served(() => 7, {
-      wait: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      wait: (_, { signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     });
     server.onNotify("note", fail);
     assert.notProperty(await answer("nowhere"), "data");
     raw.post({ jsonrpc: "2.0", method: "wait", id: "a" });
     raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "a" } });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32800, message: "Request cancelled" }, id: "a" });
+    assert.deepEqual(await raw.next(), {
+      jsonrpc: "2.0",
+      error: { code: -32800, message: "Request cancelled" },
+      id: "a",
+    });
     raw.post({ jsonrpc: "2.0", method: "note" });
     await until(() => reported.length > 0);
     assert.deepEqual([await raw.before(), asked], [[], []]);

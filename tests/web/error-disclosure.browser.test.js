@@ -46,7 +46,8 @@ for (const [boundary, open] of Object.entries(boundaries)) {
       for (const n of thrown.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
       await until(() => received.length >= thrown.length, "not every request is answered");
       received.sort((a, b) => a.id - b.id);
-      for (const [n, one] of thrown.entries()) assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);
+      for (const [n, one] of thrown.entries())
+        assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);
       assert.lengthOf(received, thrown.length);
     });
   });

@@ -41,7 +41,10 @@ describe("over a port, what crosses", () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("fail", () => Promise.reject(error));
     const arrived = await rejection(new JSONRPCClient(near).request("fail"));
-    assert.deepEqual([arrived.code, arrived.message, arrived.data], [-32603, error.message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }]);
+    assert.deepEqual(
+      [arrived.code, arrived.message, arrived.data],
+      [-32603, error.message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }],
+    );
   });
 });
 
@@ -60,7 +63,11 @@ describe("in CALL frames of WIPC, what crosses", () => {
 
 describe("what crosses of an error", () => {
   const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
-  const reply = (id) => ({ jsonrpc: "2.0", error: { code: -32603, message: "x", data: { name: "TypeError", code: "E_X" } }, id });
+  const reply = (id) => ({
+    jsonrpc: "2.0",
+    error: { code: -32603, message: "x", data: { name: "TypeError", code: "E_X" } },
+    id,
+  });
 
   it("is the same after the items of a stream", async () => {
     const { transport, raw } = rawChannel();
@@ -69,12 +76,18 @@ describe("what crosses of an error", () => {
       throw error;
     });
     raw.post(request("rpc.stream", { method: "count", credit: 5 }));
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } }, reply(1)]);
+    assert.deepEqual(await raw.before(), [
+      { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } },
+      reply(1),
+    ]);
   });
 
   it("is the same of a ReadableStream that fails", async () => {
     const { transport, raw } = rawChannel();
-    new JSONRPCServer(transport).method("count", () => new ReadableStream({ pull: (controller) => controller.error(error) }));
+    new JSONRPCServer(transport).method(
+      "count",
+      () => new ReadableStream({ pull: (controller) => controller.error(error) }),
+    );
     raw.post(request("rpc.stream", { method: "count", credit: 5 }));
     assert.deepEqual(await raw.before(), [reply(1)]);
   });
@@ -82,7 +95,10 @@ describe("what crosses of an error", () => {
   it("is the same in a batch", async () => {
     const { raw } = failing(error);
     raw.post([request("fail", undefined, 1), request("fail", undefined, 2)]);
-    assert.deepEqual((await raw.next()).sort((a, b) => a.id - b.id), [reply(1), reply(2)]);
+    assert.deepEqual(
+      (await raw.next()).sort((a, b) => a.id - b.id),
+      [reply(1), reply(2)],
+    );
   });
 
   for (const coalesce of [true, "columns"]) {
@@ -101,14 +117,19 @@ describe("what crosses of an error", () => {
       throw error;
     });
     raw.post(request("work"));
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 0.5 } }, reply(1)]);
+    assert.deepEqual(await raw.before(), [
+      { jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 0.5 } },
+      reply(1),
+    ]);
   });
 
   it("is nothing if a notification has failed", async () => {
     const { transport, raw } = rawChannel();
     const reported = [];
     const fail = () => Promise.reject(error);
-    new JSONRPCServer(transport, { onError: (problem) => reported.push(problem) }).onNotify("note", fail).method("fail", fail);
+    new JSONRPCServer(transport, { onError: (problem) => reported.push(problem) })
+      .onNotify("note", fail)
+      .method("fail", fail);
     for (const method of ["note", "fail"]) raw.post({ jsonrpc: "2.0", method });
     assert.deepEqual(await raw.before(), []);
     assert.deepEqual(reported, [error, error]);
@@ -117,7 +138,10 @@ describe("what crosses of an error", () => {
   it("has no member that another one inherits or computes", async () => {
     let reads = 0;
     const counting = { enumerable: true, get: () => (reads++, SECRET) };
-    assert.deepEqual(await sent(Object.defineProperties(new Error("x"), { body: counting, data: counting })), { code: -32603, message: "x" });
+    assert.deepEqual(await sent(Object.defineProperties(new Error("x"), { body: counting, data: counting })), {
+      code: -32603,
+      message: "x",
+    });
     assert.equal(reads, 0);
   });
 });
@@ -145,10 +169,17 @@ describe("of causes and errors", () => {
     let lattice = new Error("0");
     for (let level = 1; level < 40; level++) lattice = new AggregateError([lattice, lattice], String(level));
     assert.isAtMost(JSON.stringify(await sent(lattice)).length, 1_000);
-    const wide = await sent(new AggregateError(Array.from({ length: 100_000 }, (_, n) => new Error(String(n))), "x"));
+    const wide = await sent(
+      new AggregateError(
+        Array.from({ length: 100_000 }, (_, n) => new Error(String(n))),
+        "x",
+      ),
+    );
     assert.isAtMost(wide.data.errors.length, 500);
     assert.deepEqual(wide.data.errors[1], { name: "Error", message: "1" });
-    assert.deepEqual((await sent(Object.assign(new Error("x"), { errors: new Array(2 ** 32 - 1) }))).data, { errors: [] });
+    assert.deepEqual((await sent(Object.assign(new Error("x"), { errors: new Array(2 ** 32 - 1) }))).data, {
+      errors: [],
+    });
   });
 
   it("a megabyte of text crosses, and of a message all", async () => {

@@ -49,9 +49,20 @@ describe("the name of an error that is thrown", () => {
 
 describe("what else an error holds", () => {
   it("does not cross, but for code and errno", async () => {
-    const held = { status: 404, url: "/a", none: null, list: [1, [2]], more: { deep: { er: 1n } }, at: new Date(5), bytes: new Uint8Array([1, 2]) };
+    const held = {
+      status: 404,
+      url: "/a",
+      none: null,
+      list: [1, [2]],
+      more: { deep: { er: 1n } },
+      at: new Date(5),
+      bytes: new Uint8Array([1, 2]),
+    };
     assert.isUndefined((await arriving(Object.assign(new Error("x"), held))).data);
-    assert.deepEqual((await arriving(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, { code: "E_X", errno: -5 });
+    assert.deepEqual((await arriving(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, {
+      code: "E_X",
+      errno: -5,
+    });
   });
 
   it("does not cross of any object that is thrown", async () => {
@@ -83,7 +94,11 @@ describe("what else an error holds", () => {
     ["a symbol", Symbol("a"), undefined],
     ["a function", () => {}, undefined],
     ["a frozen error", Object.freeze(Object.assign(new TypeError("x"), { errno: 1 })), { name: "TypeError", errno: 1 }],
-    ["a proxy of an error", new Proxy(Object.assign(new TypeError("x"), { errno: 1 }), {}), { name: "TypeError", errno: 1 }],
+    [
+      "a proxy of an error",
+      new Proxy(Object.assign(new TypeError("x"), { errno: 1 }), {}),
+      { name: "TypeError", errno: 1 },
+    ],
   ]) {
     it(`is as little if what is thrown is ${name}`, async () => {
       const error = await arriving(value);
@@ -99,7 +114,10 @@ describe("the cause of an error that is thrown", () => {
     middle.cause = root;
     const error = await arriving(new TypeError("top", { cause: middle }));
     assert.instanceOf(error.cause, Error);
-    assert.deepEqual([error.cause.name, error.cause.message, error.cause.code, error.cause.data], ["RPCError", "middle", -32004, { why: 1 }]);
+    assert.deepEqual(
+      [error.cause.name, error.cause.message, error.cause.code, error.cause.data],
+      ["RPCError", "middle", -32004, { why: 1 }],
+    );
     assert.instanceOf(error.cause.cause, Error);
     const { name, message, code, at } = error.cause.cause;
     assert.deepEqual([name, message, code, at], ["RangeError", "root", "E_ROOT", undefined]);
@@ -107,8 +125,13 @@ describe("the cause of an error that is thrown", () => {
   });
 
   it("arrives of an RPCError without data, with its code", async () => {
-    const error = await arriving(new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }));
-    assert.deepEqual([error.code, error.message, String(error.cause)], [-32001, "Build failed", "SyntaxError: unexpected )"]);
+    const error = await arriving(
+      new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }),
+    );
+    assert.deepEqual(
+      [error.code, error.message, String(error.cause)],
+      [-32001, "Build failed", "SyntaxError: unexpected )"],
+    );
   });
 
   for (const cause of ["a text", 0, false, null]) {
@@ -143,7 +166,9 @@ describe("the cause of an error that is thrown", () => {
 
 describe("an AggregateError that is thrown", () => {
   it("arrives with its errors in data", async () => {
-    const error = await arriving(new AggregateError([new TypeError("a"), "b", Object.assign(new Error("c"), { code: 7 })], "all"));
+    const error = await arriving(
+      new AggregateError([new TypeError("a"), "b", Object.assign(new Error("c"), { code: 7 })], "all"),
+    );
     assert.equal(error.message, "all");
     assert.deepEqual(error.data, {
       name: "AggregateError",
@@ -165,9 +190,17 @@ describe("a stack", () => {
   });
 
   for (const [name, cause] of Object.entries({
-    "in a Map": () => new Map([["a", new Error("inner")], [new Error("inner"), { by: new Error("inner") }]]),
+    "in a Map": () =>
+      new Map([
+        ["a", new Error("inner")],
+        [new Error("inner"), { by: new Error("inner") }],
+      ]),
     "in a Set": () => new Set([new Error("inner"), [new Error("inner")]]),
-    "in what calls itself something else": () => ({ [Symbol.toStringTag]: "Odd", by: new Error("inner"), stack: new Error().stack }),
+    "in what calls itself something else": () => ({
+      [Symbol.toStringTag]: "Odd",
+      by: new Error("inner"),
+      stack: new Error().stack,
+    }),
     "that calls itself something else": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
   })) {
     it(`crosses not of an error ${name}`, async () => {
@@ -183,10 +216,15 @@ describe("a stack", () => {
 
 describe("an error object that comes in", () => {
   it("cannot replace by its cause what every error has", async () => {
-    const cause = JSON.parse('{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }');
+    const cause = JSON.parse(
+      '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
+    );
     const { cause: error } = await received({ code: 1, message: "x", data: { cause } });
     assert.equal(Object.getPrototypeOf(error), Error.prototype);
-    assert.deepEqual([String(error), error.kept, error.polluted, error.constructor], ["X: y", undefined, undefined, Error]);
+    assert.deepEqual(
+      [String(error), error.kept, error.polluted, error.constructor],
+      ["X: y", undefined, undefined, Error],
+    );
     assert.notEqual(error.stack, "s");
   });
 
@@ -208,15 +246,43 @@ describe("an error object that comes in", () => {
 });
 
 describe("a handler that fails in whatever way", () => {
-  const values = [undefined, null, 0, "", false, Symbol("a"), 1n, () => {}, new DOMException("x"), Object.freeze({}), new Proxy({}, {})];
+  const values = [
+    undefined,
+    null,
+    0,
+    "",
+    false,
+    Symbol("a"),
+    1n,
+    () => {},
+    new DOMException("x"),
+    Object.freeze({}),
+    new Proxy({}, {}),
+  ];
 
   for (const [how, fail] of Object.entries({
-    "by throwing": (value) => { throw value; },
+    "by throwing": (value) => {
+      throw value;
+    },
     "by a promise that rejects": (value) => Promise.reject(value),
     "by a thenable that rejects": (value) => ({ then: (_, reject) => reject(value) }),
-    "by a thenable that throws": (value) => ({ then() { throw value; } }),
-    "by a `then` that throws when it is read": (value) => ({ get then() { throw value; } }),
-    "by a thenable that rejects, resolves, and throws": (value) => ({ then(resolve, reject) { reject(value); resolve(1); throw value; } }),
+    "by a thenable that throws": (value) => ({
+      then() {
+        throw value;
+      },
+    }),
+    "by a `then` that throws when it is read": (value) => ({
+      get then() {
+        throw value;
+      },
+    }),
+    "by a thenable that rejects, resolves, and throws": (value) => ({
+      then(resolve, reject) {
+        reject(value);
+        resolve(1);
+        throw value;
+      },
+    }),
   })) {
     it(`is answered with one error ${how}`, async () => {
       const { transport, raw } = rawChannel();
@@ -224,7 +290,10 @@ describe("a handler that fails in whatever way", () => {
       for (const id of values.keys()) raw.post({ jsonrpc: "2.0", method: "fail", params: [id], id });
       await Promise.resolve();
       const replies = [...(await raw.before()), ...(await raw.before())];
-      assert.deepEqual(replies.map(({ id }) => id).sort((a, b) => a - b), [...values.keys()]);
+      assert.deepEqual(
+        replies.map(({ id }) => id).sort((a, b) => a - b),
+        [...values.keys()],
+      );
       for (const { error } of replies) assert.equal(error.code, -32603);
     });
   }
@@ -235,19 +304,47 @@ describe("a handler that fails in whatever way", () => {
     "a WeakMap": () => new WeakMap(),
     "a promise in a list": () => [Promise.resolve()],
     "a port that is not transferred": () => new MessageChannel().port1,
-    "a buffer that is gone": () => { const buffer = new ArrayBuffer(8); structuredClone(buffer, { transfer: [buffer] }); return buffer; },
-    "a getter that throws a symbol": () => ({ get a() { throw Symbol("gotcha"); } }),
-    "a getter that throws what cannot be read": () => ({ get a() { throw new Proxy({}, { get() { throw 1; } }); } }),
+    "a buffer that is gone": () => {
+      const buffer = new ArrayBuffer(8);
+      structuredClone(buffer, { transfer: [buffer] });
+      return buffer;
+    },
+    "a getter that throws a symbol": () => ({
+      get a() {
+        throw Symbol("gotcha");
+      },
+    }),
+    "a getter that throws what cannot be read": () => ({
+      get a() {
+        throw new Proxy(
+          {},
+          {
+            get() {
+              throw 1;
+            },
+          },
+        );
+      },
+    }),
     ...(inNode ? {} : { "an element": () => document.body, "a window": () => window }),
   })) {
     it(`is answered with one error by returning ${name}, and the server lives on`, async () => {
       const { transport, raw } = rawChannel();
       new JSONRPCServer(transport).method("bad", make).method("good", () => "good");
       raw.post({ jsonrpc: "2.0", method: "bad", id: 1 });
-      raw.post([{ jsonrpc: "2.0", method: "bad", id: 2 }, { jsonrpc: "2.0", method: "good", id: 3 }]);
+      raw.post([
+        { jsonrpc: "2.0", method: "bad", id: 2 },
+        { jsonrpc: "2.0", method: "good", id: 3 },
+      ]);
       const [alone, batch, ...more] = await raw.before();
       assert.deepEqual([alone.error.code, alone.id, more], [-32603, 1, []]);
-      assert.deepEqual(batch.map(({ id, error, result }) => [id, error?.code, result]), [[2, -32603, undefined], [3, undefined, "good"]]);
+      assert.deepEqual(
+        batch.map(({ id, error, result }) => [id, error?.code, result]),
+        [
+          [2, -32603, undefined],
+          [3, undefined, "good"],
+        ],
+      );
     });
   }
 

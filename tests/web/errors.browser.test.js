@@ -18,7 +18,9 @@ async function arriving(make) {
 
 describe("an error of another frame", () => {
   it("keeps code, message, name and cause", async () => {
-    const error = await arriving(({ TypeError, Error }) => Object.assign(new TypeError("x", { cause: new Error("y") }), { code: 7, errno: 1 }));
+    const error = await arriving(({ TypeError, Error }) =>
+      Object.assign(new TypeError("x", { cause: new Error("y") }), { code: 7, errno: 1 }),
+    );
     assert.deepEqual([error.code, error.message, error.data.name, error.data.errno], [7, "x", "TypeError", 1]);
     assert.equal(String(error.cause), "Error: y");
     assert.notProperty(error.data, "stack");
@@ -32,7 +34,9 @@ describe("an error of another frame", () => {
 
 describe("an error whose member is an element", () => {
   it("crosses without it", async () => {
-    const error = await arriving(({ Error }) => Object.assign(new Error("x", { cause: document.body }), { at: document.body, by: window, errno: 1 }));
+    const error = await arriving(({ Error }) =>
+      Object.assign(new Error("x", { cause: document.body }), { at: document.body, by: window, errno: 1 }),
+    );
     assert.deepEqual(error.data, { errno: 1 });
   });
 });

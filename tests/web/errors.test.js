@@ -1,5 +1,14 @@
 import { assert } from "chai";
-import { CallError, ErrorCode, JSONRPCClient, JSONRPCServer, RPCError, freshCopy, kaiak, wiggum } from "./rig/portway.js";
+import {
+  CallError,
+  ErrorCode,
+  JSONRPCClient,
+  JSONRPCServer,
+  RPCError,
+  freshCopy,
+  kaiak,
+  wiggum,
+} from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { rejection } from "./rig/outcomes.js";
 
@@ -23,7 +32,11 @@ const internal = { code: -32603, message: "Internal error" };
 
 describe("an error that a handler throws", () => {
   it("crosses with code, message and data if it is an RPCError", async () => {
-    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", [1])), { code: -32001, message: "Build failed", data: [1] });
+    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", [1])), {
+      code: -32001,
+      message: "Build failed",
+      data: [1],
+    });
   });
 
   it("has no data on the wire if it has none", async () => {
@@ -92,11 +105,35 @@ describe("an error that a handler throws", () => {
     ["an array", []],
     ["an object without prototype", Object.create(null)],
     ["a frozen error", Object.freeze(new Error("x"))],
-    ["an object whose getters throw", { get message() { return gotcha(); }, get code() { return gotcha(); } }],
+    [
+      "an object whose getters throw",
+      {
+        get message() {
+          return gotcha();
+        },
+        get code() {
+          return gotcha();
+        },
+      },
+    ],
     ["a proxy that throws at everything", new Proxy({}, { get: gotcha, has: gotcha, getPrototypeOf: gotcha })],
     ["an error with data that cannot be cloned", new RPCError(-32603, "x", () => {})],
-    ["an error whose data has a getter that throws", new RPCError(-32603, "x", { get a() { throw new Error("gotcha"); } })],
-    ["an error that is its own cause", (() => { const error = new Error("x"); error.cause = error; return error; })()],
+    [
+      "an error whose data has a getter that throws",
+      new RPCError(-32603, "x", {
+        get a() {
+          throw new Error("gotcha");
+        },
+      }),
+    ],
+    [
+      "an error that is its own cause",
+      (() => {
+        const error = new Error("x");
+        error.cause = error;
+        return error;
+      })(),
+    ],
   ]) {
     it(`is answered with -32603 if it is ${name}`, async () => {
       assert.equal((await thrown(value)).code, -32603);
@@ -104,12 +141,17 @@ describe("an error that a handler throws", () => {
   }
 
   it("keeps code and message if its data cannot be cloned", async () => {
-    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", () => {})), { code: -32001, message: "Build failed" });
+    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", () => {})), {
+      code: -32001,
+      message: "Build failed",
+    });
   });
 
   it("is the same if the promise of the handler rejects with it", async () => {
     const { transport, raw } = rawChannel();
-    new JSONRPCServer(transport).method("fail", ([value]) => Promise.reject(value === "error" ? new RPCError(5, "x") : undefined));
+    new JSONRPCServer(transport).method("fail", ([value]) =>
+      Promise.reject(value === "error" ? new RPCError(5, "x") : undefined),
+    );
     raw.post({ jsonrpc: "2.0", method: "fail", params: ["error"], id: 1 });
     raw.post({ jsonrpc: "2.0", method: "fail", params: ["undefined"], id: 2 });
     assert.deepEqual((await raw.next()).error, { code: 5, message: "x" });
@@ -145,7 +187,11 @@ describe("an error that a handler throws", () => {
 
   it("does not hinder the next request", async () => {
     const { transport, raw } = rawChannel();
-    new JSONRPCServer(transport).method("fail", () => { throw null; }).method("work", () => "works");
+    new JSONRPCServer(transport)
+      .method("fail", () => {
+        throw null;
+      })
+      .method("work", () => "works");
     raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
     raw.post({ jsonrpc: "2.0", method: "work", id: 2 });
     await raw.next();
@@ -165,12 +211,22 @@ describe("an RPCError", () => {
 
 describe("the codes", () => {
   it("have their numbers", () => {
-    assert.deepEqual({ ...ErrorCode }, {
-      ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, InvalidParams: -32602, InternalError: -32603,
-      RequestCancelled: -32800,
-    });
+    assert.deepEqual(
+      { ...ErrorCode },
+      {
+        ParseError: -32700,
+        InvalidRequest: -32600,
+        MethodNotFound: -32601,
+        InvalidParams: -32602,
+        InternalError: -32603,
+        RequestCancelled: -32800,
+      },
+    );
     assert.deepEqual(Object.values(wiggum), [-32001, -32002, -32003, -32004, -32005, -32006, -32007, -32008]);
-    assert.deepEqual(Object.values(kaiak), Array.from({ length: 16 }, (_, i) => -32001 - i));
+    assert.deepEqual(
+      Object.values(kaiak),
+      Array.from({ length: 16 }, (_, i) => -32001 - i),
+    );
   });
 
   it("cannot be changed", () => {
@@ -181,11 +237,15 @@ describe("the codes", () => {
 describe("instanceof", () => {
   it("knows the errors of another copy of the library, and no other values", async () => {
     const other = await freshCopy();
-    for (const [Class, Foreign] of [[RPCError, other.RPCError], [CallError, other.CallError]]) {
+    for (const [Class, Foreign] of [
+      [RPCError, other.RPCError],
+      [CallError, other.CallError],
+    ]) {
       assert.notEqual(Class, Foreign);
       assert.instanceOf(new Foreign(1, "text"), Class);
       assert.instanceOf(new Class(1, "text"), Foreign);
-      for (const value of [new Error("text"), {}, null, undefined, "text", Class, Object.create(null)]) assert.notInstanceOf(value, Class);
+      for (const value of [new Error("text"), {}, null, undefined, "text", Class, Object.create(null)])
+        assert.notInstanceOf(value, Class);
     }
     assert.notInstanceOf(new other.CallError("timeout", "text"), RPCError);
   });
@@ -221,6 +281,9 @@ describe("the answer of a peer whose wasm has died", () => {
       assert.instanceOf(thrown, CallError);
       assert.deepEqual([thrown.reason, thrown.message], ["peer-died", "it has died"]);
     }
-    assert.deepEqual(transport.sent.map(({ method }) => method), ["work", "rpc.stream"]);
+    assert.deepEqual(
+      transport.sent.map(({ method }) => method),
+      ["work", "rpc.stream"],
+    );
   });
 });

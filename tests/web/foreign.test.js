@@ -36,7 +36,9 @@ function serving(transport) {
   const errors = [];
   let ran = 0;
   const run = () => void ran++;
-  const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) }).method("echo", run).onNotify("echo", run);
+  const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) })
+    .method("echo", run)
+    .onNotify("echo", run);
   afterThisTest(() => peer.destroy());
   return { peer, outcome: () => ({ ran, errors, ignored: peer.ignored }) };
 }
@@ -63,7 +65,10 @@ describe("among foreign messages,", () => {
     const sent = Object.values(foreign).map((make) => make());
     for (const value of sent) raw.post(value);
     await until(() => kinds.length === sent.length);
-    assert.deepEqual(kinds, sent.map((value) => Object.prototype.toString.call(value)));
+    assert.deepEqual(
+      kinds,
+      sent.map((value) => Object.prototype.toString.call(value)),
+    );
   });
 
   it("all of them do nothing to a connection, on its boundary, before it and during it", async () => {
@@ -80,8 +85,13 @@ describe("among foreign messages,", () => {
     post();
     assert.equal(await peer.request("echo", [1]), 1);
     assert.deepEqual(told, []);
-    const said = other.received.slice(before).filter((message) => message?.method !== "rpc.hello" && message?.id !== undefined);
-    assert.deepEqual(said.filter(({ result }) => result?.port === undefined), []);
+    const said = other.received
+      .slice(before)
+      .filter((message) => message?.method !== "rpc.hello" && message?.id !== undefined);
+    assert.deepEqual(
+      said.filter(({ result }) => result?.port === undefined),
+      [],
+    );
   });
 
   it("all of them are passed over on a BroadcastChannel", async () => {
@@ -94,7 +104,10 @@ describe("among foreign messages,", () => {
     for (const make of Object.values(foreign)) channel.postMessage(make());
     channel.postMessage({ jsonrpc: "2.0", method: "none", id: "last" });
     await until(() => heard.length > 0, "no answer came");
-    assert.deepEqual(heard.map(({ id }) => id), ["last"]);
+    assert.deepEqual(
+      heard.map(({ id }) => id),
+      ["last"],
+    );
     assert.deepEqual(outcome(), untouched);
   });
 });

@@ -21,6 +21,8 @@ it("the package works where the prototypes of the language are frozen", async ()
     client.destroy();
     server.destroy();
   `;
-  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", source], { cwd: new URL("../../", import.meta.url) });
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", source], {
+    cwd: new URL("../../", import.meta.url),
+  });
   assert.equal(stdout, "RPCError 7 no TypeError true\n");
 });

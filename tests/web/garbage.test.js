@@ -1,14 +1,24 @@
 // The garbage collector ends nothing that is in use, though the application holds none of it.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, connect, portTransport } from "./rig/portway.js";
+import {
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  broadcastTransport,
+  connect,
+  portTransport,
+} from "./rig/portway.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { collected } from "./rig/garbage.js";
 import { Raw, loopback } from "./rig/ends.js";
 
-const serve = (server) => server.method("echo", ([n]) => n).method("count", async function* () {
-  for (let n = 1; ; n++) yield n;
-});
+const serve = (server) =>
+  server
+    .method("echo", ([n]) => n)
+    .method("count", async function* () {
+      for (let n = 1; ; n++) yield n;
+    });
 
 /** A port whose other end is held by nobody but what `use` makes of it. */
 function portTo(use) {
@@ -39,7 +49,8 @@ describe("the garbage collector", function () {
   });
 
   it("ends no peer on both sides of which nothing is held but `remote`, or a function of it", async () => {
-    const remoteOf = () => new JSONRPCPeer(portTransport(portTo((port) => void serve(new JSONRPCPeer(portTransport(port)))))).remote;
+    const remoteOf = () =>
+      new JSONRPCPeer(portTransport(portTo((port) => void serve(new JSONRPCPeer(portTransport(port)))))).remote;
     const remote = remoteOf();
     await works((params) => remote.echo(params));
     const { echo } = remoteOf();
@@ -57,13 +68,17 @@ describe("the garbage collector", function () {
   });
 
   it("keeps no call of a dropped client from its timeout", async () => {
-    const call = (() => new JSONRPCClient(portTransport(portTo(() => {})), { timeout: 300 }).request("a"))().catch(({ reason }) => reason);
+    const call = (() => new JSONRPCClient(portTransport(portTo(() => {})), { timeout: 300 }).request("a"))().catch(
+      ({ reason }) => reason,
+    );
     await collected();
     assert.equal(await call, "timeout");
   });
 
   it("ends no stream of which nothing is held but its iterator", async () => {
-    const items = new JSONRPCClient(portTransport(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))))).stream("count", [], { window: 2 });
+    const items = new JSONRPCClient(
+      portTransport(portTo((port) => void serve(new JSONRPCServer(portTransport(port))))),
+    ).stream("count", [], { window: 2 });
     for (let n = 1; n <= 6; n++) {
       if (n % 2 === 0) await collected();
       assert.equal((await items.next()).value, n);

@@ -24,7 +24,10 @@ describe("a transport that says that the other side is gone", () => {
     const errors = await Promise.all(calls.map(rejection));
     assert.deepEqual(
       errors.map(({ reason, message, method, id }) => [reason, message, method, id]),
-      [["session-ended", "it reloads", "a", 1], ["session-ended", "it reloads", "b", 2]],
+      [
+        ["session-ended", "it reloads", "a", 1],
+        ["session-ended", "it reloads", "b", 2],
+      ],
     );
     assert.equal(client.pending, 0);
   });
@@ -60,7 +63,10 @@ describe("a transport that says that the other side is gone", () => {
     transport.lose(new CallError("session-ended", "it reloads"), true);
     await rejection(before);
     const after = client.request("b");
-    assert.deepEqual(transport.sent.map(({ id }) => id), [1, 2]);
+    assert.deepEqual(
+      transport.sent.map(({ id }) => id),
+      [1, 2],
+    );
     transport.deliver({ jsonrpc: "2.0", result: "late", id: 1 });
     transport.deliver({ jsonrpc: "2.0", result: "right", id: 2 });
     assert.equal(await after, "right");
@@ -90,7 +96,10 @@ describe("a transport that says that the other side is gone", () => {
   it("drops what is left of a batch that was being answered", async () => {
     const transport = mortal();
     new JSONRPCServer(transport).method("now", () => 1).method("never", () => new Promise(() => {}));
-    transport.deliver([{ jsonrpc: "2.0", method: "now", id: 1 }, { jsonrpc: "2.0", method: "never", id: 2 }]);
+    transport.deliver([
+      { jsonrpc: "2.0", method: "now", id: 1 },
+      { jsonrpc: "2.0", method: "never", id: 2 },
+    ]);
     transport.lose(undefined, true);
     transport.deliver({ jsonrpc: "2.0", method: "now", id: 3 });
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: 1, id: 3 }]);

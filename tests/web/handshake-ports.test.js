@@ -103,7 +103,10 @@ describe("a port that is in use", () => {
     const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: ([n]) => n } })]);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
-    far.postMessage({ jsonrpc: "2.0", id: hexId(9), result: { session: hexId(8), version: 1, features: [], port: port2 } }, [port2]);
+    far.postMessage(
+      { jsonrpc: "2.0", id: hexId(9), result: { session: hexId(8), version: 1, features: [], port: port2 } },
+      [port2],
+    );
     assert.equal(await one.request("echo", [1]), 1);
   });
 });

@@ -40,7 +40,9 @@ describe("a batch", () => {
 
   /** A peer on a transport that can `lose` its session. */
   function losing() {
-    const transport = Object.assign(recorder(), { onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)) });
+    const transport = Object.assign(recorder(), {
+      onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)),
+    });
     return { transport, peer: new JSONRPCPeer(transport, { onError() {} }) };
   }
 
@@ -52,11 +54,18 @@ describe("a batch", () => {
       transport.lose();
       next = peer.request("next", [], { timeout: 200 });
     };
-    peer.method("work", () => void ran++).method("watch", (_, { signal }) => new Promise(() => signal.addEventListener("abort", begin)));
+    peer
+      .method("work", () => void ran++)
+      .method("watch", (_, { signal }) => new Promise(() => signal.addEventListener("abort", begin)));
     transport.deliver({ jsonrpc: "2.0", id: 1, method: "watch" });
     const forged = Array.from({ length: 5 }, (_, id) => ({ jsonrpc: "2.0", id, result: "forged" }));
     const cancel = { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } };
-    transport.deliver([cancel, ...forged, { jsonrpc: "2.0", id: 2, method: "work" }, { jsonrpc: "2.0", method: "work" }]);
+    transport.deliver([
+      cancel,
+      ...forged,
+      { jsonrpc: "2.0", id: 2, method: "work" },
+      { jsonrpc: "2.0", method: "work" },
+    ]);
     assert.equal((await rejection(next)).reason, "timeout");
     assert.equal(ran, 0);
     peer.destroy();
@@ -67,7 +76,11 @@ describe("a batch", () => {
     let ran = 0;
     const work = () => ++ran === 3 && transport.lose();
     peer.onNotify("work", work).method("call", work);
-    transport.deliver(Array.from({ length: 500 }, (_, n) => (n % 2 ? { jsonrpc: "2.0", method: "work" } : { jsonrpc: "2.0", id: n, method: "call" })));
+    transport.deliver(
+      Array.from({ length: 500 }, (_, n) =>
+        n % 2 ? { jsonrpc: "2.0", method: "work" } : { jsonrpc: "2.0", id: n, method: "call" },
+      ),
+    );
     assert.equal(ran, 3);
     peer.destroy();
   });
@@ -123,7 +136,10 @@ describe("an array of holes", () => {
   it("in an error that is thrown costs no time, and crosses without its holes", () => {
     const transport = recorder();
     new JSONRPCServer(transport).method("check", (params) => {
-      throw Object.assign(new Error("invalid", { cause: params.list }), { params, errors: [...params.list.slice(0, 2), params.more] });
+      throw Object.assign(new Error("invalid", { cause: params.list }), {
+        params,
+        errors: [...params.list.slice(0, 2), params.more],
+      });
     });
     const start = performance.now();
     transport.deliver({ jsonrpc: "2.0", method: "check", params: { list: holes(1), more: holes(2) }, id: 1 });

@@ -29,7 +29,9 @@ async function flooded(kind, count, options) {
   const peer = new JSONRPCPeer(transport, options)
     .method("echo", (params) => params)
     .method("stay", (_, { signal }) => new Promise(() => stays.push(signal)))
-    .onNotify("throw", ([i]) => { throw new Error(`gotcha ${i}`); })
+    .onNotify("throw", ([i]) => {
+      throw new Error(`gotcha ${i}`);
+    })
     .onNotify("over", () => over.resolve());
   afterThisTest(() => peer.destroy());
   worker.postMessage({ port: port2, kind, count }, [port2]);
@@ -40,12 +42,17 @@ async function flooded(kind, count, options) {
 describe("a page that is flooded by a worker", function () {
   this.timeout(60_000);
 
-  for (const [kind, count] of [["mixed", 100_000], ["batches", 100], ["longBatches", 20]]) {
+  for (const [kind, count] of [
+    ["mixed", 100_000],
+    ["batches", 100],
+    ["longBatches", 20],
+  ]) {
     it(`is never kept for 200 ms by ${count.toLocaleString("en")} messages (${kind}), and works on`, async () => {
       const { peer, stays, longest } = await flooded(kind, count, { onError() {} });
       // A busy machine takes the processor away now and then; what is slow by itself is slow each time.
       let least = longest;
-      for (let more = 0; least >= 200 && more < 2; more++) least = Math.min(least, (await flooded(kind, count, { onError() {} })).longest);
+      for (let more = 0; least >= 200 && more < 2; more++)
+        least = Math.min(least, (await flooded(kind, count, { onError() {} })).longest);
       assert.isBelow(least, 200);
       assert.isAtMost(stays.length, 1_024);
       assert.deepEqual(await peer.request("ask", [1]), { asked: [1] });

@@ -33,7 +33,9 @@ describe("what a flood leaves in memory", function () {
     ];
     let deliver;
     const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
-    const peer = new JSONRPCPeer(transport, { onError() {} }).onNotify("throw", ([i]) => { throw new Error(`gotcha ${i}`); });
+    const peer = new JSONRPCPeer(transport, { onError() {} }).onNotify("throw", ([i]) => {
+      throw new Error(`gotcha ${i}`);
+    });
     const flood = (from, to) => {
       for (let i = from; i < to; i++) deliver(kinds[i % kinds.length](i));
       for (let i = 0; i < 50; i++) deliver(Array.from({ length: 1_000 }, (_, n) => kinds[n % kinds.length](from + n)));
@@ -73,7 +75,10 @@ for (const [what, part] of [
     let deliver;
     const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
     let begun = 0;
-    const server = new JSONRPCServer(transport, { onError() {} }).method("work", () => (begun++, new Promise(() => {})));
+    const server = new JSONRPCServer(transport, { onError() {} }).method(
+      "work",
+      () => (begun++, new Promise(() => {})),
+    );
     const large = (n) => {
       const value = [new ArrayBuffer(1 << 20)];
       const { id, error } = part;
@@ -83,7 +88,11 @@ for (const [what, part] of [
       return { ...part, ["result" in part ? "result" : "params"]: value };
     };
     const before = used();
-    for (let n = 0; n < 200; n++) deliver([{ jsonrpc: "2.0", id: n, method: "work" }, { jsonrpc: "2.0", ...large(n) }]);
+    for (let n = 0; n < 200; n++)
+      deliver([
+        { jsonrpc: "2.0", id: n, method: "work" },
+        { jsonrpc: "2.0", ...large(n) },
+      ]);
     assert.equal(begun, 200);
     assert.isBelow(used() - before, 20 << 20);
     server.destroy();

@@ -6,7 +6,16 @@ import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { printed } from "./rig/console.js";
 import { rejection } from "./rig/outcomes.js";
 
-const inherited = ["__proto__", "constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "__defineGetter__", "then"];
+const inherited = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "valueOf",
+  "hasOwnProperty",
+  "isPrototypeOf",
+  "__defineGetter__",
+  "then",
+];
 
 /** The one reply to a message that crosses no boundary. */
 function reply(message, options) {
@@ -48,18 +57,26 @@ describe("a name that every object has", () => {
   }
 
   it("does no harm in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
-    const evil = () => JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
+    const evil = () =>
+      JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
     const { transport, raw } = rawChannel();
     const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
     const failing = rejection(peer.request("a"));
-    raw.post({ jsonrpc: "2.0", error: { code: 1, message: "x", data: { ...evil(), cause: { name: "a", message: "b", ...evil() } } }, id: 1 });
+    raw.post({
+      jsonrpc: "2.0",
+      error: { code: 1, message: "x", data: { ...evil(), cause: { name: "a", message: "b", ...evil() } } },
+      id: 1,
+    });
     raw.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
     for (const token of inherited) {
       raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
       raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
     }
     const [, batch] = await raw.before();
-    assert.deepEqual(batch.map(({ id }) => id), inherited);
+    assert.deepEqual(
+      batch.map(({ id }) => id),
+      inherited,
+    );
     assert.equal((await failing).cause.polluted, undefined);
   });
 });
@@ -74,17 +91,38 @@ describe("an Object.prototype that others have polluted", () => {
       } finally {
         delete Object.prototype[name];
       }
-      assert.equal(copy.JSONRPCClient.prototype[Symbol.dispose], Symbol.dispose && copy.JSONRPCClient.prototype.destroy);
+      assert.equal(
+        copy.JSONRPCClient.prototype[Symbol.dispose],
+        Symbol.dispose && copy.JSONRPCClient.prototype.destroy,
+      );
     });
   }
 });
 
 describe("an id", () => {
-  for (const id of [0, -1, 1.5, -1e300, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), 5e-324, "", "1", "x".repeat(1_024), null]) {
+  for (const id of [
+    0,
+    -1,
+    1.5,
+    -1e300,
+    2 ** 31,
+    2 ** 53 - 1,
+    2 ** 53,
+    2 ** 53 + 2,
+    -(2 ** 53),
+    5e-324,
+    "",
+    "1",
+    "x".repeat(1_024),
+    null,
+  ]) {
     it(`comes back as it is: ${String(id).slice(0, 30)}`, () => {
       const [message] = reply({ jsonrpc: "2.0", method: "echo", params: [], id });
       assert.deepEqual(message, { jsonrpc: "2.0", result: [], id });
-      const [[first, second]] = reply([{ jsonrpc: "2.0", method: "echo", params: [], id }, { jsonrpc: "2.0", method: "echo", params: [1], id: "other" }]);
+      const [[first, second]] = reply([
+        { jsonrpc: "2.0", method: "echo", params: [], id },
+        { jsonrpc: "2.0", method: "echo", params: [1], id: "other" },
+      ]);
       assert.deepEqual([first.id, second.id], [id, "other"]);
     });
   }
@@ -93,7 +131,19 @@ describe("an id", () => {
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
   });
 
-  for (const id of [NaN, Infinity, 5n, true, {}, [], Symbol("a"), () => {}, new String("a"), new Number(1), undefined]) {
+  for (const id of [
+    NaN,
+    Infinity,
+    5n,
+    true,
+    {},
+    [],
+    Symbol("a"),
+    () => {},
+    new String("a"),
+    new Number(1),
+    undefined,
+  ]) {
     it(`that is none is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
       const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
       assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
@@ -103,7 +153,10 @@ describe("an id", () => {
   it("of more than 1024 characters is answered with -32600 under null, and is not sent back", () => {
     const [{ error, id }] = reply({ jsonrpc: "2.0", method: "echo", id: "x".repeat(1 << 20) });
     assert.deepEqual([error.code, error.data, id], [-32600, { reason: "id-too-long" }, null]);
-    const [[first, second]] = reply([{ jsonrpc: "2.0", method: "echo", id: "x".repeat(1_025) }, { jsonrpc: "2.0", method: "echo", params: [], id: "y" }]);
+    const [[first, second]] = reply([
+      { jsonrpc: "2.0", method: "echo", id: "x".repeat(1_025) },
+      { jsonrpc: "2.0", method: "echo", params: [], id: "y" },
+    ]);
     assert.deepEqual([first.error.data, second.id], [{ reason: "id-too-long" }, "y"]);
   });
 
@@ -125,10 +178,17 @@ describe("an id", () => {
       { method: "rpc.stream", params: { method: "echo", credit: 1 }, id },
     ].map((message) => ({ jsonrpc: "2.0", ...message }));
     const told = [];
-    for (const options of [{ onError: ({ message, stack, data }) => told.push(message, stack, JSON.stringify(data) ?? "") }, {}]) {
+    for (const options of [
+      { onError: ({ message, stack, data }) => told.push(message, stack, JSON.stringify(data) ?? "") },
+      {},
+    ]) {
       const transport = recorder();
       const peer = new JSONRPCPeer(transport, options);
-      peer.method("echo", (params) => params).method("throw", () => { throw new Error("oh no"); });
+      peer
+        .method("echo", (params) => params)
+        .method("throw", () => {
+          throw new Error("oh no");
+        });
       peer.request("a").catch(() => {});
       told.push(
         ...(await printed(() => {
@@ -153,7 +213,21 @@ describe("an id", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { onError() {} });
     const call = client.request("a");
-    for (const id of ["1", 1.5, -1, 0, 2, 2 ** 32 + 1, 2 ** 53 + 1, NaN, 1n, null, [1], new Number(1), "x".repeat(1 << 20)]) {
+    for (const id of [
+      "1",
+      1.5,
+      -1,
+      0,
+      2,
+      2 ** 32 + 1,
+      2 ** 53 + 1,
+      NaN,
+      1n,
+      null,
+      [1],
+      new Number(1),
+      "x".repeat(1 << 20),
+    ]) {
       transport.deliver({ jsonrpc: "2.0", result: "wrong", id });
       transport.deliver([{ jsonrpc: "2.0", result: "wrong", id }]);
     }
@@ -170,17 +244,32 @@ describe("a message", () => {
   });
 
   it("may have getters, which are asked for what they say", () => {
-    const message = { jsonrpc: "2.0", id: 1, get method() { return "echo"; }, get params() { return [1]; } };
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      get method() {
+        return "echo";
+      },
+      get params() {
+        return [1];
+      },
+    };
     assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
   it("that says something else each time it is asked does no harm to others", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let turn = 0;
-    const shifty = new Proxy({}, { get: (_, name) => (name === "jsonrpc" ? "2.0" : values[turn++ % values.length]), has: () => true });
+    const shifty = new Proxy(
+      {},
+      { get: (_, name) => (name === "jsonrpc" ? "2.0" : values[turn++ % values.length]), has: () => true },
+    );
     const transport = recorder();
     const errors = [];
-    const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) }).method("echo", (params) => params);
+    const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) }).method(
+      "echo",
+      (params) => params,
+    );
     for (let i = 0; i < 1_000; i++) {
       transport.deliver(shifty);
       transport.deliver([shifty, shifty]);
@@ -195,8 +284,13 @@ describe("a message", () => {
   });
 
   it("may be a proxy that throws at everything", () => {
-    const boom = () => { throw new Error("boom"); };
-    const evil = new Proxy({}, { get: boom, has: boom, ownKeys: boom, getPrototypeOf: boom, getOwnPropertyDescriptor: boom });
+    const boom = () => {
+      throw new Error("boom");
+    };
+    const evil = new Proxy(
+      {},
+      { get: boom, has: boom, ownKeys: boom, getPrototypeOf: boom, getOwnPropertyDescriptor: boom },
+    );
     assert.deepEqual(reply(evil), []);
     assert.deepEqual(reply([evil]), []);
   });
@@ -218,12 +312,15 @@ describe("a message", () => {
     new JSONRPCServer(far)
       .method("echo", (params) => params)
       .method("deep", nested)
-      .method("fail", () => { throw Object.assign(new Error("x"), { deep: nested() }); });
+      .method("fail", () => {
+        throw Object.assign(new Error("x"), { deep: nested() });
+      });
     const client = new JSONRPCClient(near);
     // Some engines can.
     for (const call of [client.request("echo", nested()), client.request("deep")]) {
       const outcome = await call.catch((error) => error);
-      if (outcome instanceof Error) assert.include(["RangeError", "DataCloneError", "InternalError", "RPCError"], outcome.name);
+      if (outcome instanceof Error)
+        assert.include(["RangeError", "DataCloneError", "InternalError", "RPCError"], outcome.name);
       else assert.isObject(outcome.deep);
     }
     assert.equal((await rejection(client.request("fail"))).message, "x");

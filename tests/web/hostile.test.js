@@ -5,7 +5,8 @@ import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validat
 import { recorder } from "./rig/ends.js";
 import { pause, rejection } from "./rig/outcomes.js";
 
-const throwing = (key, rest) => Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
+const throwing = (key, rest) =>
+  Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
 
 function boom() {
   throw new Error("boom");
@@ -15,7 +16,11 @@ function boom() {
 function peer(options) {
   const transport = recorder();
   const errors = [];
-  return { transport, errors, peer: new JSONRPCPeer(transport, { onError: (error) => errors.push(error.message), ...options }) };
+  return {
+    transport,
+    errors,
+    peer: new JSONRPCPeer(transport, { onError: (error) => errors.push(error.message), ...options }),
+  };
 }
 
 describe("messages that throw when they are read, over a transport that clones nothing", () => {
@@ -52,12 +57,24 @@ describe("messages that throw when they are read, over a transport that clones n
     transport.deliver(once({ id: 2, error: { code: 1, message: "x" } }));
     transport.deliver([once({ id: 3, result: 3 }), { jsonrpc: "2.0", id: 4, result: 4 }]);
     const ends = await Promise.race([Promise.all(calls), pause(500)]);
-    assert.deepEqual(ends?.map((end) => end.message ?? end), [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `it resolved, with ${n}`)));
+    assert.deepEqual(
+      ends?.map((end) => end.message ?? end),
+      [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `it resolved, with ${n}`)),
+    );
     transport.sent.length = 0;
     for (let id = 0; id < 5; id++) transport.deliver(once({ method: "echo", params: [id], id }));
     transport.deliver([once({ method: "echo", id: "a", params: ["a"] }), once({ method: 5, id: "b" })]);
-    assert.deepEqual(transport.sent.slice(0, 5).map(({ result }) => result), [[0], [1], [2], [3], [4]]);
-    assert.sameDeepMembers(transport.sent[5]?.map(({ id, error }) => [id, error?.code]), [["b", -32600], ["a", undefined]]);
+    assert.deepEqual(
+      transport.sent.slice(0, 5).map(({ result }) => result),
+      [[0], [1], [2], [3], [4]],
+    );
+    assert.sameDeepMembers(
+      transport.sent[5]?.map(({ id, error }) => [id, error?.code]),
+      [
+        ["b", -32600],
+        ["a", undefined],
+      ],
+    );
     assert.deepEqual(errors, []);
   });
 
@@ -79,7 +96,13 @@ describe("messages that throw when they are read, over a transport that clones n
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
-    const asking = { jsonrpc: "2.0", method: "a", get id() { return validateMessage(5).errors.length; } };
+    const asking = {
+      jsonrpc: "2.0",
+      method: "a",
+      get id() {
+        return validateMessage(5).errors.length;
+      },
+    };
     assert.deepEqual(validateMessage(asking), { isValid: true, errors: [], warnings: [] });
   });
 });
@@ -94,7 +117,10 @@ describe("an onError that throws", () => {
     const told = [];
     console.error = (...args) => told.push(args);
     try {
-      transport.deliver([{ jsonrpc: "2.0", method: "n" }, { jsonrpc: "2.0", method: "a", id: 1 }]);
+      transport.deliver([
+        { jsonrpc: "2.0", method: "n" },
+        { jsonrpc: "2.0", method: "a", id: 1 },
+      ]);
     } finally {
       console.error = error;
     }
@@ -121,7 +147,10 @@ describe("a handler's result", () => {
       return promise;
     });
     transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.deepEqual(transport.sent.map(({ id, error }) => [id, error.code]), [[1, -32603]]);
+    assert.deepEqual(
+      transport.sent.map(({ id, error }) => [id, error.code]),
+      [[1, -32603]],
+    );
   });
 
   it("is what transfer is for: an error takes nothing along", async () => {
@@ -142,7 +171,9 @@ describe("a server that is destroyed while others use its transport", () => {
     new JSONRPCClient(transport);
     const contexts = [];
     const keep = (_, context) => (contexts.push(context), new Promise(() => {}));
-    const server = new JSONRPCServer(transport).method("a", keep).onNotify("n", (_, context) => void contexts.push(context));
+    const server = new JSONRPCServer(transport)
+      .method("a", keep)
+      .onNotify("n", (_, context) => void contexts.push(context));
     transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
     transport.deliver({ jsonrpc: "2.0", method: "n" });
     server.destroy();
@@ -150,7 +181,10 @@ describe("a server that is destroyed while others use its transport", () => {
       context.progress(1);
       context.notify("x");
     }
-    assert.deepEqual([contexts.length, transport.sent.map(({ id, error }) => [id, error.data.reason])], [2, [[1, "destroyed"]]]);
+    assert.deepEqual(
+      [contexts.length, transport.sent.map(({ id, error }) => [id, error.data.reason])],
+      [2, [[1, "destroyed"]]],
+    );
   });
 });
 
@@ -203,7 +237,10 @@ describe("many calls at once", () => {
     const controller = new AbortController();
     let listeners = 0;
     const { signal } = controller;
-    for (const [name, change] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+    for (const [name, change] of [
+      ["addEventListener", 1],
+      ["removeEventListener", -1],
+    ]) {
       const original = signal[name];
       signal[name] = function (...args) {
         listeners += change;

@@ -71,7 +71,8 @@ describe("init in a browser", () => {
 
 describe("a page with a strict policy", () => {
   it("that allows wasm works whole, and nothing of it is a violation", async () => {
-    const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
+    const csp =
+      "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
     const { contentWindow } = await frame("frame.html", { query: { csp } });
     const peer = new JSONRPCPeer(windowTransport(contentWindow)).method("name", () => "page");
     afterThisTest(() => peer.destroy());

@@ -13,8 +13,20 @@ function boundary() {
 }
 
 for (const [name, Client, Server, OwnError, ends] of [
-  ["our client and the document's server", JSONRPCClient, DocumentServer, DocumentError, ({ ours, theirs }) => [ours, theirs]],
-  ["the document's client and our server", DocumentClient, JSONRPCServer, RPCError, ({ ours, theirs }) => [theirs, ours]],
+  [
+    "our client and the document's server",
+    JSONRPCClient,
+    DocumentServer,
+    DocumentError,
+    ({ ours, theirs }) => [ours, theirs],
+  ],
+  [
+    "the document's client and our server",
+    DocumentClient,
+    JSONRPCServer,
+    RPCError,
+    ({ ours, theirs }) => [theirs, ours],
+  ],
 ]) {
   describe(`${name} get on with each other:`, () => {
     const connected = () => {
@@ -30,7 +42,10 @@ for (const [name, Client, Server, OwnError, ends] of [
       assert.deepEqual(await client.request("refresh"), { got: true });
       const urls = Array.from({ length: 100 }, (_, n) => `/${n}`);
       const results = await Promise.all(urls.map((url) => client.request("fetch", { url })));
-      assert.deepEqual(results.map(({ body }) => body), urls);
+      assert.deepEqual(
+        results.map(({ body }) => body),
+        urls,
+      );
     });
 
     it("results that are nothing", async () => {
@@ -48,7 +63,10 @@ for (const [name, Client, Server, OwnError, ends] of [
         throw new Error("oh no");
       });
       const failed = await rejection(client.request("fail"));
-      assert.deepEqual([failed.name, failed.code, failed.message, failed.data], ["RPCError", -32001, "Build failed", [{ file: "a.ts" }]]);
+      assert.deepEqual(
+        [failed.name, failed.code, failed.message, failed.data],
+        ["RPCError", -32001, "Build failed", [{ file: "a.ts" }]],
+      );
       const broken = await rejection(client.request("break"));
       assert.deepEqual([broken.code, broken.message, broken.data], [-32603, "oh no", undefined]);
       const missing = await rejection(client.request("missing"));
@@ -79,7 +97,10 @@ for (const [name, Client, Server, OwnError, ends] of [
 it("our client ends a call that the document's server leaves open when a handler fails with null", async () => {
   const { ours, theirs } = boundary();
   // Its handler rejects, which it does not expect itself.
-  const server = new DocumentServer({ ...theirs, onMessage: (handler) => theirs.onMessage((msg) => Promise.resolve(handler(msg)).catch(() => {})) });
+  const server = new DocumentServer({
+    ...theirs,
+    onMessage: (handler) => theirs.onMessage((msg) => Promise.resolve(handler(msg)).catch(() => {})),
+  });
   server.method("fail", () => {
     throw null;
   });

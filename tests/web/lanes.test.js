@@ -67,7 +67,9 @@ describe("a session over a worker", () => {
     const call = { jsonrpc: "2.0", method: "twice", params: [21], id: 1 };
     assert.deepInclude(seen, { portway: name, message: call });
     assert.deepInclude(seen, { portway: name, message: { jsonrpc: "2.0", result: 42, id: 1 } });
-    assert.isTrue(seen.every(({ portway, method, result }) => portway === name || method === "rpc.hello" || result?.lane === name));
+    assert.isTrue(
+      seen.every(({ portway, method, result }) => portway === name || method === "rpc.hello" || result?.lane === name),
+    );
     other.destroy();
   });
 
@@ -112,9 +114,12 @@ describe("a session over a worker", () => {
     const call = peer.request("a", [1]);
     const { id } = await end.nextCall();
     const forged = { jsonrpc: "2.0", result: "forged", id };
-    for (const other of [forged, { portway: hexId("b"), message: forged }, { portway: [hexId("a")], message: forged }]) far.postMessage(other);
-    for (const message of [undefined, null, 1, "text", [], {}, { jsonrpc: "2.0" }, [forged, 1]]) far.postMessage({ portway: hexId("a"), message });
-    for (const foreign of [null, 1, "text", [1], { portway: null }, new Map([["portway", 1]])]) far.postMessage(foreign);
+    for (const other of [forged, { portway: hexId("b"), message: forged }, { portway: [hexId("a")], message: forged }])
+      far.postMessage(other);
+    for (const message of [undefined, null, 1, "text", [], {}, { jsonrpc: "2.0" }, [forged, 1]])
+      far.postMessage({ portway: hexId("a"), message });
+    for (const foreign of [null, 1, "text", [1], { portway: null }, new Map([["portway", 1]])])
+      far.postMessage(foreign);
     await pause(50);
     assert.equal(peer.pending, 1);
     end.answer({ id }, "right");
@@ -145,7 +150,10 @@ describe("a session over a worker", () => {
       connected(far, { channel: "b", ...methods("b") }),
     ]);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? a : b).request("name")));
-    assert.deepEqual(answers, Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? "a" : "b")));
+    assert.deepEqual(
+      answers,
+      Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? "a" : "b")),
+    );
   });
 
   it("takes no answer meant for the session before it", async () => {
@@ -168,7 +176,10 @@ describe("a session over a worker", () => {
 
   it("moves buffers", async () => {
     const [near, far] = sides();
-    const [one] = await Promise.all([connected(near), connected(far, { methods: { size: ({ buffer }) => buffer.byteLength } })]);
+    const [one] = await Promise.all([
+      connected(near),
+      connected(far, { methods: { size: ({ buffer }) => buffer.byteLength } }),
+    ]);
     const buffer = new ArrayBuffer(8);
     assert.equal(await one.request("size", { buffer }, { transfer: [buffer] }), 8);
     assert.equal(buffer.byteLength, 0);
@@ -184,7 +195,10 @@ describe("a session over a worker", () => {
       other.destroy();
     }
     await pause(20);
-    assert.deepEqual(listeners.map(({ length }) => length), [0, 0]);
+    assert.deepEqual(
+      listeners.map(({ length }) => length),
+      [0, 0],
+    );
   });
 
   it("answers ten thousand calls from both sides, in crowds", async () => {
@@ -209,7 +223,10 @@ describe("a session over a port", () => {
 
 function pairOver(near, far) {
   const methods = { echo: ({ value }) => value };
-  const wrap = (peer) => ({ request: (method, value) => peer.request(method, { value }), destroy: () => peer.destroy() });
+  const wrap = (peer) => ({
+    request: (method, value) => peer.request(method, { value }),
+    destroy: () => peer.destroy(),
+  });
   return Promise.all([connect(near).then(wrap), connect(far, { methods })]);
 }
 

@@ -46,7 +46,10 @@ describe("a page is not listened to for its unload", () => {
 
   it("by plain transports, from their beginning to their end", async () => {
     const heard = eventsHeard(window);
-    for (const transport of [windowTransport((await frame("frame.html")).contentWindow), workerTransport(await readyWorker("worker.js"))]) {
+    for (const transport of [
+      windowTransport((await frame("frame.html")).contentWindow),
+      workerTransport(await readyWorker("worker.js")),
+    ]) {
       const peer = new JSONRPCPeer(transport);
       await peer.request("echo", [1]);
       peer.destroy();

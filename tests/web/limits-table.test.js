@@ -2,7 +2,16 @@
 // more is what the row says.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, broadcastTransport, inNode, packaged, validateMessage } from "./rig/portway.js";
+import {
+  CallError,
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  broadcastTransport,
+  inNode,
+  packaged,
+  validateMessage,
+} from "./rig/portway.js";
 import { hexId, played, stage, connected } from "./rig/connections.js";
 import { printed } from "./rig/console.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
@@ -27,7 +36,10 @@ async function answers(serve, messages) {
 /** Requests of one server that never answers: those that it refuses, and how many it has begun. */
 async function crowd(count) {
   let begun = 0;
-  const refused = await answers((server) => server.method("work", () => (begun++, forEver())), Array.from({ length: count }, (_, id) => call(id, "work")));
+  const refused = await answers(
+    (server) => server.method("work", () => (begun++, forEver())),
+    Array.from({ length: count }, (_, id) => call(id, "work")),
+  );
   // The request that looks for the end is one more.
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
@@ -67,14 +79,17 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
 async function unread(messages, handler) {
   const kept = { count: 0, refused: [] };
   let text = "";
-  const writable = new WritableStream({ write: (bytes) => ((text += new TextDecoder().decode(bytes)), handler === forEver ? undefined : forEver()) });
+  const writable = new WritableStream({
+    write: (bytes) => ((text += new TextDecoder().decode(bytes)), handler === forEver ? undefined : forEver()),
+  });
   const { readable, writable: input } = new TransformStream();
   const wipc = new WipcChannel({ readable, writable });
   afterThisTest(() => wipc.destroy());
   new JSONRPCServer(wipc.transport()).method("work", (params) => (kept.count++, handler(params)));
   const writer = input.getWriter();
   const { encodeWipc } = await import(packaged("wipc.js"));
-  for (const message of messages) await Promise.race([writer.write(encodeWipc(CALL, JSON.stringify(message))), pause(200)]);
+  for (const message of messages)
+    await Promise.race([writer.write(encodeWipc(CALL, JSON.stringify(message))), pause(200)]);
   await pause(100);
   return { ...kept, text };
 }
@@ -113,7 +128,10 @@ const drivers = {
 
   "id-length": async (most) => {
     const ids = [most, most + 1].map((length) => "é".repeat(length));
-    const [taken, refused] = await answers((server) => server.method("a", () => 1), ids.map((id) => call(id, "a")));
+    const [taken, refused] = await answers(
+      (server) => server.method("a", () => 1),
+      ids.map((id) => call(id, "a")),
+    );
     assert.deepEqual(taken, { jsonrpc: "2.0", result: 1, id: ids[0] });
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "id-too-long"]);
   },
@@ -121,13 +139,19 @@ const drivers = {
   "method-length": async (most) => {
     const names = [most, most + 1].map((length) => "m".repeat(length));
     const serve = (server) => names.forEach((name) => server.method(name, () => 1));
-    const [taken, refused] = await answers(serve, names.map((name, id) => call(id, name)));
+    const [taken, refused] = await answers(
+      serve,
+      names.map((name, id) => call(id, name)),
+    );
     assert.deepEqual([taken.result, refused.id, refused.error.code], [1, 1, -32600]);
     assert.notInclude(JSON.stringify(refused), "mmm");
   },
 
   "error-echo": async (most) => {
-    const replies = await answers(() => {}, [most, most + 1].map((length, id) => call(id, "m".repeat(length))));
+    const replies = await answers(
+      () => {},
+      [most, most + 1].map((length, id) => call(id, "m".repeat(length))),
+    );
     const [whole, cut] = replies.map(({ error }) => /m{3,}/.exec(JSON.stringify(error))?.[0].length ?? 0);
     assert.equal(whole, most);
     assert.isAtMost(cut, most);
@@ -147,7 +171,10 @@ const drivers = {
 
   "error-values": async (most) => {
     // The error, its name and the list count, too.
-    for (const [count, crossed] of [[most - 3, most - 3], [most - 2, most - 3]]) {
+    for (const [count, crossed] of [
+      [most - 3, most - 3],
+      [most - 2, most - 3],
+    ]) {
       const { near, far } = channel();
       new JSONRPCServer(far).method("fail", () => {
         throw new AggregateError(Array.from({ length: count }, (_, n) => n));
@@ -234,7 +261,10 @@ const drivers = {
   },
 
   features: async (most) => {
-    for (const [count, taken] of [[most, most], [most + 1, most]]) {
+    for (const [count, taken] of [
+      [most, most],
+      [most + 1, most],
+    ]) {
       const { port, actor } = stage();
       const sessions = [];
       const connecting = connected(port, { onSession: (session) => void sessions.push(session) });
@@ -249,7 +279,11 @@ const drivers = {
     const peer = new JSONRPCPeer(transport, { coalesce: "columns" });
     let count = 0;
     peer.onNotify("a", () => void count++);
-    const columns = (length) => ({ jsonrpc: "2.0", method: "rpc.columns", params: { methods: "a", values: Array(length).fill([]) } });
+    const columns = (length) => ({
+      jsonrpc: "2.0",
+      method: "rpc.columns",
+      params: { methods: "a", values: Array(length).fill([]) },
+    });
     raw.post(columns(most));
     raw.post(columns(most + 1));
     await raw.before();
@@ -258,7 +292,10 @@ const drivers = {
     for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
     await until(() => raw.received.length === 3, "they did not leave in three messages");
     // The first leaves alone in any case.
-    assert.deepEqual(raw.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)), [1, most, 1]);
+    assert.deepEqual(
+      raw.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)),
+      [1, most, 1],
+    );
   },
 
   "coalesced-values": async (most) => {
@@ -274,7 +311,10 @@ const drivers = {
 
   "stream-window": async (most) => {
     const transport = recorder();
-    new JSONRPCClient(transport).stream("a").next().catch(() => {});
+    new JSONRPCClient(transport)
+      .stream("a")
+      .next()
+      .catch(() => {});
     assert.equal(transport.sent[0].params.credit, most);
     assert.equal(await flood(most, { turns: 5 }), most);
   },
@@ -288,8 +328,12 @@ const drivers = {
       await forEver();
     };
     new JSONRPCServer(transport).method("a", items);
-    for (const [id, credit] of [most, most + 1].entries()) transport.deliver(call(id, "rpc.stream", { method: "a", credit }));
-    assert.deepEqual(transport.sent.map(({ id, error }) => [id, error.code]), [[1, -32602]]);
+    for (const [id, credit] of [most, most + 1].entries())
+      transport.deliver(call(id, "rpc.stream", { method: "a", credit }));
+    assert.deepEqual(
+      transport.sent.map(({ id, error }) => [id, error.code]),
+      [[1, -32602]],
+    );
   },
 
   "peer-credit": async (most) => {
@@ -314,14 +358,20 @@ const drivers = {
   "in-flight-bytes": async (most) => {
     const megabyte = "x".repeat(1_000_000);
     const count = Math.floor(most / 1_000_100);
-    const { count: begun, text } = await unread(Array.from({ length: count + 3 }, (_, id) => call(id, "work", [megabyte])), forEver);
+    const { count: begun, text } = await unread(
+      Array.from({ length: count + 3 }, (_, id) => call(id, "work", [megabyte])),
+      forEver,
+    );
     assert.approximately(begun, count, 2);
     assert.include(text, "-32600");
   },
 
   "unwritten-bytes": async (most) => {
     const megabyte = "x".repeat(1_000_000);
-    const { count } = await unread(Array.from({ length: 100 }, (_, id) => call(id, "work")), () => megabyte);
+    const { count } = await unread(
+      Array.from({ length: 100 }, (_, id) => call(id, "work")),
+      () => megabyte,
+    );
     assert.approximately(count, most / 1_000_000, 3);
   },
 
@@ -398,7 +448,12 @@ const clocks = {
   },
 };
 
-const ends = { "call-timeout": "timeout", "connect-timeout": "no-answer", heartbeat: "unresponsive", "link-grace": "closed" };
+const ends = {
+  "call-timeout": "timeout",
+  "connect-timeout": "no-answer",
+  heartbeat: "unresponsive",
+  "link-grace": "closed",
+};
 
 async function table() {
   const url = new URL("../data/limits.json", import.meta.url);
@@ -411,7 +466,10 @@ const mine = (await table()).filter(({ drivers }) => drivers.includes("tests/web
 
 describe("the limit of the table", () => {
   it("has a driver for each row, and there is a row for each driver", () => {
-    assert.sameMembers([...Object.keys(drivers), ...Object.keys(clocks)], mine.map(({ name }) => name));
+    assert.sameMembers(
+      [...Object.keys(drivers), ...Object.keys(clocks)],
+      mine.map(({ name }) => name),
+    );
   });
 
   for (const { name, value } of mine.filter(({ name }) => name in drivers)) {

@@ -9,7 +9,10 @@ describe("the limit", () => {
     const client = new JSONRPCClient(transport, { limits: { pendingCalls: 2 } });
     const calls = [client.request("a"), client.request("b")];
     const error = await rejection(client.request("c"));
-    assert.deepEqual([error.name, error.reason, error.method, transport.sent.length], ["CallError", "too-many-calls", "c", 2]);
+    assert.deepEqual(
+      [error.name, error.reason, error.method, transport.sent.length],
+      ["CallError", "too-many-calls", "c", 2],
+    );
     transport.deliver({ jsonrpc: "2.0", id: 1, result: "done" });
     assert.equal(await calls[0], "done");
     const next = client.request("d");
@@ -23,14 +26,20 @@ describe("the limit", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { limits: { pendingCalls: 2 }, timeout: 20 });
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-    assert.deepEqual(outcomes.map(({ reason }) => reason.reason), ["timeout", "timeout", "too-many-calls"]);
+    assert.deepEqual(
+      outcomes.map(({ reason }) => reason.reason),
+      ["timeout", "timeout", "too-many-calls"],
+    );
     assert.lengthOf(transport.sent[0], 2);
   });
 
   it("inFlight answers one request more with -32600, and takes requests again afterwards", async () => {
     const { transport, raw } = rawChannel();
     const ends = [];
-    new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method("work", () => new Promise((resolve) => ends.push(resolve)));
+    new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method(
+      "work",
+      () => new Promise((resolve) => ends.push(resolve)),
+    );
     for (const id of [1, 2, 3]) raw.post({ jsonrpc: "2.0", method: "work", id });
     const { error, id } = await raw.next();
     assert.deepEqual([error.code, id, ends.length], [-32600, 3, 2]);
@@ -56,7 +65,11 @@ describe("the limit", () => {
     const { transport, raw } = rawChannel();
     const ends = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
-    const broken = Array.from({ length: 999 }, (_, n) => ({ jsonrpc: "2.0", method: 5, id: `${"x".repeat(1_000)}${n}` }));
+    const broken = Array.from({ length: 999 }, (_, n) => ({
+      jsonrpc: "2.0",
+      method: 5,
+      id: `${"x".repeat(1_000)}${n}`,
+    }));
     for (let n = 0; n < 20; n++) raw.post([{ jsonrpc: "2.0", method: "work", id: n }, ...broken]);
     const refused = [];
     while (refused.length < 19) refused.push(await raw.next());
@@ -75,14 +88,19 @@ describe("the limit", () => {
     new JSONRPCServer(transport)
       .method("quick", () => "quick")
       .method("work", () => new Promise((resolve) => ends.push(resolve)));
-    const batch = () => [...Array.from({ length: 999 }, (_, id) => ({ jsonrpc: "2.0", method: "quick", id })), { jsonrpc: "2.0", method: "work", id: "w" }];
+    const batch = () => [
+      ...Array.from({ length: 999 }, (_, id) => ({ jsonrpc: "2.0", method: "quick", id })),
+      { jsonrpc: "2.0", method: "work", id: "w" },
+    ];
     for (let n = 0; n < 20; n++) raw.post(batch());
     raw.post({ jsonrpc: "2.0", method: "quick", id: "alone" });
     const refused = [];
     for (let reply; (reply = await raw.next()).id !== "alone"; ) refused.push(reply);
     // The replies of the first batch wait, and those of all others do not.
     assert.deepEqual([refused.length, ends.length], [19, 1]);
-    assert.isTrue(refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"));
+    assert.isTrue(
+      refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"),
+    );
     ends[0]("done");
     const first = await raw.next();
     assert.isTrue(first.every(({ result }) => result === "quick" || result === "done"));
@@ -146,8 +164,15 @@ describe("the limit", () => {
     assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);
     await pause(30);
     const told = [];
-    new JSONRPCServer(transport, { onError: () => told.push("right") }).method("a", () => 1).onNotify("n", () => { throw 1; });
-    assert.throws(() => new JSONRPCClient(transport, { onError: () => told.push("wrong"), limits: { inFlight: 0, nothing: 1 } }), TypeError);
+    new JSONRPCServer(transport, { onError: () => told.push("right") })
+      .method("a", () => 1)
+      .onNotify("n", () => {
+        throw 1;
+      });
+    assert.throws(
+      () => new JSONRPCClient(transport, { onError: () => told.push("wrong"), limits: { inFlight: 0, nothing: 1 } }),
+      TypeError,
+    );
     raw.post({ jsonrpc: "2.0", method: "n" });
     assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 1, id: 1 });
     new JSONRPCClient(transport);

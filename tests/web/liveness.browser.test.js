@@ -124,7 +124,10 @@ async function steal() {
 }
 
 describe("a lock that was stolen", () => {
-  for (const [kind, target] of [["a worker", () => worker(file)], ["a frame", () => connectingFrame()]]) {
+  for (const [kind, target] of [
+    ["a worker", () => worker(file)],
+    ["a frame", () => connectingFrame()],
+  ]) {
     it(`is no death of ${kind} that answers, and its death is noticed all the same`, async () => {
       const told = diary({ heartbeat: 900 });
       const started = target();

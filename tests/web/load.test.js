@@ -8,7 +8,10 @@ import { rejection, until } from "./rig/outcomes.js";
 function shuffled(list, seed = 42) {
   let state = seed;
   const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
-  return list.map((value) => [random(), value]).sort(([a], [b]) => a - b).map(([, value]) => value);
+  return list
+    .map((value) => [random(), value])
+    .sort(([a], [b]) => a - b)
+    .map(([, value]) => value);
 }
 
 describe("ten thousand calls at once", () => {
@@ -119,7 +122,10 @@ describe("memory", () => {
     }
     assert.deepEqual(library.validateMessage(invalid).errors, errors);
     const sent = [];
-    const server = new library.JSONRPCServer({ send: (message) => sent.push(message), onMessage: (handler) => handler({ jsonrpc: "2.0", method: 1, id: 5 }) });
+    const server = new library.JSONRPCServer({
+      send: (message) => sent.push(message),
+      onMessage: (handler) => handler({ jsonrpc: "2.0", method: 1, id: 5 }),
+    });
     await Promise.resolve();
     assert.deepEqual(sent, [{ jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request" }, id: 5 }]);
     server.destroy();

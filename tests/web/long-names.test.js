@@ -123,7 +123,11 @@ describe("an error repeats no more than 100 characters of a name", () => {
   });
 
   it("in what is printed", async () => {
-    const lines = await printed(() => replies([request(LONGEST, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], { onError: undefined }));
+    const lines = await printed(() =>
+      replies([request(LONGEST, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], {
+        onError: undefined,
+      }),
+    );
     assert.notInclude(lines.join(""), "m".repeat(101));
   });
 });

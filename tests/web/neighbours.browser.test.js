@@ -23,7 +23,9 @@ function overheard() {
     events,
     /** Those that are about calls or connections. */
     get messages() {
-      return events.map(({ data }) => data).filter((data) => data?.jsonrpc !== undefined || data?.portway !== undefined || Array.isArray(data));
+      return events
+        .map(({ data }) => data)
+        .filter((data) => data?.jsonrpc !== undefined || data?.portway !== undefined || Array.isArray(data));
     },
   };
 }
@@ -31,7 +33,8 @@ function overheard() {
 /** Ports cannot be sent twice: a message as it can be. */
 const again = (messages) => messages.filter((message) => message.result?.port === undefined);
 
-const said = (seen, source, type) => until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
+const said = (seen, source, type) =>
+  until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
 
 /** A frame with a neighbour, and a peer that talks to it; calls wait on both sides. */
 async function victims({ link, kind, late }) {
@@ -60,7 +63,15 @@ async function victims({ link, kind, late }) {
     await peer.request("call");
     return { peer, hanging };
   };
-  return { element, seen, told: record.told, waiting, connecting, ready, number: Array.from(frames).indexOf(element.contentWindow) };
+  return {
+    element,
+    seen,
+    told: record.told,
+    waiting,
+    connecting,
+    ready,
+    number: Array.from(frames).indexOf(element.contentWindow),
+  };
 }
 
 /** Has a neighbour attack this page, or a frame of it; gives what it has got for it. */
@@ -232,7 +243,8 @@ describe("connecting", () => {
       for (const neighbour of hostile) {
         reports.push(await attack(neighbour, victim.seen), await attack(neighbour, victim.seen, victim.number));
       }
-      for (const [message, transfer] of arsenal(again(victim.seen.messages), () => {})) window.postMessage(message, "*", transfer);
+      for (const [message, transfer] of arsenal(again(victim.seen.messages), () => {}))
+        window.postMessage(message, "*", transfer);
       const pair = await victim.ready();
       await assertUnharmed(pair, victim, "connect");
       for (const { got } of reports) assert.deepEqual(got, []);

@@ -61,7 +61,10 @@ describe("a worker thread of Node that dies", () => {
     return started;
   };
 
-  for (const [how, text] of [["throws", "throw new Error('no luck')"], ["is no program", "no luck"]]) {
+  for (const [how, text] of [
+    ["throws", "throw new Error('no luck')"],
+    ["is no program", "no luck"],
+  ]) {
     it(`as it starts, since its script ${how}, ends the calls that wait, with the cause`, async () => {
       const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));

@@ -19,7 +19,12 @@ describe("a service worker", () => {
 });
 
 describe("what is nothing that connect() knows", () => {
-  for (const [name, target] of [["a text", "worker.js"], ["an object", {}], ["an address", new URL("https://localhost/")], ["an event target", new EventTarget()]]) {
+  for (const [name, target] of [
+    ["a text", "worker.js"],
+    ["an object", {}],
+    ["an address", new URL("https://localhost/")],
+    ["an event target", new EventTarget()],
+  ]) {
     it(`is a TypeError at once: ${name}`, async () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);

@@ -66,8 +66,14 @@ describe("without an origin, a window transport", () => {
 describe("with an origin, a window transport", () => {
   it("hears and reaches just that origin", async () => {
     const child = await puppet({ origin: origins.other });
-    assert.deepEqual([await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })], [true, true]);
-    assert.deepEqual([await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })], [false, false]);
+    assert.deepEqual(
+      [await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
+      [true, true],
+    );
+    assert.deepEqual(
+      [await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })],
+      [false, false],
+    );
   });
 
   // The frame is at http://127.0.0.1:<port>.
@@ -101,7 +107,10 @@ describe("with an origin, a window transport", () => {
   it("neither hears nor reaches a frame whose host has a dot at the end, if it is told it without one", async () => {
     const origin = origins.neighbour.replace("localhost", "localhost.");
     const child = await puppet({ origin });
-    assert.deepEqual([await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })], [false, false]);
+    assert.deepEqual(
+      [await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })],
+      [false, false],
+    );
     assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
@@ -114,7 +123,10 @@ describe("with an origin, a window transport", () => {
 
   it("that is null hears a frame without an origin, and no other", async () => {
     const opaque = await puppet({ sandbox: "allow-scripts" });
-    assert.deepEqual([await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })], [true, true]);
+    assert.deepEqual(
+      [await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
+      [true, true],
+    );
     for (const options of [{}, { origin: origins.other }]) {
       assert.isFalse(await hears(await puppet(options), { origin: "null" }));
     }
@@ -211,7 +223,14 @@ describe("with an origin, a window transport", () => {
     });
   }
 
-  for (const origin of ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "app://obsidian.md", "chrome-extension://abcdef", "file://"]) {
+  for (const origin of [
+    "capacitor://localhost",
+    "ionic://localhost",
+    "tauri://localhost",
+    "app://obsidian.md",
+    "chrome-extension://abcdef",
+    "file://",
+  ]) {
     it(`may be that of an app shell, which no window has elsewhere: ${origin}`, async () => {
       const child = await puppet({ origin: origins.other });
       assert.isFalse(await hears(child, { origin }));
@@ -300,6 +319,9 @@ describe("messages of several origins that are kept until there is a server", ()
     afterThisTest(() => server.destroy());
     await until(() => child.received.some(({ id }) => id === "of the second"), "no answer");
     await child.settled();
-    assert.deepEqual(child.received.map(({ id }) => id), ["of the second"]);
+    assert.deepEqual(
+      child.received.map(({ id }) => id),
+      ["of the second"],
+    );
   });
 });

@@ -15,7 +15,9 @@ describe("a peer", () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near).method("double", ([n]) => n * 2);
     const there = new JSONRPCPeer(far).method("square", ([n]) => n * n);
-    const results = await Promise.all([3, 4, 5].flatMap((n) => [here.request("square", [n]), there.request("double", [n])]));
+    const results = await Promise.all(
+      [3, 4, 5].flatMap((n) => [here.request("square", [n]), there.request("double", [n])]),
+    );
     assert.deepEqual(results, [9, 6, 16, 8, 25, 10]);
   });
 
@@ -27,13 +29,22 @@ describe("a peer", () => {
     here.notify("navigate", { url: "/" });
     there.notify("console", { level: "log" });
     await until(() => seen.length === 2);
-    assert.sameDeepMembers(seen, [["there", { url: "/" }], ["here", { level: "log" }]]);
+    assert.sameDeepMembers(seen, [
+      ["there", { url: "/" }],
+      ["here", { level: "log" }],
+    ]);
   });
 
   it("returns itself from method and onNotify", () => {
     const peer = new JSONRPCPeer(recorder());
-    assert.equal(peer.method("a", () => {}), peer);
-    assert.equal(peer.onNotify("a", () => {}), peer);
+    assert.equal(
+      peer.method("a", () => {}),
+      peer,
+    );
+    assert.equal(
+      peer.onNotify("a", () => {}),
+      peer,
+    );
   });
 
   it("refuses names that begin with rpc.", () => {
@@ -100,7 +111,10 @@ describe("the remote of a peer", () => {
 
 describe("one transport", () => {
   it("carries a client and a server, in either order of construction", async () => {
-    for (const order of [[JSONRPCClient, JSONRPCServer], [JSONRPCServer, JSONRPCClient]]) {
+    for (const order of [
+      [JSONRPCClient, JSONRPCServer],
+      [JSONRPCServer, JSONRPCClient],
+    ]) {
       const { near, far } = channel();
       new JSONRPCPeer(far).method("there", () => "there");
       const both = order.map((Role) => new Role(near));
@@ -115,7 +129,10 @@ describe("one transport", () => {
     new JSONRPCServer(far).method("echo", (params) => params);
     const clients = [new JSONRPCClient(near), new JSONRPCClient(near)];
     const calls = [0, 1, 2, 3, 4, 5].map((n) => clients[n % 2].request("echo", [n]));
-    assert.deepEqual(clients.map((client) => client.pending), [3, 3]);
+    assert.deepEqual(
+      clients.map((client) => client.pending),
+      [3, 3],
+    );
     assert.deepEqual(await Promise.all(calls), [[0], [1], [2], [3], [4], [5]]);
   });
 
@@ -127,7 +144,10 @@ describe("one transport", () => {
     raw.post({ jsonrpc: "2.0", method: "b", id: 2 });
     raw.post({ jsonrpc: "2.0", method: "c", id: 3 });
     const replies = [await raw.next(), await raw.next(), await raw.next()];
-    assert.deepEqual(replies.map(({ result, error }) => result ?? error.code), ["new", "old", -32601]);
+    assert.deepEqual(
+      replies.map(({ result, error }) => result ?? error.code),
+      ["new", "old", -32601],
+    );
   });
 
   it("leaves requests unanswered while there is only a client on it: others may serve the channel", async () => {
@@ -151,12 +171,18 @@ describe("one transport", () => {
 });
 
 describe("handlers that call back", () => {
-  for (const [kind, pair] of [["a port", channel], ["a transport that delivers at once", loopback]]) {
+  for (const [kind, pair] of [
+    ["a port", channel],
+    ["a transport that delivers at once", loopback],
+  ]) {
     it(`can call the caller, nested both ways, over ${kind}`, async () => {
       const { near, far } = pair();
       const here = new JSONRPCPeer(near);
       const there = new JSONRPCPeer(far);
-      const countdown = (peer) => async ([n]) => (n === 0 ? ["end"] : [n, ...(await peer.request("countdown", [n - 1]))]);
+      const countdown =
+        (peer) =>
+        async ([n]) =>
+          n === 0 ? ["end"] : [n, ...(await peer.request("countdown", [n - 1]))];
       here.method("countdown", countdown(here));
       there.method("countdown", countdown(there));
       assert.deepEqual(await here.request("countdown", [20]), [...Array.from({ length: 20 }, (_, i) => 20 - i), "end"]);
@@ -186,9 +212,14 @@ describe("handlers that call back", () => {
       new JSONRPCServer(far).method("echo", ([n]) => n);
       const client = new JSONRPCClient(near);
       const results = await Promise.all(
-        Array.from({ length: 50 }, (_, n) => client.request("echo", [n]).then((value) => client.request("echo", [value + 100]))),
+        Array.from({ length: 50 }, (_, n) =>
+          client.request("echo", [n]).then((value) => client.request("echo", [value + 100])),
+        ),
       );
-      assert.deepEqual(results, Array.from({ length: 50 }, (_, n) => n + 100));
+      assert.deepEqual(
+        results,
+        Array.from({ length: 50 }, (_, n) => n + 100),
+      );
       assert.equal(client.pending, 0);
     });
   }

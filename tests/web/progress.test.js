@@ -113,7 +113,16 @@ describe("the progress of a call", () => {
     await Promise.all(
       peers.map((peer) => peer.request("work", undefined, { onProgress: ({ bytes }) => seen.push([...bytes]) })),
     );
-    assert.deepEqual([seen, left], [[[1, 2, 3], [1, 2, 3]], [0, 0]]);
+    assert.deepEqual(
+      [seen, left],
+      [
+        [
+          [1, 2, 3],
+          [1, 2, 3],
+        ],
+        [0, 0],
+      ],
+    );
   });
 });
 
@@ -132,7 +141,10 @@ describe("the total timeout of a call", () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
     assert.isTrue(await isOpen(call, 50));
-    assert.equal((await rejection(client.request("slow", undefined, { timeout: 20, totalTimeout: 0 }))).reason, "timeout");
+    assert.equal(
+      (await rejection(client.request("slow", undefined, { timeout: 20, totalTimeout: 0 }))).reason,
+      "timeout",
+    );
     client.destroy();
     assert.equal((await rejection(call)).reason, "destroyed");
   });

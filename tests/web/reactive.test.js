@@ -1,19 +1,31 @@
 // Params, results and peers within the proxies of libraries for user interfaces.
 
 import { assert } from "chai";
-import { reactive, readonly, ref, shallowReactive } from "../../node_modules/@vue/reactivity/dist/reactivity.esm-browser.prod.js";
+import {
+  reactive,
+  readonly,
+  ref,
+  shallowReactive,
+} from "../../node_modules/@vue/reactivity/dist/reactivity.esm-browser.prod.js";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
 import { channel, rawChannel } from "./rig/ends.js";
 import { pair } from "./rig/connections.js";
 import { rejection } from "./rig/outcomes.js";
 import { afterThisTest } from "./rig/cleanup.js";
 
-const form = () => ({ name: "Ada", tags: ["a", { b: [1] }], since: new Date(0), bytes: new Uint8Array([1, 2]), many: new Map([["k", { v: 1 }]]), set: new Set([1]) });
+const form = () => ({
+  name: "Ada",
+  tags: ["a", { b: [1] }],
+  since: new Date(0),
+  bytes: new Uint8Array([1, 2]),
+  many: new Map([["k", { v: 1 }]]),
+  set: new Set([1]),
+});
 
 describe("params that hold a reactive proxy", () => {
   for (const [name, make] of Object.entries({
-    "reactive": () => reactive(form()),
-    "readonly": () => readonly(form()),
+    reactive: () => reactive(form()),
+    readonly: () => readonly(form()),
     "shallow, with a reactive member": () => shallowReactive({ ...form(), name: "Ada", tags: reactive(form().tags) }),
     "reactive, within a plain object": () => ({ ...form(), tags: reactive(form().tags), many: reactive(form().many) }),
   })) {
@@ -35,7 +47,9 @@ describe("params that hold a reactive proxy", () => {
   it("cross in notifications, results, batches and items", async () => {
     const { near, far } = channel();
     const heard = [];
-    const server = new JSONRPCServer(far).method("echo", (params) => reactive(params)).onNotify("note", (params) => void heard.push(params));
+    const server = new JSONRPCServer(far)
+      .method("echo", (params) => reactive(params))
+      .onNotify("note", (params) => void heard.push(params));
     server.method("items", async function* () {
       yield reactive({ n: 1 });
       yield reactive([2]);
@@ -43,8 +57,15 @@ describe("params that hold a reactive proxy", () => {
     const client = new JSONRPCClient(near);
     client.notify("note", reactive({ n: 1 }));
     assert.deepEqual(await client.request("echo", reactive({ a: [1] })), { a: [1] });
-    const results = await client.batch([{ method: "echo", params: reactive([1]) }, { method: "echo", params: [() => {}] }, { method: "echo", params: [2] }]);
-    assert.deepEqual(results.map(({ value, reason }) => value ?? reason.name), [[1], "DataCloneError", [2]]);
+    const results = await client.batch([
+      { method: "echo", params: reactive([1]) },
+      { method: "echo", params: [() => {}] },
+      { method: "echo", params: [2] },
+    ]);
+    assert.deepEqual(
+      results.map(({ value, reason }) => value ?? reason.name),
+      [[1], "DataCloneError", [2]],
+    );
     const items = [];
     for await (const item of client.stream("items")) items.push(item);
     assert.deepEqual([items, heard], [[{ n: 1 }, [2]], [{ n: 1 }]]);

@@ -36,7 +36,10 @@ describe("a peer that is destroyed", () => {
     const { peer, errors } = peerOn(transport);
     let ran = 0;
     peer.onNotify("stop", () => (ran++, peer.destroy()));
-    transport.deliver([{ jsonrpc: "2.0", method: "stop" }, { jsonrpc: "2.0", method: "stop" }]);
+    transport.deliver([
+      { jsonrpc: "2.0", method: "stop" },
+      { jsonrpc: "2.0", method: "stop" },
+    ]);
     assert.deepEqual([ran, errors], [1, []]);
   });
 
@@ -59,13 +62,22 @@ describe("a peer that is destroyed", () => {
       return new Promise(() => {});
     });
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
-    transport.deliver([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }, { jsonrpc: "2.0", method: "work", id: 2 }]);
-    assert.deepEqual([transport.sent.map(({ id, error }) => [id, error.data.reason]), errors], [[[1, "destroyed"]], []]);
+    transport.deliver([
+      { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } },
+      { jsonrpc: "2.0", method: "work", id: 2 },
+    ]);
+    assert.deepEqual(
+      [transport.sent.map(({ id, error }) => [id, error.data.reason]), errors],
+      [[[1, "destroyed"]], []],
+    );
   });
 
   for (const [name, start] of [
     ["a call", (peer) => peer.request("a")],
-    ["a batch", (peer) => peer.batch([{ method: "a" }, { method: "b" }]).then(([{ reason }]) => Promise.reject(reason))],
+    [
+      "a batch",
+      (peer) => peer.batch([{ method: "a" }, { method: "b" }]).then(([{ reason }]) => Promise.reject(reason)),
+    ],
   ]) {
     it(`while ${name} is being sent rejects it, and throws nothing`, async () => {
       const transport = recorder();
@@ -177,7 +189,10 @@ describe("a transport that delivers while it sends", () => {
     };
     transport.deliver(batch(0));
     const results = sent.map((replies) => replies.map(({ result }) => result).sort((a, b) => a - b));
-    assert.deepEqual(results, [[1, 2], [11, 12]]);
+    assert.deepEqual(results, [
+      [1, 2],
+      [11, 12],
+    ]);
   });
 });
 
@@ -188,7 +203,10 @@ describe("a handler that makes a call", () => {
     let own;
     peer.method("work", () => void (own = peer.request("b")));
     const other = peer.request("a");
-    transport.deliver([{ jsonrpc: "2.0", method: "work", id: 9 }, { jsonrpc: "2.0", id: 1, result: "of a" }]);
+    transport.deliver([
+      { jsonrpc: "2.0", method: "work", id: 9 },
+      { jsonrpc: "2.0", id: 1, result: "of a" },
+    ]);
     assert.equal(await other, "of a");
     assert.isTrue(await isOpen(own));
     transport.deliver({ jsonrpc: "2.0", id: 2, result: "of b" });
@@ -207,7 +225,10 @@ describe("two requests with one id", () => {
     for (let n = 0; n < 2; n++) raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
     raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await raw.before();
-    assert.deepEqual(signals.map(({ aborted }) => aborted), [false, true]);
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [false, true],
+    );
   });
 
   it("that run at the same time get a response each", async () => {
@@ -218,6 +239,12 @@ describe("two requests with one id", () => {
     raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
     assert.deepEqual(await raw.before(), []);
     ends.forEach((end, n) => end(n));
-    assert.deepEqual([await raw.next(), await raw.next()].map(({ id, result }) => [id, result]), [[1, 0], [1, 1]]);
+    assert.deepEqual(
+      [await raw.next(), await raw.next()].map(({ id, result }) => [id, result]),
+      [
+        [1, 0],
+        [1, 1],
+      ],
+    );
   });
 });

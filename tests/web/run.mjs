@@ -34,14 +34,18 @@ if (specs.length === 0) {
 const started = Date.now();
 const outcome = engine === "node" ? await runInNode(specs) : await runInBrowser(engine, specs);
 for (const [file, { passed, failed }] of Object.entries(outcome.files)) {
-  console.log(`${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`);
+  console.log(
+    `${failed === 0 ? "  ok  " : "  FAIL"} ${file}: ${passed} passed${failed === 0 ? "" : `, ${failed} failed`}`,
+  );
 }
 if (elsewhere.length > 0) console.log(`  not for ${engine}: ${elsewhere.join(", ")}`);
 for (const note of outcome.notes ?? []) console.log(`  ${note}`);
 for (const { name, message } of outcome.failures) console.log(`\n✗ ${name}\n${message.replace(/^/gm, "    ")}`);
 
 const { passed, failures } = outcome;
-console.log(`\n${engine}: ${passed} passed, ${failures.length} failed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+console.log(
+  `\n${engine}: ${passed} passed, ${failures.length} failed in ${((Date.now() - started) / 1000).toFixed(1)} s`,
+);
 if (process.env.PORTWAY_REPORT) {
   writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify({ passed, failed: failures.length, failures }));
 }

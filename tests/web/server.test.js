@@ -72,7 +72,9 @@ describe("a server", () => {
     const { server, raw } = serving();
     let settle;
     const second = deferred();
-    server.method("first", () => ({ then: (resolve) => void (settle = resolve) })).method("second", () => second.promise);
+    server
+      .method("first", () => ({ then: (resolve) => void (settle = resolve) }))
+      .method("second", () => second.promise);
     raw.post({ jsonrpc: "2.0", method: "first", id: 1 });
     await until(() => settle !== undefined);
     settle("first");
@@ -117,7 +119,7 @@ describe("a server", () => {
 
   it("tells ids that differ in type apart", async () => {
     const { server, raw } = serving();
-    const results = { 1: deferred(), "1.5": deferred() };
+    const results = { 1: deferred(), 1.5: deferred() };
     server.method("wait", ([key]) => results[key].promise);
     raw.post({ jsonrpc: "2.0", method: "wait", params: ["1"], id: 1 });
     raw.post({ jsonrpc: "2.0", method: "wait", params: ["1.5"], id: "1" });
@@ -294,8 +296,18 @@ describe("the notifications of a server", () => {
   });
 
   for (const [name, handler] of [
-    ["throws", () => { throw new Error("oh no"); }],
-    ["rejects", async () => { throw new Error("oh no"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("oh no");
+      },
+    ],
+    [
+      "rejects",
+      async () => {
+        throw new Error("oh no");
+      },
+    ],
   ]) {
     it(`tell onError once when their handler ${name}, and nobody else`, async () => {
       const errors = [];
@@ -315,6 +327,9 @@ describe("the notifications of a server", () => {
     server.onNotify("count", ([n]) => void seen.push(n));
     for (let n = 0; n < 1000; n++) raw.post({ jsonrpc: "2.0", method: "count", params: [n] });
     await raw.before();
-    assert.deepEqual(seen, Array.from({ length: 1000 }, (_, n) => n));
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 1000 }, (_, n) => n),
+    );
   });
 });

@@ -86,7 +86,11 @@ async function played(options, key) {
   const { id } = frame.received.find(isHello);
   const { port1, port2 } = new MessageChannel();
   afterThisTest(() => port1.close());
-  frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } }, undefined, [port2]);
+  frame.post(
+    { jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } },
+    undefined,
+    [port2],
+  );
   const peer = await connecting;
   if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
   // What comes through the port after the key shows that the key has come.
@@ -113,7 +117,12 @@ describe("a goodbye over the window", () => {
   const key = hexId("7");
   const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
 
-  const newcomer = { jsonrpc: "2.0", id: hexId("e"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } };
+  const newcomer = {
+    jsonrpc: "2.0",
+    id: hexId("e"),
+    method: "rpc.hello",
+    params: { version: 1, channel: "", features: [] },
+  };
 
   /** Has the frame hold its lock, as documents of one origin do; until it is released. */
   async function locked(port) {
@@ -170,7 +179,12 @@ describe("a goodbye over the window", () => {
     const told = diary({ notifications: { next: ([n]) => heard.push(n) } });
     const frame = await puppet();
     const connecting = connected(frame.element, told);
-    const hello = (id) => ({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel: "", features: [] } });
+    const hello = (id) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "rpc.hello",
+      params: { version: 1, channel: "", features: [] },
+    });
     const isAnswer = ({ id, result }) => id === hexId("0") && result !== undefined;
     for (; !frame.received.some(isAnswer); await pause(15)) frame.post(hello(hexId("0")));
     const { port } = frame.received.find(isAnswer).result;
@@ -377,7 +391,10 @@ describe("a frame", () => {
     for (let n = 1; n <= 3; n++) {
       const peer = await connect(element);
       const told = await peer.request("told");
-      assert.deepEqual(told.filter((what) => typeof what === "number"), Array.from({ length: n }, (_, n) => n + 1));
+      assert.deepEqual(
+        told.filter((what) => typeof what === "number"),
+        Array.from({ length: n }, (_, n) => n + 1),
+      );
       peer.destroy();
     }
   });
@@ -452,7 +469,10 @@ describe("while a frame is loaded again", () => {
     const calls = Array.from({ length: 5 }, (_, n) => peer.request("echo", [n]));
     assert.deepEqual(await Promise.all(calls), [[0], [1], [2], [3], [4]]);
     const kept = await peer.request("kept");
-    assert.deepEqual(kept, Array.from({ length: 20 }, (_, n) => [n]));
+    assert.deepEqual(
+      kept,
+      Array.from({ length: 20 }, (_, n) => [n]),
+    );
   });
 });
 

@@ -27,7 +27,13 @@ for (const [name, endIt] of [
       await it.end.nextCall();
       endIt(it);
       const errors = await Promise.all(calls);
-      assert.deepEqual(errors.map(({ reason, method, id }) => [reason, method, id]), [["session-ended", "a", 1], ["session-ended", "b", 2]]);
+      assert.deepEqual(
+        errors.map(({ reason, method, id }) => [reason, method, id]),
+        [
+          ["session-ended", "a", 1],
+          ["session-ended", "b", 2],
+        ],
+      );
       assert.deepEqual(told.told, [1, "session-ended"]);
       await again(it.actor);
       await until(() => told.told.length === 3);
@@ -49,7 +55,13 @@ for (const [name, endIt] of [
         seen.push([message.method, message.params[0], message.id]);
         if (message.id !== undefined) end.answer(message, message.params[0]);
       }
-      assert.deepEqual(seen, [["note", 0, undefined], ["echo", 1, 2], ["echo", 2, 3], ["echo", 3, 4], ["note", 4, undefined]]);
+      assert.deepEqual(seen, [
+        ["note", 0, undefined],
+        ["echo", 1, 2],
+        ["echo", 2, 3],
+        ["echo", 3, 4],
+        ["note", 4, undefined],
+      ]);
       assert.deepEqual(await Promise.all(calls), [1, 2, 3]);
     });
 
@@ -160,14 +172,19 @@ describe("between two sessions", () => {
       const message = await end.nextCall();
       end.answer(message, message.params[0]);
     }
-    assert.deepEqual(await Promise.all(calls), Array.from({ length: 10_000 }, (_, n) => n));
+    assert.deepEqual(
+      await Promise.all(calls),
+      Array.from({ length: 10_000 }, (_, n) => n),
+    );
   }).timeout(30_000);
 
   it("calls that have ended are not sent to the next session, and take nobody's place", async () => {
     const it = await gap();
     const controller = new AbortController();
     const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
-    const calls = Array.from({ length: 9_999 }, (_, n) => rejection(it.peer.request("dead", [n], { signal: controller.signal })));
+    const calls = Array.from({ length: 9_999 }, (_, n) =>
+      rejection(it.peer.request("dead", [n], { signal: controller.signal })),
+    );
     assert.equal((await rejection(it.peer.request("one more"))).reason, "too-many-calls");
     assert.equal((await late).reason, "timeout");
     controller.abort();
@@ -186,7 +203,10 @@ describe("between two sessions", () => {
     const calls = it.peer.batch([{ method: "aborted" }, { method: "aborted" }], { signal: controller.signal });
     it.peer.request("waits").catch(() => {});
     controller.abort(new Error("enough"));
-    assert.deepEqual((await calls).map(({ reason }) => reason.message), ["enough", "enough"]);
+    assert.deepEqual(
+      (await calls).map(({ reason }) => reason.message),
+      ["enough", "enough"],
+    );
     const end = await again(it.actor);
     await until(() => end.received.some(({ method }) => method === "waits"));
     assert.deepEqual(end.received.filter(Array.isArray), []);
@@ -273,7 +293,10 @@ describe("a peer that is destroyed", () => {
     await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session goes on");
     it.port.postMessage("mark");
     await it.actor.find((message) => message === "mark");
-    assert.deepEqual(it.actor.received.filter((message) => message?.result !== undefined), []);
+    assert.deepEqual(
+      it.actor.received.filter((message) => message?.result !== undefined),
+      [],
+    );
   });
 
   it("after it has answered a hello says goodbye through the port that it gave", async () => {
@@ -318,7 +341,10 @@ describe("of one session", () => {
     const next = await again(it.actor);
     await pause(60);
     const messages = await next.before();
-    assert.deepEqual(messages.filter(({ method }) => method === undefined), []);
+    assert.deepEqual(
+      messages.filter(({ method }) => method === undefined),
+      [],
+    );
     // Not every engine delivers what comes after the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
     await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
@@ -329,7 +355,9 @@ describe("of one session", () => {
     const it = await session();
     const name = `portway:${hexId(1)}`;
     let release;
-    const held = new Promise((resolve) => navigator.locks.request(name, () => (resolve(), new Promise((done) => (release = done)))));
+    const held = new Promise((resolve) =>
+      navigator.locks.request(name, () => (resolve(), new Promise((done) => (release = done)))),
+    );
     await held;
     afterThisTest(() => release());
     for (let n = 0; n < 20; n++) it.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
@@ -368,7 +396,10 @@ describe("a side that connects anew", () => {
       other = await connect(far, { methods: { echo: ([n]) => n } });
     }
     assert.equal(await peer.request("echo", ["last"]), "last");
-    assert.deepEqual(told.told.filter((what) => typeof what === "number"), Array.from({ length: 31 }, (_, n) => n + 1));
+    assert.deepEqual(
+      told.told.filter((what) => typeof what === "number"),
+      Array.from({ length: 31 }, (_, n) => n + 1),
+    );
     assert.equal(told.told.filter((what) => what === "session-ended").length, 30);
   }).timeout(20_000);
 
@@ -388,15 +419,23 @@ describe("a side that connects anew", () => {
 
   it("while the other is connected does not disturb what the other calls at the same time", async () => {
     const [one, other] = await pair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
-    const results = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])));
-    assert.deepEqual(results, Array.from({ length: 200 }, (_, n) => n));
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])),
+    );
+    assert.deepEqual(
+      results,
+      Array.from({ length: 200 }, (_, n) => n),
+    );
   });
 });
 
 describe("a port that is given", () => {
   it("may carry a session while an application waits for its calls", async () => {
     const [near, far] = ports();
-    const [one] = await Promise.all([connected(near), connected(far, { methods: { wait: () => new Promise(() => {}) } })]);
+    const [one] = await Promise.all([
+      connected(near),
+      connected(far, { methods: { wait: () => new Promise(() => {}) } }),
+    ]);
     const call = one.request("wait", [], { timeout: 0 });
     call.catch(() => {});
     assert.isTrue(await isOpen(call));

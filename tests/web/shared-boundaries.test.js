@@ -48,7 +48,10 @@ describe("clients and servers on one port", () => {
     const next = new JSONRPCServer(waiting);
     next.method("hi", () => "there");
     await until(() => answers.length === 2);
-    assert.deepEqual(answers, [1, 2].map((id) => ({ jsonrpc: "2.0", id, result: "there" })));
+    assert.deepEqual(
+      answers,
+      [1, 2].map((id) => ({ jsonrpc: "2.0", id, result: "there" })),
+    );
     next.destroy();
   });
 
@@ -92,12 +95,17 @@ describe("clients and servers on one port", () => {
   for (const [how, wrapped] of [
     ["spreads", (inner, onMessage) => ({ ...inner, onMessage })],
     ["inherits from", (inner, onMessage) => Object.assign(Object.create(inner), { onMessage })],
-    ["is a proxy of", (inner, onMessage) => new Proxy(inner, { get: (_, key) => (key === "onMessage" ? onMessage : inner[key]) })],
+    [
+      "is a proxy of",
+      (inner, onMessage) => new Proxy(inner, { get: (_, key) => (key === "onMessage" ? onMessage : inner[key]) }),
+    ],
   ]) {
     it(`do not pass by a wrapper that ${how} a transport`, async () => {
       const { port1, port2 } = new MessageChannel();
       const inner = portTransport(port1);
-      const outer = wrapped(inner, (handler) => inner.onMessage((message) => message.method !== "secret" && handler(message)));
+      const outer = wrapped(inner, (handler) =>
+        inner.onMessage((message) => message.method !== "secret" && handler(message)),
+      );
       const server = new JSONRPCServer(outer).method("secret", () => "secret").method("open", () => "open");
       const { ask, far } = farEnd(portTransport(port2));
       const secret = far.request("secret", [], { timeout: 100 }).catch(({ reason }) => reason);
@@ -136,7 +144,9 @@ describe("clients and servers on one port", () => {
     const came = [];
     far.onNotify("from", ([n]) => came.push(n));
     const contexts = [];
-    const servers = [0, 1].map((n) => new JSONRPCServer(portTransport(port1)).onNotify("note", (_, context) => void (contexts[n] = context)));
+    const servers = [0, 1].map((n) =>
+      new JSONRPCServer(portTransport(port1)).onNotify("note", (_, context) => void (contexts[n] = context)),
+    );
     tell("note", []);
     await until(() => contexts[0] !== undefined && contexts[1] !== undefined);
     servers[0].destroy();

@@ -37,7 +37,10 @@ describe("params of requests that came together by a port of another realm", () 
       await until(() => replies.length === 2);
       assert.lengthOf(seen, 1);
       assert.deepEqual(inside(seen[0][0]), shared);
-      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [[0, undefined], [1, -32600]]);
+      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [
+        [0, undefined],
+        [1, -32600],
+      ]);
     });
   }
 

@@ -59,7 +59,10 @@ describe("params of requests that came together", () => {
       const list = [1];
       end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
       await until(() => came().length === 2);
-      assert.deepEqual(came().map(({ result }) => result), [2, 2]);
+      assert.deepEqual(
+        came().map(({ result }) => result),
+        [2, 2],
+      );
     });
 
     it(`are refused in ${way} if they share what is too large to be copied`, async () => {
@@ -68,7 +71,9 @@ describe("params of requests that came together", () => {
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
       const replies = (await arrived(2)).flat();
-      const refused = replies.filter(({ error }) => error !== undefined).map(({ id, error }) => [id, error.code, error.data?.reason]);
+      const refused = replies
+        .filter(({ error }) => error !== undefined)
+        .map(({ id, error }) => [id, error.code, error.data?.reason]);
       assert.deepEqual(refused, [[2, -32600, "shared-params"]]);
     });
   }
@@ -78,7 +83,9 @@ describe("params of requests that came together", () => {
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
     const deep = { list: [{ n: 1 }] };
-    raw.post([1, 2, 3].map((id) => ({ jsonrpc: "2.0", method: "keep", params: id === 3 ? [deep.list[0]] : { deep }, id })));
+    raw.post(
+      [1, 2, 3].map((id) => ({ jsonrpc: "2.0", method: "keep", params: id === 3 ? [deep.list[0]] : { deep }, id })),
+    );
     await raw.next();
     assert.deepEqual(seen, [{ deep }, { deep }, [{ n: 1 }]]);
     assert.notStrictEqual(seen[0].deep, seen[1].deep);
@@ -101,7 +108,10 @@ describe("params of requests that came together", () => {
       raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [shared], id })));
       const replies = await raw.next();
       assert.lengthOf(seen, 1);
-      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [[1, undefined], [2, -32600]]);
+      assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [
+        [1, undefined],
+        [2, -32600],
+      ]);
     });
   }
 
@@ -114,7 +124,10 @@ describe("params of requests that came together", () => {
     const shared = new Map();
     raw.post([1, 2, 3].map(() => ({ jsonrpc: "2.0", method: "note", params: [shared] })));
     assert.deepEqual(await raw.before(), []);
-    assert.deepEqual([seen, errors], [[new Map()], Array(2).fill('"note" is dropped: it shares params with a message that came with it')]);
+    assert.deepEqual(
+      [seen, errors],
+      [[new Map()], Array(2).fill('"note" is dropped: it shares params with a message that came with it')],
+    );
   });
 
   for (const [what, make] of [
@@ -136,7 +149,10 @@ describe("params of requests that came together", () => {
       const seen = [];
       new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
       raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [value], id })));
-      assert.deepEqual((await raw.next()).map(({ error }) => error), [undefined, undefined]);
+      assert.deepEqual(
+        (await raw.next()).map(({ error }) => error),
+        [undefined, undefined],
+      );
       assert.lengthOf(seen, 2);
     });
   }
@@ -158,15 +174,21 @@ describe("params of requests that came together", () => {
   });
 
   for (const [what, make] of [
-    ["one list of many objects, which one of them refuses", () => {
-      const first = {};
-      const many = [...Array.from({ length: 20_000 }, () => ({})), first];
-      return [[first, ...Array(40).fill(0)], ...Array(999).fill(many)];
-    }],
-    ["an object of 50 000 members, each in a list of its own", () => {
-      const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`m${n}`, n]));
-      return Array.from({ length: 1_000 }, () => [wide]);
-    }],
+    [
+      "one list of many objects, which one of them refuses",
+      () => {
+        const first = {};
+        const many = [...Array.from({ length: 20_000 }, () => ({})), first];
+        return [[first, ...Array(40).fill(0)], ...Array(999).fill(many)];
+      },
+    ],
+    [
+      "an object of 50 000 members, each in a list of its own",
+      () => {
+        const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`m${n}`, n]));
+        return Array.from({ length: 1_000 }, () => [wide]);
+      },
+    ],
   ]) {
     it(`that name ${what}, cost little`, async () => {
       const { transport, raw } = rawChannel();
@@ -175,7 +197,10 @@ describe("params of requests that came together", () => {
       const start = performance.now();
       const replies = await raw.next();
       assert.isBelow(performance.now() - start, 2_000);
-      assert.lengthOf(replies.filter(({ error }) => error?.code === -32600), 999);
+      assert.lengthOf(
+        replies.filter(({ error }) => error?.code === -32600),
+        999,
+      );
     });
   }
 
@@ -191,7 +216,10 @@ describe("params of requests that came together", () => {
 });
 
 async function stalled() {
-  const { end } = await played({ features: ["batch", "columns"], methods: { keep: () => "kept", grow: ({ list }) => list.push(2) } });
+  const { end } = await played({
+    features: ["batch", "columns"],
+    methods: { keep: () => "kept", grow: ({ list }) => list.push(2) },
+  });
   const isReply = ({ id, method }) => id !== undefined && method === undefined;
   const unpacked = (message) => {
     if (message?.method !== "rpc.columns") return [message].flat();
@@ -208,9 +236,18 @@ describe("an array that names one message again and again", () => {
 
   async function kept(post) {
     const calls = [];
-    const handlers = { methods: { keep: () => void calls.push("keep") }, notifications: { note: () => void calls.push("note") } };
+    const handlers = {
+      methods: { keep: () => void calls.push("keep") },
+      notifications: { note: () => void calls.push("note") },
+    };
     const ids = await post(handlers);
-    assert.deepEqual([calls, ids.sort()], [["keep", "note", "note"], ["b", request.id]]);
+    assert.deepEqual(
+      [calls, ids.sort()],
+      [
+        ["keep", "note", "note"],
+        ["b", request.id],
+      ],
+    );
   }
 
   it("asks for one answer in a list, and notifies as often", () =>

@@ -8,7 +8,10 @@ import { pause, rejection, until } from "./rig/outcomes.js";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, init, windowTransport } from "./rig/portway.js";
 import { describeSharedBoundary } from "./rig/shared-boundary.js";
 
-for (const [kind, origin] of [["of the page's origin", origins.own], ["of another origin", origins.other]]) {
+for (const [kind, origin] of [
+  ["of the page's origin", origins.own],
+  ["of another origin", origins.other],
+]) {
   describe(`clients and servers on the window of a frame ${kind}`, () => {
     describeSharedBoundary(async () => {
       const element = await frame("frame.html", { origin, query: { origin: origins.own } });
@@ -47,7 +50,10 @@ describe("transports on one window that allow other origins", () => {
     const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const target = element.contentWindow;
     const peer = new JSONRPCPeer(windowTransport(target, { origin: origins.other })).method("open", () => "open");
-    const server = new JSONRPCServer(windowTransport(target, { origin: origins.neighbour })).method("secret", () => "secret");
+    const server = new JSONRPCServer(windowTransport(target, { origin: origins.neighbour })).method(
+      "secret",
+      () => "secret",
+    );
     assert.equal(await peer.request("ask", ["open"]), "open");
     assert.equal((await rejection(peer.request("ask", ["secret"]))).code, -32601);
     peer.destroy();
@@ -93,10 +99,17 @@ describe("a session on a frame that was put in again, and ends on the window tha
       }
       return sessions.length > 0;
     };
-    const connecting = connected(mine.element, { origin, methods: { whose: () => "the session's" }, onSession: () => void sessions.push(1) });
+    const connecting = connected(mine.element, {
+      origin,
+      methods: { whose: () => "the session's" },
+      onSession: () => void sessions.push(1),
+    });
     await until(begun, "no session");
     await connecting;
-    const server = new JSONRPCServer(windowTransport(await putInAgain(mine.element), { origin })).method("own", () => "the server's");
+    const server = new JSONRPCServer(windowTransport(await putInAgain(mine.element), { origin })).method(
+      "own",
+      () => "the server's",
+    );
     afterThisTest(() => server.destroy());
     for (const method of ["whose", "own", "none"]) mine.post({ jsonrpc: "2.0", id: method, method });
     await until(() => mine.received.some(({ id }) => id === "none"), "no answer");
@@ -106,7 +119,13 @@ describe("a session on a frame that was put in again, and ends on the window tha
     assert.lengthOf(answers, 3);
     // Or the session has noticed meanwhile that its window is another one.
     assert.include(["the session's", -32601], whose[1]);
-    assert.deepEqual([own, none], [["own", "the server's"], ["none", -32601]]);
+    assert.deepEqual(
+      [own, none],
+      [
+        ["own", "the server's"],
+        ["none", -32601],
+      ],
+    );
   });
 });
 
@@ -128,7 +147,10 @@ describe("transports on windows while a frame is connected", () => {
     document.body.append(other);
     afterThisTest(() => other.remove());
     const heard = { here: [], there: [] };
-    for (const [place, source] of [["here", window], ["there", other.contentWindow]]) {
+    for (const [place, source] of [
+      ["here", window],
+      ["there", other.contentWindow],
+    ]) {
       const server = new JSONRPCServer(windowTransport(mine.window, { source }));
       server.method(place, () => void heard[place].push(place));
       afterThisTest(() => server.destroy());

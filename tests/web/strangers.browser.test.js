@@ -91,7 +91,14 @@ describe("a session with a peer that knows none", () => {
     const connecting = connected(mine.element, told);
     await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
     const { id } = mine.received.find(({ method }) => method === "rpc.hello");
-    return { mine, connecting, told: told.told, sessions, contexts, refusal: { jsonrpc: "2.0", id, error: { code: -32601, message: "no" } } };
+    return {
+      mine,
+      connecting,
+      told: told.told,
+      sessions,
+      contexts,
+      refusal: { jsonrpc: "2.0", id, error: { code: -32601, message: "no" } },
+    };
   }
 
   /** Has a document of the other origin in the frame. */
@@ -103,7 +110,9 @@ describe("a session with a peer that knows none", () => {
 
   it("hears only the origin that it began with: another allowed origin begins a new one", async () => {
     const errors = [];
-    const { mine, connecting, told, sessions, contexts, refusal } = await plain({ onError: (error) => errors.push(error) });
+    const { mine, connecting, told, sessions, contexts, refusal } = await plain({
+      onError: (error) => errors.push(error),
+    });
     mine.post(refusal);
     await connecting;
     mine.post(request("call", "first"));
@@ -121,7 +130,10 @@ describe("a session with a peer that knows none", () => {
     await until(() => mine.received.some(({ method }) => method === "open"), "the new session is not heard");
     await mine.settled();
     assert.isFalse(mine.received.some(({ method }) => method === "secret"));
-    assert.deepEqual(errors.map(({ reason, method }) => [reason, method]), [["session-ended", "call"]]);
+    assert.deepEqual(
+      errors.map(({ reason, method }) => [reason, method]),
+      [["session-ended", "call"]],
+    );
   });
 
   it("has nothing in it that another origin has said before it began", async () => {

@@ -48,7 +48,8 @@ function served(spend = () => {}) {
     server,
     given,
     total: () => Object.values(given).reduce((sum, n) => sum + n, 0),
-    open: (id, credit, method) => raw.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: asked(id, credit, method) }),
+    open: (id, credit, method) =>
+      raw.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: asked(id, credit, method) }),
     openAll: (count, credit, method) => {
       const ids = Array.from({ length: count }, (_, n) => n);
       const values = ids.map((id) => asked(id, credit, method));
@@ -62,7 +63,10 @@ function served(spend = () => {}) {
 }
 
 describe("all streams of a link", () => {
-  for (const [count, credit] of [[1, 20_000], [256, 100]]) {
+  for (const [count, credit] of [
+    [1, 20_000],
+    [256, 100],
+  ]) {
     it(`ask for 256 items in one turn at most: ${count} of ${credit} credit in one message`, async () => {
       const { openAll, total } = served();
       openAll(count, credit);
@@ -131,7 +135,10 @@ describe("the credit of all streams of a peer", () => {
     await until(() => answer(255) !== undefined, "no answer");
     const refused = () => Array.from({ length: 256 }, (_, id) => id).filter((id) => answer(id) !== undefined);
     await raw.before();
-    assert.deepEqual(refused(), Array.from({ length: 256 - 65 }, (_, n) => 65 + n));
+    assert.deepEqual(
+      refused(),
+      Array.from({ length: 256 - 65 }, (_, n) => 65 + n),
+    );
     for (let id = 0; id < 65; id++) cancel(id);
     await until(() => refused().length === 256, "the streams go on");
   });

@@ -58,7 +58,10 @@ describe("destroy() and streams", () => {
     await until(() => raw.received.length === 4);
     assert.deepEqual(
       raw.received.slice(2).map(({ method, params }) => [method, params.id]),
-      [["$/cancelRequest", 1], ["$/cancelRequest", 2]],
+      [
+        ["$/cancelRequest", 1],
+        ["$/cancelRequest", 2],
+      ],
     );
   });
 
@@ -97,7 +100,10 @@ describe("destroy() and streams", () => {
 });
 
 describe("when the other side is lost, a stream", () => {
-  for (const [reason, reopens] of [["peer-gone", false], ["session-ended", true]]) {
+  for (const [reason, reopens] of [
+    ["peer-gone", false],
+    ["session-ended", true],
+  ]) {
     it(`fails with ${reason} at the caller, at once, and tells nobody`, async () => {
       const transport = losable();
       const client = new JSONRPCClient(transport);

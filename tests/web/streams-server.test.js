@@ -6,7 +6,8 @@ import { deferred, rejection, until } from "./rig/outcomes.js";
 /** A caller that the test plays: it asks for a stream under the id 1. */
 function caller(raw) {
   return {
-    open: (method, credit, params) => raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
+    open: (method, credit, params) =>
+      raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
     credit: (count) => raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
     cancel: () => raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
     /** The items that have come so far. */
@@ -189,7 +190,10 @@ describe("a handler that gives a stream", () => {
     assert.equal((await raw.next()).params.value.byteLength, 1);
     assert.equal((await raw.next()).params.value.byteLength, 2);
     assert.isNull((await raw.next()).result);
-    assert.deepEqual(buffers.map(({ byteLength }) => byteLength), [0, 0, 3]);
+    assert.deepEqual(
+      buffers.map(({ byteLength }) => byteLength),
+      [0, 0, 3],
+    );
   });
 });
 
@@ -332,12 +336,21 @@ describe("a request for a stream", () => {
     });
   }
 
-  for (const [what, result] of [["nothing", undefined], ["a number", 5], ["an object", {}], ["an array", [1, 2]], ["a Set", new Set()]]) {
+  for (const [what, result] of [
+    ["nothing", undefined],
+    ["a number", 5],
+    ["an object", {}],
+    ["an array", [1, 2]],
+    ["a Set", new Set()],
+  ]) {
     it(`is -32603 if the handler gives ${what}, since that is no stream`, async () => {
       const { raw, open } = served({ plain: () => result });
       open("plain", 1);
       const { error } = await raw.next();
-      assert.deepEqual([error.code, error.message], [ErrorCode.InternalError, '"plain" gives no stream: call it by request()']);
+      assert.deepEqual(
+        [error.code, error.message],
+        [ErrorCode.InternalError, '"plain" gives no stream: call it by request()'],
+      );
       assert.deepEqual(await raw.before(), []);
     });
   }
@@ -368,15 +381,34 @@ describe("a request for a stream", () => {
 
 describe("a plain request to a handler that gives a stream", () => {
   for (const [what, source] of [
-    ["an async generator", () => scripted({ [Symbol.asyncIterator]() { return this; } })],
-    ["a promise of one", async () => scripted({ [Symbol.asyncIterator]() { return this; } })],
+    [
+      "an async generator",
+      () =>
+        scripted({
+          [Symbol.asyncIterator]() {
+            return this;
+          },
+        }),
+    ],
+    [
+      "a promise of one",
+      async () =>
+        scripted({
+          [Symbol.asyncIterator]() {
+            return this;
+          },
+        }),
+    ],
   ]) {
     it(`is -32603 and says what to do, for ${what}, which is ended`, async () => {
       const { near, far } = channel();
       let given;
       new JSONRPCServer(far).method("logs", async () => (given = await source()));
       const error = await rejection(new JSONRPCClient(near).request("logs"));
-      assert.deepEqual([error.code, error.message], [ErrorCode.InternalError, '"logs" gives a stream: call it by stream()']);
+      assert.deepEqual(
+        [error.code, error.message],
+        [ErrorCode.InternalError, '"logs" gives a stream: call it by stream()'],
+      );
       assert.deepEqual(given.asked, ["return"]);
     });
   }

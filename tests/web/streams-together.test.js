@@ -34,7 +34,10 @@ describe("items that are ready in one turn", () => {
       new JSONRPCServer(far, { coalesce: true }).method("numbers", numbersOf);
       const client = new JSONRPCClient(near, { coalesce: true });
       const items = await collect(client.stream("numbers", { count: 100 }, { window: 64 }));
-      assert.deepEqual(items, Array.from({ length: 100 }, (_, n) => n));
+      assert.deepEqual(
+        items,
+        Array.from({ length: 100 }, (_, n) => n),
+      );
       assert.isBelow(far.sent.length, 30);
     });
   }
@@ -60,7 +63,10 @@ describe("items that are ready in one turn", () => {
       }
     });
     const items = await collect(near.stream("same"));
-    assert.deepEqual(items.map(({ n, buffer }) => [n, buffer.byteLength]), Array.from({ length: 10 }, (_, n) => [n, n]));
+    assert.deepEqual(
+      items.map(({ n, buffer }) => [n, buffer.byteLength]),
+      Array.from({ length: 10 }, (_, n) => [n, n]),
+    );
   });
 
   it("take along what they transfer: buffers, views of them, and ports", async () => {
@@ -78,7 +84,10 @@ describe("items that are ready in one turn", () => {
       }
     });
     const items = await collect(near.stream("moved"));
-    assert.deepEqual(items.map(({ view }) => [...view]), Array.from({ length: 10 }, (_, n) => [n, n, n, n]));
+    assert.deepEqual(
+      items.map(({ view }) => [...view]),
+      Array.from({ length: 10 }, (_, n) => [n, n, n, n]),
+    );
     assert.isTrue(given.every(({ byteLength }) => byteLength === 0));
     for (const { port } of items) port.close();
   });
@@ -152,8 +161,14 @@ describe("items that are ready in one turn", () => {
     await taken;
     for (let n = 0; n < 6; n++) assert.isAbove(heard.indexOf(`note ${n}`), -1);
     const notes = heard.filter((one) => typeof one === "string");
-    assert.deepEqual(notes, [0, 1, 2, 3, 4, 5].map((n) => `note ${n}`));
-    assert.deepEqual(heard.filter((one) => typeof one === "number"), [0, 1, 2, 3, 4, 5]);
+    assert.deepEqual(
+      notes,
+      [0, 1, 2, 3, 4, 5].map((n) => `note ${n}`),
+    );
+    assert.deepEqual(
+      heard.filter((one) => typeof one === "number"),
+      [0, 1, 2, 3, 4, 5],
+    );
   });
 
   it("go on where credit comes while they are sent", async () => {

@@ -27,7 +27,10 @@ describe("a stream of a worker", () => {
       got.push(bytes[0]);
       if (got.length === 50) break;
     }
-    assert.deepEqual(got, Array.from({ length: 50 }, (_, i) => i + 1));
+    assert.deepEqual(
+      got,
+      Array.from({ length: 50 }, (_, i) => i + 1),
+    );
     assert.equal(client.pending, 0);
     assert.deepEqual(await client.request("echo", [1]), [1]);
   });

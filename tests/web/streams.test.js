@@ -24,13 +24,19 @@ async function requested(raw) {
   };
 }
 
-for (const [boundary, ends] of [["a port", channel], ["a transport that delivers at once", loopback]]) {
+for (const [boundary, ends] of [
+  ["a port", channel],
+  ["a transport that delivers at once", loopback],
+]) {
   describe(`a stream over ${boundary}`, () => {
     it("gives the items of a handler in order, and then ends", async () => {
       const { near, far } = ends();
       new JSONRPCServer(far).method("count", ({ to }) => count(to));
       const client = new JSONRPCClient(near);
-      assert.deepEqual(await all(client.stream("count", { to: 100 })), Array.from({ length: 100 }, (_, i) => i + 1));
+      assert.deepEqual(
+        await all(client.stream("count", { to: 100 })),
+        Array.from({ length: 100 }, (_, i) => i + 1),
+      );
       assert.equal(client.pending, 0);
     });
 
@@ -63,12 +69,20 @@ for (const [boundary, ends] of [["a port", channel], ["a transport that delivers
       for (const peer of peers) peer.method("count", ({ to }) => count(to)).method("echo", (params) => params);
       const lists = peers.flatMap((peer) => [20, 30, 40].map((to) => all(peer.stream("count", { to }))));
       const echoes = peers.map((peer) => peer.request("echo", [1]));
-      assert.deepEqual((await Promise.all(lists)).map(({ length }) => length), [20, 30, 40, 20, 30, 40]);
+      assert.deepEqual(
+        (await Promise.all(lists)).map(({ length }) => length),
+        [20, 30, 40, 20, 30, 40],
+      );
       assert.deepEqual(await Promise.all(echoes), [[1], [1]]);
     });
 
     it("is ended at the other side by break, and by what the body throws", async () => {
-      for (const leave of [() => true, () => { throw new Error("enough"); }]) {
+      for (const leave of [
+        () => true,
+        () => {
+          throw new Error("enough");
+        },
+      ]) {
         const { near, far } = ends();
         let ended = 0;
         new JSONRPCServer(far).method("count", async function* () {
@@ -140,8 +154,14 @@ describe("the caller of a stream", () => {
     new JSONRPCServer(far).method("count", () => count(3));
     const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
     const got = await Promise.all(Array.from({ length: 5 }, () => items.next()));
-    assert.deepEqual(got.map(({ value }) => value), [1, 2, 3, undefined, undefined]);
-    assert.deepEqual(got.map(({ done }) => done), [false, false, false, true, true]);
+    assert.deepEqual(
+      got.map(({ value }) => value),
+      [1, 2, 3, undefined, undefined],
+    );
+    assert.deepEqual(
+      got.map(({ done }) => done),
+      [false, false, false, true, true],
+    );
   });
 
   it("gets what was sent before the end, and before an error, though it takes it later", async () => {
@@ -269,7 +289,10 @@ describe("the caller of a stream", () => {
     const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const pieces = await all(new JSONRPCClient(near).stream("cut", { bytes }, { transfer: [bytes.buffer] }));
     assert.equal(bytes.byteLength, 0);
-    assert.deepEqual(pieces.map((piece) => [...piece]), [[1, 2, 3, 4], [5, 6, 7, 8], [9]]);
+    assert.deepEqual(
+      pieces.map((piece) => [...piece]),
+      [[1, 2, 3, 4], [5, 6, 7, 8], [9]],
+    );
   });
 });
 
@@ -377,7 +400,10 @@ describe("the signal of a stream", () => {
   });
 
   it("ends it at once and with one cancel, of whatever class its reason is", async () => {
-    for (const reason of [new RPCError(1, "enough"), await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 }))]) {
+    for (const reason of [
+      new RPCError(1, "enough"),
+      await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 })),
+    ]) {
       const transport = recorder();
       const controller = new AbortController();
       const items = new JSONRPCClient(transport).stream("a", undefined, { signal: controller.signal });
@@ -387,7 +413,10 @@ describe("the signal of a stream", () => {
       controller.abort(reason);
       assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
       assert.isTrue((await items.next()).done);
-      assert.deepEqual(transport.sent.map(({ method }) => method), ["rpc.stream", "$/cancelRequest"]);
+      assert.deepEqual(
+        transport.sent.map(({ method }) => method),
+        ["rpc.stream", "$/cancelRequest"],
+      );
     }
   });
 
@@ -396,7 +425,10 @@ describe("the signal of a stream", () => {
     const controller = new AbortController();
     const { signal } = controller;
     let listeners = 0;
-    for (const [name, step] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+    for (const [name, step] of [
+      ["addEventListener", 1],
+      ["removeEventListener", -1],
+    ]) {
       const original = signal[name];
       signal[name] = function (...args) {
         listeners += step;
@@ -410,6 +442,9 @@ describe("the signal of a stream", () => {
     assert.equal((await rejection(first)).name, "AbortError");
     await items.return();
     assert.equal(listeners, 0);
-    assert.deepEqual(transport.sent.map(({ method }) => method), ["rpc.stream", "$/cancelRequest"]);
+    assert.deepEqual(
+      transport.sent.map(({ method }) => method),
+      ["rpc.stream", "$/cancelRequest"],
+    );
   });
 });

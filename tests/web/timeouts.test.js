@@ -34,7 +34,11 @@ describe("the timeout of a call", () => {
 
   it("rejects it with the reason timeout and a message that names the method and the id", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
-    for (const [method, id] of [["build", 1], ["a b", 2], ["", 3]]) {
+    for (const [method, id] of [
+      ["build", 1],
+      ["a b", 2],
+      ["", 3],
+    ]) {
       const error = await rejection(client.request(method));
       assert.instanceOf(error, CallError);
       assert.deepEqual([error.message, error.reason], [`JSON-RPC timeout: ${method} (id=${id})`, "timeout"]);
@@ -56,7 +60,10 @@ describe("the timeout of a call", () => {
 
   it("never ends a call early that is made while others wait", async () => {
     const client = new JSONRPCClient(recorder());
-    const others = [rejection(client.request("a", undefined, { timeout: 700 })), rejection(client.request("b", undefined, { timeout: 300 }))];
+    const others = [
+      rejection(client.request("a", undefined, { timeout: 700 })),
+      rejection(client.request("b", undefined, { timeout: 300 })),
+    ];
     const times = [];
     for (let i = 0; i < 12; i++) {
       await pause(17);
@@ -140,7 +147,9 @@ describe("the timeout of a call", () => {
 
   it("does not end calls of others", async () => {
     const { near, far } = channel();
-    new JSONRPCServer(far).method("later", async () => (await pause(80), "done")).method("never", () => new Promise(() => {}));
+    new JSONRPCServer(far)
+      .method("later", async () => (await pause(80), "done"))
+      .method("never", () => new Promise(() => {}));
     const client = new JSONRPCClient(near);
     const [never, later] = await Promise.allSettled([
       client.request("never", undefined, { timeout: 20 }),
@@ -170,10 +179,13 @@ describe("the timers of a client", () => {
     const active = new Set();
     let most = 0;
     globalThis.setTimeout = (callback, ...more) => {
-      const timer = set(() => {
-        active.delete(timer);
-        callback();
-      }, ...more);
+      const timer = set(
+        () => {
+          active.delete(timer);
+          callback();
+        },
+        ...more,
+      );
       active.add(timer);
       most = Math.max(most, active.size);
       return timer;
@@ -224,7 +236,10 @@ describe("the timers of a client", () => {
 });
 
 describe("many calls, one after the other", () => {
-  for (const [kind, ends] of [["a port", channel], ["a transport that delivers at once", loopback]]) {
+  for (const [kind, ends] of [
+    ["a port", channel],
+    ["a transport that delivers at once", loopback],
+  ]) {
     it(`read the clock and set a timer a few times at most, over ${kind}`, async () => {
       const { near, far } = ends();
       new JSONRPCServer(far).method("echo", (params) => params);
@@ -255,7 +270,10 @@ describe("a call that times out", () => {
     const client = new JSONRPCClient(transport, { timeout: 20 });
     await rejection(client.request("slow"));
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }, { method: "n", notify: true }]);
-    assert.deepEqual(outcomes.map(({ reason }) => reason?.reason), ["timeout", "timeout", undefined]);
+    assert.deepEqual(
+      outcomes.map(({ reason }) => reason?.reason),
+      ["timeout", "timeout", undefined],
+    );
     await rejection(client.stream("items").next());
     client.notify("last");
     await until(() => raw.received.flat().at(-1)?.method === "last");
@@ -266,9 +284,13 @@ describe("a call that times out", () => {
   it("aborts the signal of its handler", async () => {
     const { near, far } = channel();
     const reasons = [];
-    new JSONRPCServer(far).method("slow", (_, { signal }) => new Promise((_, reject) => {
-      signal.addEventListener("abort", () => (reasons.push(signal.reason.name), reject(signal.reason)));
-    }));
+    new JSONRPCServer(far).method(
+      "slow",
+      (_, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => (reasons.push(signal.reason.name), reject(signal.reason)));
+        }),
+    );
     const client = new JSONRPCClient(near);
     assert.equal((await rejection(client.request("slow", undefined, { timeout: 30 }))).reason, "timeout");
     await until(() => reasons.length > 0);
@@ -314,7 +336,10 @@ describe("calls that time out together", () => {
     const made = [];
     const here = new JSONRPCPeer(near, { timeout: 60 });
     const there = new JSONRPCPeer(far);
-    there.method("slow", (_, { signal, notify }) => new Promise(() => signal.addEventListener("abort", () => notify("stopped"))));
+    there.method(
+      "slow",
+      (_, { signal, notify }) => new Promise(() => signal.addEventListener("abort", () => notify("stopped"))),
+    );
     there.method("echo", (params) => pause(100).then(() => params));
     here.onNotify("stopped", () => made.push(here.request("echo", [made.length], { timeout: 5_000 })));
     const calls = Array.from({ length: 6 }, () => rejection(here.request("slow")));

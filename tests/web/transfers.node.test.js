@@ -44,7 +44,10 @@ describe("the memory of some wasm in a transfer list", () => {
         const bytes = new Uint8Array(memory.buffer);
         const list = [memory.buffer, ...others];
         await client.request("take", { bytes, others }, { transfer: turned ? list.reverse() : list });
-        assert.deepEqual(others.map(({ byteLength }) => byteLength), [0, 0, 0]);
+        assert.deepEqual(
+          others.map(({ byteLength }) => byteLength),
+          [0, 0, 0],
+        );
         assert.equal(bytes[0], 7);
       }
     }

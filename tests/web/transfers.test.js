@@ -53,7 +53,7 @@ const bad = {
   "a buffer that is gone": gone,
   "what cannot be transferred": () => ({}),
   "a view": () => new Uint8Array(4),
-  "null": () => null,
+  null: () => null,
   "a port that was transferred before": handedOn,
   "a port that is closed": closed,
   "the port that it is sent to": (_, port) => port,
@@ -61,7 +61,9 @@ const bad = {
   "a locked WritableStream": () => locked(new WritableStream()),
   "a TransformStream that is locked at one end": () => locked(new TransformStream()),
   // Node sends a copy.
-  ...(inNode ? {} : { "the memory of some wasm": () => pages(1), "the memory of some wasm without a page": () => pages(0) }),
+  ...(inNode
+    ? {}
+    : { "the memory of some wasm": () => pages(1), "the memory of some wasm without a page": () => pages(0) }),
 };
 
 // Of many sizes, whole pages among them.
@@ -70,7 +72,9 @@ const lengths = (list) => list.map(({ byteLength }) => byteLength);
 
 /** The list with the bad item at each place. */
 function places(list, item) {
-  return [0, 1, list.length].map((place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)]);
+  return [0, 1, list.length].map(
+    (place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)],
+  );
 }
 
 describe("a transfer list that names", () => {
@@ -123,7 +127,14 @@ describe("a transfer list that names", () => {
           .method("plain", () => 1);
         raw.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
         const replies = await raw.next();
-        assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]), [[0, -32603], [1, undefined], [2, undefined]]);
+        assert.deepEqual(
+          replies.map(({ id, error }) => [id, error?.code]),
+          [
+            [0, -32603],
+            [1, undefined],
+            [2, undefined],
+          ],
+        );
         assert.deepEqual([...new Uint8Array(replies[1].result)], [1, 2, 3]);
         assert.deepEqual(lengths(good), lengths(buffers()));
       });
@@ -162,7 +173,10 @@ describe("what is given as a transfer list", () => {
   it("may be anything that can be iterated over, once", async () => {
     const { client, server } = ends();
     const [buffer] = buffers();
-    assert.equal((await client.request("echo", { buffer }, { transfer: new Set([buffer]).values() })).buffer.byteLength, 8);
+    assert.equal(
+      (await client.request("echo", { buffer }, { transfer: new Set([buffer]).values() })).buffer.byteLength,
+      8,
+    );
     assert.equal(buffer.byteLength, 0);
     const result = new ArrayBuffer(4);
     server.method("take", (_, { transfer }) => (transfer(new Set([result]).values()), result));
@@ -232,7 +246,11 @@ describe("a transfer list that can go", () => {
     port2.start();
     const pairs = [ports(), ports(), ports()];
     const moved = pairs.map(([port]) => port);
-    new JSONRPCClient(portTransport(port1)).notify("n", { moved }, { transfer: [moved[0], new ArrayBuffer(8), moved[1], moved[2]] });
+    new JSONRPCClient(portTransport(port1)).notify(
+      "n",
+      { moved },
+      { transfer: [moved[0], new ArrayBuffer(8), moved[1], moved[2]] },
+    );
     const { data } = await got;
     for (const [index, [, other]] of pairs.entries()) {
       const heard = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
@@ -247,10 +265,14 @@ describe("a transfer list that can go", () => {
     const { client, server } = ends();
     const [port, other] = ports();
     other.postMessage("before");
-    server.method("hear", ({ port }) => new Promise((resolve) => {
-      port.addEventListener("message", ({ data }) => (port.close(), resolve(data)));
-      port.start();
-    }));
+    server.method(
+      "hear",
+      ({ port }) =>
+        new Promise((resolve) => {
+          port.addEventListener("message", ({ data }) => (port.close(), resolve(data)));
+          port.start();
+        }),
+    );
     assert.equal(await client.request("hear", { port }, { transfer: [port] }), "before");
   });
 });
@@ -270,7 +292,8 @@ describe("the memory of the library's own wasm", () => {
         visit(member);
       }
       const prototype = Object.getPrototypeOf(value);
-      if (prototype !== Object.prototype && prototype !== Function.prototype && prototype !== Array.prototype) visit(prototype);
+      if (prototype !== Object.prototype && prototype !== Function.prototype && prototype !== Array.prototype)
+        visit(prototype);
     };
     const { near, far } = channel();
     const peer = new JSONRPCPeer(near);

@@ -1,5 +1,14 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, portTransport, selfTransport, windowTransport, workerTransport } from "./rig/portway.js";
+import {
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  connect,
+  portTransport,
+  selfTransport,
+  windowTransport,
+  workerTransport,
+} from "./rig/portway.js";
 import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
 import { pause, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -56,9 +65,11 @@ describe("any object with send and onMessage", () => {
       send: (message) => end.send(JSON.stringify(message)),
       onMessage: (handler) => end.onMessage((text) => handler(JSON.parse(text))),
     });
-    new JSONRPCServer(overText(far)).method("nothing", () => {}).method("fail", () => {
-      throw undefined;
-    });
+    new JSONRPCServer(overText(far))
+      .method("nothing", () => {})
+      .method("fail", () => {
+        throw undefined;
+      });
     const client = new JSONRPCClient(overText(near));
     assert.isNull(await client.request("nothing"));
     assert.equal((await client.request("fail").catch((error) => error)).code, -32603);
@@ -86,7 +97,12 @@ describe("any object with send and onMessage", () => {
     const transport = recorder();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) }).request("a");
-    transport.deliver({ jsonrpc: "2.0", get id() { throw new Error("gotcha"); } });
+    transport.deliver({
+      jsonrpc: "2.0",
+      get id() {
+        throw new Error("gotcha");
+      },
+    });
     transport.deliver({ jsonrpc: "2.0", id: 1, result: "right" });
     assert.equal(await call, "right");
     assert.deepEqual(errors, ["gotcha"]);
@@ -165,7 +181,10 @@ describe("the handler of a transport", () => {
     transport.onMessage((message) => seen.push(["new", message.method]));
     raw.post({ jsonrpc: "2.0", method: "b" });
     await until(() => seen.length === 2);
-    assert.deepEqual(seen, [["old", "a"], ["new", "b"]]);
+    assert.deepEqual(seen, [
+      ["old", "a"],
+      ["new", "b"],
+    ]);
   });
 
   it("gets what is JSON-RPC, alone or in arrays, and nothing else", async () => {
@@ -235,7 +254,10 @@ describe("a port that others use, too", () => {
     const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
     for (const message of foreign) raw.post(message);
     assert.deepEqual(await raw.before(), []);
-    assert.deepEqual(seen.filter((message) => message?.jsonrpc === undefined), foreign.flatMap((message) => [message, message]));
+    assert.deepEqual(
+      seen.filter((message) => message?.jsonrpc === undefined),
+      foreign.flatMap((message) => [message, message]),
+    );
   });
 
   it("never has its onmessage assigned", async () => {
@@ -251,7 +273,10 @@ describe("a port that others use, too", () => {
   it("lets ad-hoc messages and calls go side by side", async () => {
     const { near, far, port1, port2 } = channel();
     const adHoc = [];
-    port2.addEventListener("message", ({ data }) => data.type === "ping" && port2.postMessage({ type: "pong", n: data.n }));
+    port2.addEventListener(
+      "message",
+      ({ data }) => data.type === "ping" && port2.postMessage({ type: "pong", n: data.n }),
+    );
     port1.addEventListener("message", ({ data }) => data.type === "pong" && adHoc.push(data.n));
     new JSONRPCServer(far).method("echo", ([n]) => n);
     const client = new JSONRPCClient(near);

@@ -53,7 +53,9 @@ describe("a module of wasm from a shared worker", () => {
     const { port } = new SharedWorker(url, { type: "module", name });
     const errors = { port: [], channel: [] };
     const peer = new JSONRPCPeer(portTransport(port), { onError: ({ message }) => errors.port.push(message) });
-    const listener = new JSONRPCPeer(broadcastTransport(name), { onError: ({ message }) => errors.channel.push(message) });
+    const listener = new JSONRPCPeer(broadcastTransport(name), {
+      onError: ({ message }) => errors.channel.push(message),
+    });
     afterThisTest(() => [peer, listener].forEach((one) => one.destroy()));
     const modules = { channel: [] };
     const checks = { port: outcomes(peer), channel: outcomes(listener, modules.channel) };
@@ -63,7 +65,8 @@ describe("a module of wasm from a shared worker", () => {
     const posted = await peer.request("broadcastModule", [name]);
     await said;
     // Chromium drops it there without a word.
-    if (posted !== "posted" || errors.channel.length + modules.channel.length === 0) assert.deepEqual(errors.channel, []);
+    if (posted !== "posted" || errors.channel.length + modules.channel.length === 0)
+      assert.deepEqual(errors.channel, []);
     else checks.channel(errors.channel);
   });
 });

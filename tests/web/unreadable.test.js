@@ -53,7 +53,10 @@ for (const [name, make] of Object.entries(boundaries)) {
     it("is reported to onError once, ends none of several calls, and does not stop the service", async () => {
       const { target, transport, raw } = make();
       const errors = [];
-      const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method("echo", ([n]) => n);
+      const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method(
+        "echo",
+        ([n]) => n,
+      );
       afterThisTest(() => peer.destroy());
       const calls = ["a", "b"].map((method) => peer.request(method, undefined, { timeout: 0 }));
       const ids = [await raw.next(), await raw.next()].map(({ id }) => id);
@@ -104,7 +107,11 @@ describe("an unreadable message of a session", () => {
     });
     const { port, actor } = stage();
     const told = [];
-    const options = { onError: ({ message }) => told.push(message), onLost: ({ reason }) => told.push(reason), timeout: 0 };
+    const options = {
+      onError: ({ message }) => told.push(message),
+      onLost: ({ reason }) => told.push(reason),
+      timeout: 0,
+    };
     const connecting = connected(port, options);
     const end = await actor.open({ session: hexId(1) });
     const peer = await connecting;
@@ -150,7 +157,10 @@ describe("a call that waits for ever when a message comes that is unreadable", (
     };
     const [only, several, given, shared] = await Promise.all([after(1), after(2), after(1, giveUp), after(1, share)]);
     const { error, elapsed } = only;
-    assert.deepEqual([error.name, error.reason, error.method, error.cause.message], ["CallError", "unreadable-response", "a", text]);
+    assert.deepEqual(
+      [error.name, error.reason, error.method, error.cause.message],
+      ["CallError", "unreadable-response", "a", text],
+    );
     assert.isAtLeast(elapsed, 9_900);
     assert.deepEqual([several.error, given.error, shared.error], [undefined, undefined, undefined]);
   });

@@ -60,7 +60,10 @@ describe("a call that", () => {
       const timers = timersSet();
       assert.equal((await rejection(client.request("a", params()))).name, error);
       assert.equal((await rejection(client.request("a", params(), { timeout: 50 }))).name, error);
-      const [first, second] = await client.batch([{ method: "a", params: params() }, { method: "b", params: params() }]);
+      const [first, second] = await client.batch([
+        { method: "a", params: params() },
+        { method: "b", params: params() },
+      ]);
       assert.deepEqual([first.reason.name, second.reason.name], [error, error]);
       assert.deepEqual([client.pending, transport.sent ?? []], [0, []]);
       // One that has begun to wait has its timer until that fires, as a call that was answered.
@@ -104,7 +107,11 @@ describe("a transport whose promise rejects", () => {
     const server = new JSONRPCServer(transport).method("work", () => 1);
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 7 });
     await until(() => sent.length === 1);
-    assert.deepEqual(sent[0], { jsonrpc: "2.0", error: { code: -32603, message: 'The result of "work" cannot be sent: RangeError' }, id: 7 });
+    assert.deepEqual(sent[0], {
+      jsonrpc: "2.0",
+      error: { code: -32603, message: 'The result of "work" cannot be sent: RangeError' },
+      id: 7,
+    });
     server.destroy();
   });
 
@@ -157,13 +164,19 @@ describe("a result that cannot be sent", () => {
     });
   }
 
-  for (const [name, make] of [["holds a bigint", () => ({ n: 1n })], ["holds itself", cycle]]) {
+  for (const [name, make] of [
+    ["holds a bigint", () => ({ n: 1n })],
+    ["holds itself", cycle],
+  ]) {
     it(`as text since it ${name} is -32603, which names the method and the TypeError`, () => {
       const transport = textual();
       new JSONRPCServer(transport).method("render", make);
       transport.deliver({ jsonrpc: "2.0", method: "render", id: 1 });
       const { error, id } = JSON.parse(transport.sent[0]);
-      assert.deepEqual([error.code, error.message, id], [-32603, 'The result of "render" cannot be sent: TypeError', 1]);
+      assert.deepEqual(
+        [error.code, error.message, id],
+        [-32603, 'The result of "render" cannot be sent: TypeError', 1],
+      );
       assert.equal(transport.sent.length, 1);
     });
   }

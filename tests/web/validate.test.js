@@ -3,7 +3,14 @@
 import { assert } from "chai";
 import { validateMessage } from "./rig/portway.js";
 
-const throwing = { get() { throw new Error("gotcha"); }, has() { throw new Error("gotcha"); } };
+const throwing = {
+  get() {
+    throw new Error("gotcha");
+  },
+  has() {
+    throw new Error("gotcha");
+  },
+};
 
 describe("the validator", () => {
   for (const [name, message] of [
@@ -14,8 +21,27 @@ describe("the validator", () => {
     ["a Map", new Map([["jsonrpc", "2.0"]])],
     ["an object without prototype", Object.create(null)],
     ["an array with holes", [, 1]], // eslint-disable-line no-sparse-arrays
-    ["an object with getters that throw", { jsonrpc: "2.0", get method() { throw new Error("gotcha"); } }],
-    ["an error with getters that throw", { jsonrpc: "2.0", id: 1, error: { get code() { throw new Error("gotcha"); } } }],
+    [
+      "an object with getters that throw",
+      {
+        jsonrpc: "2.0",
+        get method() {
+          throw new Error("gotcha");
+        },
+      },
+    ],
+    [
+      "an error with getters that throw",
+      {
+        jsonrpc: "2.0",
+        id: 1,
+        error: {
+          get code() {
+            throw new Error("gotcha");
+          },
+        },
+      },
+    ],
     ["a proxy that throws at everything", new Proxy({}, throwing)],
     ["ids and codes that are no numbers of JSON", { jsonrpc: "2.0", id: NaN, error: { code: Infinity, message: "x" } }],
     ["an id that is a bigint", { jsonrpc: "2.0", method: "a", id: 1n }],
@@ -41,7 +67,9 @@ describe("the validator", () => {
   });
 
   it("tells of each item of a long batch", () => {
-    const batch = Array.from({ length: 5_000 }, (_, n) => (n % 2 ? { jsonrpc: "2.0", method: "a", id: n } : { method: "a", id: n }));
+    const batch = Array.from({ length: 5_000 }, (_, n) =>
+      n % 2 ? { jsonrpc: "2.0", method: "a", id: n } : { method: "a", id: n },
+    );
     const { errors } = validateMessage(batch);
     assert.lengthOf(errors, 2_500);
     assert.equal(errors[1], '[Item 2] Missing or invalid "jsonrpc" field (must be "2.0")');

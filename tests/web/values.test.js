@@ -16,7 +16,10 @@ function echo() {
 }
 
 const values = {
-  "a Map": new Map([["a", 1], [{ b: 2 }, new Set([3])]]),
+  "a Map": new Map([
+    ["a", 1],
+    [{ b: 2 }, new Set([3])],
+  ]),
   "a Set": new Set([1, "a", null]),
   "a Date": new Date(1234567890),
   "a RegExp": /a+b/gi,
@@ -26,8 +29,8 @@ const values = {
   "an array with holes": [1, , 3], // eslint-disable-line no-sparse-arrays
   "members that are undefined": { a: undefined, b: null },
   "numbers beyond JSON": { a: NaN, b: Infinity, c: -0, d: 2 ** 60 },
-  "bigints": { a: 12345678901234567890n, b: -1n },
-  "text of all planes": { "ключ": "é€😀\u0000\ud83d" },
+  bigints: { a: 12345678901234567890n, b: -1n },
+  "text of all planes": { ключ: "é€😀\u0000\ud83d" },
   "members with the names of an envelope": { jsonrpc: "1.0", id: 7, method: "x", result: 1, error: { code: 1 } },
 };
 
@@ -183,7 +186,14 @@ describe("what cannot be cloned", () => {
     ["a function", () => {}],
     ["a symbol", Symbol("a")],
     ["a WeakMap", new WeakMap()],
-    ["a getter that throws", { get a() { throw new TypeError("gotcha"); } }],
+    [
+      "a getter that throws",
+      {
+        get a() {
+          throw new TypeError("gotcha");
+        },
+      },
+    ],
   ]) {
     it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
       const { transport, raw } = rawChannel();

@@ -105,7 +105,11 @@ describe("a guest in a worker, and its streams,", () => {
     const waiting = writer.write(new Uint8Array(1));
     assert.isTrue(await isOpen(waiting, 100));
     guest.kill();
-    for (const error of [await rejection(waiting), await rejection(writer.write(new Uint8Array(1))), (await guest.exited).error]) {
+    for (const error of [
+      await rejection(waiting),
+      await rejection(writer.write(new Uint8Array(1))),
+      (await guest.exited).error,
+    ]) {
       assert.match(error.message, /was killed/);
     }
   });
@@ -226,12 +230,69 @@ describe("a guest that cannot be started", () => {
   const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
   // (module (import "env" "f" (func)) (memory (export "memory") 1) (func (export "_start")))
   const foreign = new Uint8Array([
-    ...empty, 1, 4, 1, 96, 0, 0, 2, 9, 1, 3, 101, 110, 118, 1, 102, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1,
-    7, 19, 2, 6, 109, 101, 109, 111, 114, 121, 2, 0, 6, 95, 115, 116, 97, 114, 116, 0, 1, 10, 4, 1, 2, 0, 11,
+    ...empty,
+    1,
+    4,
+    1,
+    96,
+    0,
+    0,
+    2,
+    9,
+    1,
+    3,
+    101,
+    110,
+    118,
+    1,
+    102,
+    0,
+    0,
+    3,
+    2,
+    1,
+    0,
+    5,
+    3,
+    1,
+    0,
+    1,
+    7,
+    19,
+    2,
+    6,
+    109,
+    101,
+    109,
+    111,
+    114,
+    121,
+    2,
+    0,
+    6,
+    95,
+    115,
+    116,
+    97,
+    114,
+    116,
+    0,
+    1,
+    10,
+    4,
+    1,
+    2,
+    0,
+    11,
   ]);
   // The same of wasi_snapshot_preview1, which has no such function.
   const unknown = new Uint8Array([
-    ...foreign.subarray(0, 15), 28, 1, 22, ...new TextEncoder().encode("wasi_snapshot_preview1"), ...foreign.subarray(21),
+    ...foreign.subarray(0, 15),
+    28,
+    1,
+    22,
+    ...new TextEncoder().encode("wasi_snapshot_preview1"),
+    ...foreign.subarray(21),
   ]);
   const broken = (worker) => ({ worker: new URL(worker, import.meta.url) });
 
@@ -245,10 +306,28 @@ describe("a guest that cannot be started", () => {
     ["a file that is not there", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
     ["a page in the place of the file", "/tests/web/fixtures/puppet.html", {}, Error, /text\/html/],
     ["a worker's script that is not there", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
-    ["a worker's script that throws", odd, broken("fixtures/throws.js?isolated"), Error, /the worker of the guest has failed/],
+    [
+      "a worker's script that throws",
+      odd,
+      broken("fixtures/throws.js?isolated"),
+      Error,
+      /the worker of the guest has failed/,
+    ],
     ["a worker's script without its header", odd, broken("../../pkg/early.js"), Error, /the worker of the guest/],
-    ["a worker's script that does something else", odd, { ...broken("../../pkg/early.js?isolated"), startTimeout: 300 }, Error, /not started within 300 ms/],
-    ["a worker's script that never comes", odd, { ...broken("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 }, Error, /within 300 ms/],
+    [
+      "a worker's script that does something else",
+      odd,
+      { ...broken("../../pkg/early.js?isolated"), startTimeout: 300 },
+      Error,
+      /not started within 300 ms/,
+    ],
+    [
+      "a worker's script that never comes",
+      odd,
+      { ...broken("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 },
+      Error,
+      /within 300 ms/,
+    ],
     ["arguments that are no list", odd, { args: "a" }, TypeError, /args/],
     ["an argument with NUL", odd, { args: ["a\0b"] }, TypeError, /args/],
     ["a variable that is no string", odd, { env: { A: 1 } }, TypeError, /env\.A/],

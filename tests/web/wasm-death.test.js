@@ -1,7 +1,13 @@
 // The wasm dies for real here: of a memory that is full, or of a stack that is. Each spec has a copy of the library of its
 // own.
 import { assert } from "chai";
-import { CallError as MainCallError, JSONRPCClient as MainClient, JSONRPCServer as MainServer, freshCopy, wasmBytes } from "./rig/portway.js";
+import {
+  CallError as MainCallError,
+  JSONRPCClient as MainClient,
+  JSONRPCServer as MainServer,
+  freshCopy,
+  wasmBytes,
+} from "./rig/portway.js";
 import { channel, rawChannel, recorder } from "./rig/ends.js";
 import { printed } from "./rig/console.js";
 import { pause, rejection, until } from "./rig/outcomes.js";
@@ -53,14 +59,20 @@ describe("wasm that has died of a full memory", () => {
     let signal;
     other.method("work", (_, context) => ((signal = context.signal), new Promise(() => {})));
     raw.post({ jsonrpc: "2.0", method: "work", id: "mine" });
-    raw.post([{ jsonrpc: "2.0", method: "work", id: 8 }, { jsonrpc: "2.0", method: "none", id: 9 }]);
+    raw.post([
+      { jsonrpc: "2.0", method: "work", id: 8 },
+      { jsonrpc: "2.0", method: "none", id: 9 },
+    ]);
     await until(() => signal !== undefined);
     const end = rejection(other.request("theirs"));
     assert.equal((await raw.next()).method, "theirs");
     await exhaust(copy);
     assert.equal((await end).reason, "wasm-died");
     const answers = [await raw.next(), await raw.next(), await raw.next()];
-    assert.sameMembers(answers.map(({ id }) => id), ["mine", 8, 9]);
+    assert.sameMembers(
+      answers.map(({ id }) => id),
+      ["mine", 8, 9],
+    );
     for (const { error } of answers) assert.oneOf(error.code, [-32603, -32601]);
     assert.isTrue(signal.aborted);
     other.destroy();
@@ -106,9 +118,18 @@ describe("wasm that has died of a full memory", () => {
     raw.post({ jsonrpc: "2.0", result: 1, id: 7 });
     raw.post([{ jsonrpc: "2.0", method: "a", id: 3 }]);
     const answers = [await raw.next(), await raw.next()];
-    assert.deepEqual(answers.map(({ id, error }) => [id, error.code]), [[2, -32603], [3, -32603]]);
+    assert.deepEqual(
+      answers.map(({ id, error }) => [id, error.code]),
+      [
+        [2, -32603],
+        [3, -32603],
+      ],
+    );
     assert.include(answers[0].error.message, "died");
-    assert.deepEqual(answers.map(({ error }) => error.data), [{ reason: "peer-died" }, { reason: "peer-died" }]);
+    assert.deepEqual(
+      answers.map(({ error }) => error.data),
+      [{ reason: "peer-died" }, { reason: "peer-died" }],
+    );
     server.destroy();
   }).timeout(60_000);
 
@@ -127,7 +148,10 @@ describe("wasm that has died of a full memory", () => {
         }
         await pause(0);
       }
-      assert.sameMembers(transport.sent.flat().map(({ id }) => id), Array.from({ length: count }, (_, id) => id));
+      assert.sameMembers(
+        transport.sent.flat().map(({ id }) => id),
+        Array.from({ length: count }, (_, id) => id),
+      );
       server.destroy();
     }).timeout(60_000);
   }
@@ -150,7 +174,10 @@ describe("wasm that has died of a full memory", () => {
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     transport.deliver([{ jsonrpc: "2.0", method: "work", id: 2 }]);
     await pause(0);
-    assert.deepEqual(transport.sent.map(({ id }) => id), [1, 2]);
+    assert.deepEqual(
+      transport.sent.map(({ id }) => id),
+      [1, 2],
+    );
     assert.equal(transport.sent[0].result, "done");
     server.destroy();
     client.destroy();

@@ -31,7 +31,10 @@ async function selfContained(origin) {
 
 const kinds = {
   "of the same origin": async () => [await frame("frame.html"), undefined],
-  "of the same origin, named": async () => [await frame("frame.html", { query: { origin: origins.own } }), { origin: origins.own }],
+  "of the same origin, named": async () => [
+    await frame("frame.html", { query: { origin: origins.own } }),
+    { origin: origins.own },
+  ],
   "of another origin": async () => [
     await frame("frame.html", { origin: origins.other, query: { origin: origins.own } }),
     { origin: origins.other },
@@ -48,7 +51,10 @@ const kinds = {
     await frame("", { sandbox: "allow-scripts", srcdoc: await selfContained(origins.own) }),
     { origin: "null" },
   ],
-  "that has its whole document in an attribute": async () => [await frame("", { srcdoc: await selfContained() }), undefined],
+  "that has its whole document in an attribute": async () => [
+    await frame("", { srcdoc: await selfContained() }),
+    undefined,
+  ],
   "that may be anybody": async () => [
     await frame("frame.html", { origin: origins.other, query: { origin: "*" } }),
     { origin: "*" },
@@ -96,15 +102,23 @@ describe("a window transport", () => {
   it("keeps the calls of several frames apart", async () => {
     const elements = await Promise.all([1, 2, 3].map(() => frame("frame.html")));
     const peers = elements.map((element, n) => peerOf(element).method("name", () => `page for ${n}`));
-    const results = await Promise.all(peers.flatMap((peer, n) => [peer.request("echo", [n]), peer.request("callBack")]));
-    assert.deepEqual(results, [0, 1, 2].flatMap((n) => [[n], ["back", `page for ${n}`]]));
+    const results = await Promise.all(
+      peers.flatMap((peer, n) => [peer.request("echo", [n]), peer.request("callBack")]),
+    );
+    assert.deepEqual(
+      results,
+      [0, 1, 2].flatMap((n) => [[n], ["back", `page for ${n}`]]),
+    );
   });
 
   it("keeps two frames without an origin apart", async () => {
     const options = { sandbox: "allow-scripts", query: { origin: origins.own } };
     const elements = [await frame("frame.html", options), await frame("frame.html", options)];
     const peers = elements.map((element, n) => peerOf(element, { origin: "null" }).method("name", () => n));
-    assert.deepEqual(await Promise.all(peers.map((peer) => peer.request("callBack"))), [["back", 0], ["back", 1]]);
+    assert.deepEqual(await Promise.all(peers.map((peer) => peer.request("callBack"))), [
+      ["back", 0],
+      ["back", 1],
+    ]);
   });
 
   it("keeps what comes before there is a handler", async () => {
@@ -126,7 +140,17 @@ describe("a window transport", () => {
     const seen = [];
     const listener = ({ source, data }) => source === child.window && data?.type !== "received" && seen.push(data);
     addEventListener("message", listener);
-    const foreign = [null, "text", "{}", 42, { type: "wiggum-console", level: "log" }, [1], { jsonrpc: 2 }, new Map(), { source: "react-devtools" }];
+    const foreign = [
+      null,
+      "text",
+      "{}",
+      42,
+      { type: "wiggum-console", level: "log" },
+      [1],
+      { jsonrpc: 2 },
+      new Map(),
+      { source: "react-devtools" },
+    ];
     for (const message of foreign) child.post(message);
     child.post({ jsonrpc: "2.0", method: "console" });
     await child.settled();

@@ -1,7 +1,22 @@
 // One end of WIPC: frames, text between them, and how it ends.
 
 import { assert } from "chai";
-import { CALL, CLOSE, DATA, OPEN, WipcChannel, assertClosed, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import {
+  CALL,
+  CLOSE,
+  DATA,
+  OPEN,
+  WipcChannel,
+  assertClosed,
+  channels,
+  concat,
+  encodeWipc,
+  parseWipcJSON,
+  pipes,
+  rawPipe,
+  text,
+  utf8,
+} from "./rig/wipc.js";
 import { JSONRPCServer } from "./rig/portway.js";
 import { isOpen, pause, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -9,12 +24,17 @@ import { printed } from "./rig/console.js";
 /** Hooks that note what they get. */
 function noting(told = []) {
   const note = (name) => (argument) => void told.push([name, typeof argument === "number" ? argument : text(argument)]);
-  const hooks = Object.fromEntries(["onOpen", "onClose", "onCall", "onData", "onPassthrough", "onTruncated"].map((name) => [name, note(name)]));
+  const hooks = Object.fromEntries(
+    ["onOpen", "onClose", "onCall", "onData", "onPassthrough", "onTruncated"].map((name) => [name, note(name)]),
+  );
   return { told, hooks };
 }
 
 describe("a WIPC channel", () => {
-  for (const [from, to] of [["host", "guest"], ["guest", "host"]]) {
+  for (const [from, to] of [
+    ["host", "guest"],
+    ["guest", "host"],
+  ]) {
     it(`takes frames of every type from ${from} to ${to}, in order`, async () => {
       const { told, hooks } = noting();
       const ends = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
@@ -25,7 +45,14 @@ describe("a WIPC channel", () => {
       ends[from].send(DATA);
       ends[from].close("5");
       await until(() => told.length === 6);
-      assert.deepEqual(told, [["onOpen", "1"], ["onCall", "2"], ["onData", "3"], ["onCall", '{"n":4}'], ["onData", ""], ["onClose", "5"]]);
+      assert.deepEqual(told, [
+        ["onOpen", "1"],
+        ["onCall", "2"],
+        ["onData", "3"],
+        ["onCall", '{"n":4}'],
+        ["onData", ""],
+        ["onClose", "5"],
+      ]);
     });
   }
 
@@ -37,8 +64,13 @@ describe("a WIPC channel", () => {
     raw.end();
     assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
     assert.deepEqual(told, [
-      ["onPassthrough", "one"], ["onData", "2"], ["onPassthrough", "three"], ["onData", "4"],
-      ["onPassthrough", text(cut.subarray(0, 9))], ["onPassthrough", "ne"], ["onTruncated", 11],
+      ["onPassthrough", "one"],
+      ["onData", "2"],
+      ["onPassthrough", "three"],
+      ["onData", "4"],
+      ["onPassthrough", text(cut.subarray(0, 9))],
+      ["onPassthrough", "ne"],
+      ["onTruncated", 11],
     ]);
   });
 
@@ -57,7 +89,10 @@ describe("a WIPC channel", () => {
   it("takes a hundred thousand frames in one turn, and keeps their order", async () => {
     let next = 0;
     let isInOrder = true;
-    const { host } = channels({}, { onData: (payload) => (isInOrder &&= new DataView(payload.buffer, payload.byteOffset).getUint32(0) === next++) });
+    const { host } = channels(
+      {},
+      { onData: (payload) => (isInOrder &&= new DataView(payload.buffer, payload.byteOffset).getUint32(0) === next++) },
+    );
     for (let n = 0; n < 100_000; n++) {
       const payload = new DataView(new ArrayBuffer(4));
       payload.setUint32(0, n);
@@ -78,7 +113,10 @@ describe("a WIPC channel", () => {
     await channel.send(DATA, "right");
     channel.close();
     await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [[DATA, "right"], [CLOSE, ""]]);
+    assert.deepEqual(raw.said, [
+      [DATA, "right"],
+      [CLOSE, ""],
+    ]);
   });
 
   it("has options that are checked", () => {
@@ -143,8 +181,20 @@ describe("a WIPC channel", () => {
     await raw.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
     await raw.post(DATA, "2");
     await until(() => told.filter(([name]) => name === "onData").length === 2);
-    assert.deepEqual(told.filter(([name]) => name === "onData"), [["onData", "1"], ["onData", "2"]]);
-    assert.equal(told.filter(([name]) => name === "onPassthrough").map(([, bytes]) => bytes).join(""), text(falseMagic));
+    assert.deepEqual(
+      told.filter(([name]) => name === "onData"),
+      [
+        ["onData", "1"],
+        ["onData", "2"],
+      ],
+    );
+    assert.equal(
+      told
+        .filter(([name]) => name === "onPassthrough")
+        .map(([, bytes]) => bytes)
+        .join(""),
+      text(falseMagic),
+    );
   });
 
   it("waits for a payload otherwise", async () => {
@@ -166,7 +216,11 @@ describe("CLOSE", () => {
     await raw.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
     await raw.post(DATA, "2");
     await until(() => told.length === 3);
-    assert.deepEqual(told, [["onClose", "bye"], ["onData", "1"], ["onData", "2"]]);
+    assert.deepEqual(told, [
+      ["onClose", "bye"],
+      ["onData", "1"],
+      ["onData", "2"],
+    ]);
     assertClosed(() => raw.channel.send(DATA), "closed-by-peer");
     await until(() => raw.told.isEnded);
     assert.deepEqual(raw.said, []);
@@ -182,7 +236,10 @@ describe("CLOSE", () => {
     let closed = 0;
     writer.close = () => ((closed += 1), close());
     const channel = new WipcChannel({ readable: near.readable, writable: { getWriter: () => writer } }, hooks);
-    far.writable.getWriter().write(concat([...Array(100).fill(encodeWipc(CLOSE)), encodeWipc(DATA, "late")])).catch(() => {});
+    far.writable
+      .getWriter()
+      .write(concat([...Array(100).fill(encodeWipc(CLOSE)), encodeWipc(DATA, "late")]))
+      .catch(() => {});
     await until(() => told.length > 1);
     await pause(20);
     assert.deepEqual([closed, told.length], [1, 2]);
@@ -198,7 +255,10 @@ describe("CLOSE", () => {
     await raw.channel.send(DATA, "still here");
     raw.channel.close();
     await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [[DATA, "still here"], [CLOSE, ""]]);
+    assert.deepEqual(raw.said, [
+      [DATA, "still here"],
+      [CLOSE, ""],
+    ]);
     assertClosed(() => raw.channel.send(DATA), "closed");
     assert.deepEqual(told, [["onClose", ""]]);
   });
@@ -210,7 +270,10 @@ describe("CLOSE", () => {
     assert.equal(raw.channel.close("again"), ended);
     assertClosed(() => raw.channel.send(DATA), "closed");
     await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [[DATA, "1"], [CLOSE, "bye"]]);
+    assert.deepEqual(raw.said, [
+      [DATA, "1"],
+      [CLOSE, "bye"],
+    ]);
     assert.isTrue(await isOpen(ended));
     raw.end();
     assert.deepEqual(await ended, { closed: false, error: undefined });
@@ -271,7 +334,10 @@ describe("a channel whose stream", () => {
   it("brings something that is no bytes tells of it, and reads on", async () => {
     const errors = [];
     const seen = [];
-    const raw = rawPipe({ onError: (error) => errors.push(error.message), onData: (payload) => seen.push(text(payload)) });
+    const raw = rawPipe({
+      onError: (error) => errors.push(error.message),
+      onData: (payload) => seen.push(text(payload)),
+    });
     await raw.postBytes("text");
     await raw.post(DATA, "1");
     await until(() => seen.length === 1);
@@ -344,7 +410,10 @@ describe("a channel whose stream", () => {
       for (const endsFirst of [false, true]) {
         const raw = rawPipe({ role });
         let signal;
-        new JSONRPCServer(raw.channel.transport()).method("hang", (params, context) => ((signal = context.signal), new Promise(() => {})));
+        new JSONRPCServer(raw.channel.transport()).method(
+          "hang",
+          (params, context) => ((signal = context.signal), new Promise(() => {})),
+        );
         await raw.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
         await until(() => signal !== undefined);
         if (endsFirst) {

@@ -2,7 +2,26 @@
 
 import { assert } from "chai";
 import { inNode } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, OPEN, WipcDecoder, WipcType, concat, decoded, encodeWipc, hex, keeping, parseWipcJSON, randomNumbers, reference, split, text, unhex, utf8 } from "./rig/wipc.js";
+import {
+  CALL,
+  CLOSE,
+  DATA,
+  OPEN,
+  WipcDecoder,
+  WipcType,
+  concat,
+  decoded,
+  encodeWipc,
+  hex,
+  keeping,
+  parseWipcJSON,
+  randomNumbers,
+  reference,
+  split,
+  text,
+  unhex,
+  utf8,
+} from "./rig/wipc.js";
 
 const vectors = await load("wipc-vectors.json");
 
@@ -24,9 +43,19 @@ describe("the decoder of WIPC", () => {
       const whole = concat(bytes);
       assert.deepEqual(decoded([whole], { maxPayload }), expected);
       for (let at = 1; at < whole.length; at++) {
-        assert.deepEqual(decoded([whole.subarray(0, at), whole.subarray(at)], { maxPayload }), expected, `split at ${at}`);
+        assert.deepEqual(
+          decoded([whole.subarray(0, at), whole.subarray(at)], { maxPayload }),
+          expected,
+          `split at ${at}`,
+        );
       }
-      assert.deepEqual(decoded(Array.from(whole, (_, at) => whole.subarray(at, at + 1)), { maxPayload }), expected);
+      assert.deepEqual(
+        decoded(
+          Array.from(whole, (_, at) => whole.subarray(at, at + 1)),
+          { maxPayload },
+        ),
+        expected,
+      );
       assert.deepEqual(reference(whole, maxPayload), expected, "what the reference says");
     });
   }
@@ -40,7 +69,10 @@ describe("the decoder of WIPC", () => {
       const parts = Array.from({ length: random(12) }, () => {
         switch (random(4)) {
           case 0:
-            return encodeWipc(random(4), concat(Array.from({ length: random(6) }, () => shreds[random(shreds.length)])));
+            return encodeWipc(
+              random(4),
+              concat(Array.from({ length: random(6) }, () => shreds[random(shreds.length)])),
+            );
           case 1: {
             const frame = encodeWipc(random(4), new Uint8Array(random(30)));
             return frame.subarray(0, random(frame.length + 1));
@@ -93,7 +125,10 @@ describe("the decoder of WIPC", () => {
       const decoder = new WipcDecoder({ frame: (type, whole) => found.push([type, whole]) });
       for (const piece of pieces) decoder.push(piece);
       assert.lengthOf(found, 1);
-      assert.isTrue(found[0][1].every((byte, at) => byte === payload[at]), `pieces of up to ${most}`);
+      assert.isTrue(
+        found[0][1].every((byte, at) => byte === payload[at]),
+        `pieces of up to ${most}`,
+      );
     }
   });
 
@@ -104,7 +139,8 @@ describe("the decoder of WIPC", () => {
       assert.deepEqual(decoded([chunk]).frames, [[DATA, hex(utf8("abc"))]]);
     }
     const { decoder } = keeping();
-    for (const wrong of [undefined, null, "WIPC", 5, {}, [1, 2]]) assert.throws(() => decoder.push(wrong), TypeError, "a chunk");
+    for (const wrong of [undefined, null, "WIPC", 5, {}, [1, 2]])
+      assert.throws(() => decoder.push(wrong), TypeError, "a chunk");
   });
 
   it("is a TypeError without hooks, and a RangeError with a limit that is none", () => {
@@ -134,7 +170,12 @@ describe("a hook of the decoder that throws", () => {
       },
       passthrough: (bytes) => seen.push(text(bytes)),
     });
-    const chunk = concat([encodeWipc(DATA, "1"), utf8("between"), encodeWipc(DATA, "2"), encodeWipc(DATA, "3").subarray(0, 9)]);
+    const chunk = concat([
+      encodeWipc(DATA, "1"),
+      utf8("between"),
+      encodeWipc(DATA, "2"),
+      encodeWipc(DATA, "3").subarray(0, 9),
+    ]);
     assert.throws(() => decoder.push(chunk), Error, "oh no");
     decoder.push(utf8("3"));
     assert.deepEqual(seen, ["1", "between", "2", "3"]);
@@ -159,7 +200,10 @@ describe("a hook of the decoder that throws", () => {
       error = thrown;
     }
     assert.instanceOf(error, AggregateError);
-    assert.deepEqual(error.errors.map(({ message }) => message), ["passthrough", "frame"]);
+    assert.deepEqual(
+      error.errors.map(({ message }) => message),
+      ["passthrough", "frame"],
+    );
     decoder.push(utf8("WIPC"));
     assert.throws(() => decoder.finish(), AggregateError);
     assert.throws(() => decoder.push(encodeWipc(OPEN)), Error, "frame");
@@ -199,7 +243,11 @@ describe("a frame that is given up", () => {
     assert.deepEqual(kept.found.frames, []);
     assert.deepEqual({ ...decoder.partial }, { type: CALL, length: 0x0a736920, received: 10 + 12 });
     assert.isTrue(decoder.giveUp());
-    assert.deepEqual(kept.found, { frames: [[DATA, hex(utf8("abc"))]], passthrough: hex(concat([falseMagic, utf8("more text ")])), truncated: undefined });
+    assert.deepEqual(kept.found, {
+      frames: [[DATA, hex(utf8("abc"))]],
+      passthrough: hex(concat([falseMagic, utf8("more text ")])),
+      truncated: undefined,
+    });
     assert.isUndefined(decoder.partial);
     assert.isFalse(decoder.giveUp());
   });
@@ -224,7 +272,9 @@ describe("a frame that is given up", () => {
         frame: (type, payload) => order.push(encodeWipc(type, payload)),
         passthrough: (bytes) => order.push(bytes.slice()),
       });
-      const bytes = concat(Array.from({ length: 6 }, () => encodeWipc(random(4), new Uint8Array(random(20))).subarray(0, 4 + random(26))));
+      const bytes = concat(
+        Array.from({ length: 6 }, () => encodeWipc(random(4), new Uint8Array(random(20))).subarray(0, 4 + random(26))),
+      );
       for (const piece of split(bytes, random)) {
         decoder.push(piece);
         if (random(3) === 0) decoder.giveUp();
@@ -252,7 +302,8 @@ describe("the encoder of WIPC", () => {
   });
 
   it("refuses what is no type and no payload", () => {
-    for (const type of [-1, 4, 255, 1.5, "2", undefined, NaN]) assert.throws(() => encodeWipc(type), RangeError, "type");
+    for (const type of [-1, 4, 255, 1.5, "2", undefined, NaN])
+      assert.throws(() => encodeWipc(type), RangeError, "type");
     for (const payload of [5, {}, true, [1, 2]]) assert.throws(() => encodeWipc(DATA, payload), TypeError, "payload");
   });
 

@@ -56,7 +56,13 @@ describe("a guest that is a child process", () => {
       assert.deepEqual(await guest.exited, { code: 7, signal: null });
       await guest.channel.ended;
       await until(() => notes.length === 5);
-      assert.deepEqual([data, notes], [["1", "2", "3", "4", "5"], [1, 2, 3, 4, 5]]);
+      assert.deepEqual(
+        [data, notes],
+        [
+          ["1", "2", "3", "4", "5"],
+          [1, 2, 3, 4, 5],
+        ],
+      );
     });
   }
 
@@ -76,7 +82,9 @@ describe("a guest that is a child process", () => {
 
   it("sends 10 MB in each direction at once, and none waits for the other for ever", async () => {
     let received = 0;
-    const guest = await guestOf("echo", { onData: (payload) => (received += payload.every((byte) => byte === payload[0]) ? payload.length : NaN) });
+    const guest = await guestOf("echo", {
+      onData: (payload) => (received += payload.every((byte) => byte === payload[0]) ? payload.length : NaN),
+    });
     for (let n = 0; n < 20; n++) guest.channel.send(DATA, new Uint8Array(1 << 19).fill(n));
     await until(() => received === 20 << 19);
     const one = new Uint8Array(10 << 20).fill(7);
@@ -138,7 +146,10 @@ describe("a guest that cannot be started", () => {
     const { message, cause } = await rejection(spawnGuest("no-such-command", ["x"]));
     assert.include(message, "no-such-command cannot be started");
     assert.equal(cause.code, "ENOENT");
-    assert.include((await rejection(spawnGuest(process.execPath, [], { cwd: "/no/such/folder" }))).message, "cannot be started");
+    assert.include(
+      (await rejection(spawnGuest(process.execPath, [], { cwd: "/no/such/folder" }))).message,
+      "cannot be started",
+    );
     assert.equal((await rejection(spawnGuest("/etc"))).cause.code, "EACCES");
   });
 
@@ -223,7 +234,10 @@ describe("a guest that is asked to close", () => {
       (guest) => guest.channel.destroy(),
     ]) {
       let pid;
-      const guest = await guestOf("stubborn", { closeTimeout: 100, onOpen: (payload) => (pid = Number(text(payload))) });
+      const guest = await guestOf("stubborn", {
+        closeTimeout: 100,
+        onOpen: (payload) => (pid = Number(text(payload))),
+      });
       await until(() => pid !== undefined);
       assert.equal(pid, guest.pid);
       const start = performance.now();
@@ -313,7 +327,9 @@ describe("a guest whose host reads no answers", function () {
 });
 
 it("a guest whose onClose throws exits, although its input does not end", async () => {
-  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], { stdio: ["pipe", "pipe", "inherit"] });
+  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   afterThisTest(() => guest.kill("SIGKILL"));
   await once(guest.stdout, "data");
   guest.stdin.write(encodeWipc(CLOSE, ""));
@@ -329,7 +345,10 @@ describe("a guest that floods and exits", function () {
     let turns = 0;
     let handled = 0;
     // A host whose call waits reads ahead.
-    const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method("big", () => ((handled += 1), "x".repeat(5_000)));
+    const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method(
+      "big",
+      () => ((handled += 1), "x".repeat(5_000)),
+    );
     const waiting = rejection(peer.request("a", [], { timeout: 0 }));
     await guest.exited;
     const timer = setInterval(() => (turns += 1), 1);
@@ -345,7 +364,9 @@ describe("a host that ends", () => {
   for (const how of ["exits", "throws"]) {
     for (const mode of ["echo", "stubborn"]) {
       it(`since it ${how} leaves no guest behind: ${mode}`, async () => {
-        const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], { stdio: ["ignore", "pipe", "ignore"] });
+        const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], {
+          stdio: ["ignore", "pipe", "ignore"],
+        });
         const [line] = await once(host.stdout, "data");
         const pid = Number(String(line));
         assert.isAbove(pid, 0);
@@ -356,7 +377,9 @@ describe("a host that ends", () => {
   }
 
   it("since it is killed leaves no guest behind that heeds the end of its input", async () => {
-    const host = spawn(process.execPath, [fixture("wipc-host.mjs"), "stays", "echo"], { stdio: ["ignore", "pipe", "ignore"] });
+    const host = spawn(process.execPath, [fixture("wipc-host.mjs"), "stays", "echo"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     const [line] = await once(host.stdout, "data");
     const pid = Number(String(line));
     host.kill("SIGKILL");
@@ -375,8 +398,13 @@ it("a guest answers what a shell pipes into it, and exits", async () => {
   });
   const seen = [];
   const writable = new WritableStream({ write: (chunk) => void guest.stdin.write(chunk) });
-  const channel = new WipcChannel({ readable, writable }, { onData: (payload) => seen.push(text(payload)), onCall: (payload) => seen.push(JSON.parse(text(payload)).result) });
-  guest.stdin.end(Buffer.concat([encodeWipc(DATA, "1"), encodeWipc(2, '{"jsonrpc":"2.0","method":"slow","params":[100],"id":1}')]));
+  const channel = new WipcChannel(
+    { readable, writable },
+    { onData: (payload) => seen.push(text(payload)), onCall: (payload) => seen.push(JSON.parse(text(payload)).result) },
+  );
+  guest.stdin.end(
+    Buffer.concat([encodeWipc(DATA, "1"), encodeWipc(2, '{"jsonrpc":"2.0","method":"slow","params":[100],"id":1}')]),
+  );
   await channel.ended;
   assert.deepEqual(seen, ["1", "done"]);
 });

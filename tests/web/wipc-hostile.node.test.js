@@ -67,7 +67,7 @@ describe("a hostile guest", function () {
       const text = () => `${handled++}`.padEnd(90_000, "x");
       const peer = new JSONRPCPeer(guest.transport()).method("big", () => answer(text));
       let last = -1;
-      const most = await growth(() => handled > 0 && handled === last ? true : void (last = handled), before);
+      const most = await growth(() => (handled > 0 && handled === last ? true : void (last = handled)), before);
       // Of answers that come later, there are as many as requests may be at work.
       assert.isBelow(most, (kind === "a little later" ? 200 : 64) * MIB);
       assert.isBelow(handled, 10_000);
@@ -89,7 +89,7 @@ describe("a hostile guest", function () {
       onError() {},
     });
     let last = -1;
-    const most = await growth(() => received > 0 && received === last ? true : void (last = received), before);
+    const most = await growth(() => (received > 0 && received === last ? true : void (last = received)), before);
     assert.isBelow(most, 64 * MIB);
     assert.isAbove(received, 16_000_000);
     guest.kill();
@@ -232,7 +232,9 @@ describe("a hostile host", function () {
   it("that asks and does not read makes the guest hold no more than that, and gets all answers once it reads", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
-    const requests = Array.from({ length: 3_000 }, (_, id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })));
+    const requests = Array.from({ length: 3_000 }, (_, id) =>
+      encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })),
+    );
     const written = write(child, concat(requests));
     let most = 0;
     for (let n = 0; n < 20; n++) {
@@ -244,8 +246,13 @@ describe("a hostile host", function () {
     await written;
     while (frames.length < 3_000) await once(child.stdout, "data");
     assert.lengthOf(frames, 3_000);
-    const ids = frames.map(([, payload]) => parseWipcJSON(payload)).map(({ id, result }) => (result.length === 60_000 ? id : -1));
-    assert.deepEqual(ids, Array.from({ length: 3_000 }, (_, id) => id));
+    const ids = frames
+      .map(([, payload]) => parseWipcJSON(payload))
+      .map(({ id, result }) => (result.length === 60_000 ? id : -1));
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 3_000 }, (_, id) => id),
+    );
   });
 
   it("that sends data and does not read makes a guest that sends it back hold no more than that", async () => {
@@ -267,7 +274,11 @@ describe("a hostile host", function () {
   it("that asks under ids that cannot be echoed does not keep the guest from its end", async () => {
     const { child, frames, read } = await guestOf("echo");
     read();
-    for (let n = 0; n < 100; n++) await write(child, encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "hang", id: `${n}`.padEnd(2_000, "z") })));
+    for (let n = 0; n < 100; n++)
+      await write(
+        child,
+        encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "hang", id: `${n}`.padEnd(2_000, "z") })),
+      );
     while (frames.length < 100) await once(child.stdout, "data");
     const start = Date.now();
     child.stdin.end();

@@ -2,7 +2,22 @@
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, OPEN, WipcChannel, WipcDecoder, channels, concat, encodeWipc, parseWipcJSON, pipes, rawPipe, text, utf8 } from "./rig/wipc.js";
+import {
+  CALL,
+  CLOSE,
+  DATA,
+  OPEN,
+  WipcChannel,
+  WipcDecoder,
+  channels,
+  concat,
+  encodeWipc,
+  parseWipcJSON,
+  pipes,
+  rawPipe,
+  text,
+  utf8,
+} from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -83,7 +98,10 @@ describe("a WIPC peer that asks and does not read", function () {
         assert.isAbove(handled, 200);
         end.read();
         await until(() => end.received === 500);
-        assert.deepEqual(end.messages.map(({ id, result }) => [id, result.length]), Array.from({ length: 500 }, (_, id) => [id, 65_536]));
+        assert.deepEqual(
+          end.messages.map(({ id, result }) => [id, result.length]),
+          Array.from({ length: 500 }, (_, id) => [id, 65_536]),
+        );
         await end.channel.idle();
       });
     }
@@ -104,7 +122,9 @@ describe("a WIPC peer that asks and does not read", function () {
 
   it("has no more waiting by a batch or by what came before there was a handler", async () => {
     const end = unread();
-    await end.post(concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]));
+    await end.post(
+      concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]),
+    );
     let handled = 0;
     await pause(20);
     new JSONRPCServer(end.channel.transport()).method("big", () => {
@@ -114,7 +134,10 @@ describe("a WIPC peer that asks and does not read", function () {
     assert.isBelow(await settled(() => handled), 300);
     end.read();
     await until(() => end.received === 501);
-    assert.deepEqual(end.messages.at(-1).map(({ id }) => id), ["b"]);
+    assert.deepEqual(
+      end.messages.at(-1).map(({ id }) => id),
+      ["b"],
+    );
   });
 
   it("has what hooks send back waiting, and no more of it", async () => {
@@ -154,13 +177,21 @@ describe("a WIPC peer that asks and does not read", function () {
       })
       .method("none", () => 5);
     const params = { method: "count", params: [], credit: 65_535 };
-    await end.post(concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none", credit: 1 })]));
+    await end.post(
+      concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none", credit: 1 })]),
+    );
     assert.isBelow(await settled(() => given), 300);
     end.read();
     await until(() => end.received === 502);
     const { messages } = end;
-    assert.deepEqual([messages.find(({ id }) => id === 2).error.code, messages.at(-1)], [-32603, { jsonrpc: "2.0", result: null, id: 1 }]);
-    assert.deepEqual(messages.flatMap(({ params }) => params?.value.replace(/x+$/, "") ?? []), Array.from({ length: 500 }, (_, n) => `${n}`));
+    assert.deepEqual(
+      [messages.find(({ id }) => id === 2).error.code, messages.at(-1)],
+      [-32603, { jsonrpc: "2.0", result: null, id: 1 }],
+    );
+    assert.deepEqual(
+      messages.flatMap(({ params }) => params?.value.replace(/x+$/, "") ?? []),
+      Array.from({ length: 500 }, (_, n) => `${n}`),
+    );
   });
 
   it("still has its frames taken while the application sends much by itself", async () => {
@@ -241,8 +272,18 @@ describe("a WIPC peer that sends much at once", function () {
 
   for (const [what, frame, hook, serve] of [
     ["requests", request("work", 1), undefined, (server, work) => server.method("work", work)],
-    ["requests that are answered by a promise", request("work", 1), undefined, (server, work) => server.method("work", async () => work())],
-    ["requests whose work begins in a microtask", request("work", 1), undefined, (server, work) => server.method("work", () => Promise.resolve().then(work))],
+    [
+      "requests that are answered by a promise",
+      request("work", 1),
+      undefined,
+      (server, work) => server.method("work", async () => work()),
+    ],
+    [
+      "requests whose work begins in a microtask",
+      request("work", 1),
+      undefined,
+      (server, work) => server.method("work", () => Promise.resolve().then(work)),
+    ],
     ["notifications", note, undefined, (server, work) => server.onNotify("work", work)],
     ["calls for onCall", note, "onCall"],
     ["DATA", encodeWipc(DATA), "onData"],
@@ -348,14 +389,19 @@ describe("two WIPC peers", function () {
     const { host, guest } = channels();
     const large = "x".repeat(1 << 20);
     const peers = [host, guest].map((channel) => new JSONRPCPeer(channel.transport()).method("big", () => large));
-    const results = await Promise.all(peers.flatMap((peer) => Array.from({ length: 24 }, () => peer.request("big", [], { timeout: 0 }))));
+    const results = await Promise.all(
+      peers.flatMap((peer) => Array.from({ length: 24 }, () => peer.request("big", [], { timeout: 0 }))),
+    );
     assert.lengthOf(results, 48);
     assert.isTrue(results.every((result) => result.length === large.length));
   });
 
   it("that echo 100 MiB of data get all of it", async () => {
     let received = 0;
-    const { host, guest } = channels({ onData: (payload) => void (received += payload.length) }, { onData: (payload) => guest.send(DATA, payload) });
+    const { host, guest } = channels(
+      { onData: (payload) => void (received += payload.length) },
+      { onData: (payload) => guest.send(DATA, payload) },
+    );
     for (let n = 0; n < 100; n++) host.send(DATA, new Uint8Array(1 << 20));
     await until(() => received === 100 << 20);
   });
@@ -364,7 +410,9 @@ describe("two WIPC peers", function () {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
-    const results = await Promise.all(Array.from({ length: 3_000 }, (_, n) => client.request("echo", [n, "x".repeat(8_000)], { timeout: 0 })));
+    const results = await Promise.all(
+      Array.from({ length: 3_000 }, (_, n) => client.request("echo", [n, "x".repeat(8_000)], { timeout: 0 })),
+    );
     assert.isTrue(results.every(([n], at) => n === at));
   });
 });
@@ -383,11 +431,16 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ["such an integer below zero", `${base},"id":-9007199254740993}`],
     ["an integer of 23 digits", `${base},"id":12345678901234567890123}`],
     ["such an integer, without a version", '{"method":"hang","id":9007199254740993}'],
-    ["in a batch that is too long", JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id })))],
+    [
+      "in a batch that is too long",
+      JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id }))),
+    ],
   ]) {
     it(`is answered once, under null, and forgotten: ${what}`, async () => {
       const raw = rawPipe({ role: "guest" });
-      const peer = new JSONRPCPeer(raw.channel.transport()).method("hang", () => new Promise(() => {})).method("echo", (params) => params);
+      const peer = new JSONRPCPeer(raw.channel.transport())
+        .method("hang", () => new Promise(() => {}))
+        .method("echo", (params) => params);
       afterThisTest(() => peer.destroy());
       for (let n = 0; n < 100; n++) await raw.post(CALL, json);
       await until(() => raw.messages.length === 100);
@@ -402,10 +455,17 @@ describe("a request over WIPC whose id cannot be echoed", function () {
   it("is answered with its batch: an integer that JavaScript reads as another", async () => {
     const raw = rawPipe();
     new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
-    await raw.post(CALL, '[{"jsonrpc":"2.0","method":"echo","params":[1],"id":9007199254740991},{"jsonrpc":"2.0","method":"echo","id":9007199254740992},{"jsonrpc":"2.0","method":"echo","id":9007199254740993}]');
+    await raw.post(
+      CALL,
+      '[{"jsonrpc":"2.0","method":"echo","params":[1],"id":9007199254740991},{"jsonrpc":"2.0","method":"echo","id":9007199254740992},{"jsonrpc":"2.0","method":"echo","id":9007199254740993}]',
+    );
     await until(() => raw.messages.length === 1);
     const outcomes = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
-    assert.sameDeepMembers(outcomes, [[2 ** 53 - 1, [1]], [null, "invalid-id-type"], [null, "invalid-id-type"]]);
+    assert.sameDeepMembers(outcomes, [
+      [2 ** 53 - 1, [1]],
+      [null, "invalid-id-type"],
+      [null, "invalid-id-type"],
+    ]);
   });
 
   it("is answered with its batch, whose other requests count until then", async () => {
@@ -413,13 +473,29 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     const gate = deferred();
     new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
     const one = { jsonrpc: "2.0", method: "wait" };
-    await raw.post(CALL, JSON.stringify([{ ...one, id: 1 }, { ...one, id: {} }, { ...one, id: 1 }, { ...one, id: "z".repeat(2_000) }]));
+    await raw.post(
+      CALL,
+      JSON.stringify([
+        { ...one, id: 1 },
+        { ...one, id: {} },
+        { ...one, id: 1 },
+        { ...one, id: "z".repeat(2_000) },
+      ]),
+    );
     const idle = raw.channel.idle();
     assert.isTrue(await isOpen(idle));
     gate.resolve(5);
     await idle;
     await until(() => raw.messages.length === 1);
-    assert.sameDeepMembers(raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]), [[1, 5], [null, -32600], [1, -32600], [null, -32600]]);
+    assert.sameDeepMembers(
+      raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]),
+      [
+        [1, 5],
+        [null, -32600],
+        [1, -32600],
+        [null, -32600],
+      ],
+    );
   });
 
   it("does not end the wait for a request under null that is at work", async () => {
@@ -474,12 +550,28 @@ describe("the requests at work over WIPC", function () {
     const raw = rawPipe();
     const gates = [];
     let notes = 0;
-    new JSONRPCServer(raw.channel.transport()).method("wait", () => (gates.push(deferred()), gates.at(-1).promise)).onNotify("note", () => (notes += 1));
+    new JSONRPCServer(raw.channel.transport())
+      .method("wait", () => (gates.push(deferred()), gates.at(-1).promise))
+      .onNotify("note", () => (notes += 1));
     const wait = (id) => ({ jsonrpc: "2.0", method: "wait", id });
-    const batch = (id) => encodeWipc(CALL, JSON.stringify([wait(`${id}a`), { jsonrpc: "2.0", method: "note", params: ["x".repeat(9 << 20)] }, wait(`${id}b`)]));
+    const batch = (id) =>
+      encodeWipc(
+        CALL,
+        JSON.stringify([
+          wait(`${id}a`),
+          { jsonrpc: "2.0", method: "note", params: ["x".repeat(9 << 20)] },
+          wait(`${id}b`),
+        ]),
+      );
     for (let n = 0; n < 8; n++) await raw.postBytes(batch(n));
     await until(() => raw.messages.length === 1);
-    assert.deepEqual(raw.messages[0].map(({ id, error }) => [id, error.data.reason]), [["7a", "too-many-requests"], ["7b", "too-many-requests"]]);
+    assert.deepEqual(
+      raw.messages[0].map(({ id, error }) => [id, error.data.reason]),
+      [
+        ["7a", "too-many-requests"],
+        ["7b", "too-many-requests"],
+      ],
+    );
     assert.deepEqual([gates.length, notes], [14, 8]);
     // One of two: the payload still counts.
     gates[0].resolve(1);
@@ -510,7 +602,10 @@ describe("the requests at work over WIPC", function () {
   it("are forgotten with the last user of the channel", async () => {
     const raw = rawPipe({ role: "guest" });
     let isRunning = false;
-    const server = new JSONRPCServer(raw.channel.transport()).method("hang", () => ((isRunning = true), new Promise(() => {})));
+    const server = new JSONRPCServer(raw.channel.transport()).method(
+      "hang",
+      () => ((isRunning = true), new Promise(() => {})),
+    );
     await raw.postBytes(request("hang", 1));
     await until(() => isRunning);
     server.destroy();
@@ -533,7 +628,11 @@ describe("a message over WIPC that is too long", function () {
 
   const limit = { maxMessage: 1_000 };
   const long = encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: ["x".repeat(1_000)], id: 1 }));
-  const oversize = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
+  const oversize = {
+    jsonrpc: "2.0",
+    error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } },
+    id: null,
+  };
 
   for (const [how, pieces] of [
     ["in one piece", [long]],
@@ -555,7 +654,10 @@ describe("a message over WIPC that is too long", function () {
   it("has 10 485 760 bytes by default", async () => {
     const raw = rawPipe();
     const lengths = [];
-    new JSONRPCServer(raw.channel.transport()).method("length", ([value]) => (lengths.push(value.length), value.length));
+    new JSONRPCServer(raw.channel.transport()).method(
+      "length",
+      ([value]) => (lengths.push(value.length), value.length),
+    );
     const frame = (length) => request("length", 1, ["x".repeat(length - request("length", 1, [""]).length + 9)]);
     const most = frame(10_485_760);
     assert.equal(most.length, 9 + 10_485_760);
@@ -602,7 +704,11 @@ describe("a message over WIPC that is too long", function () {
 
   it("that the end cuts off has its header passed through, and is told of", async () => {
     const told = [];
-    const raw = rawPipe({ ...limit, onPassthrough: (bytes) => told.push(bytes.length), onTruncated: (size) => told.push({ size }) });
+    const raw = rawPipe({
+      ...limit,
+      onPassthrough: (bytes) => told.push(bytes.length),
+      onTruncated: (size) => told.push({ size }),
+    });
     await raw.postBytes(long.subarray(0, 500));
     raw.end();
     await raw.channel.ended;
@@ -621,7 +727,8 @@ describe("a message over WIPC that is too long", function () {
 
   it("needs a limit that is one", () => {
     const [near] = pipes();
-    for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"]) assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");
+    for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"])
+      assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");
   });
 });
 
@@ -671,7 +778,9 @@ describe("CALL frames that nobody handles yet", function () {
     const payload = "x".repeat(1_600);
     await printed(async (lines) => {
       // Without those, there are fewer than 10 000, and fewer than 16 MiB.
-      raw.postBytes(concat([...Array.from({ length: 9_500 }, () => encodeWipc(CALL, payload)), encodeWipc(DATA)])).catch(() => {});
+      raw
+        .postBytes(concat([...Array.from({ length: 9_500 }, () => encodeWipc(CALL, payload)), encodeWipc(DATA)]))
+        .catch(() => {});
       await until(() => lines.length === 1 || data === 1);
     });
     assert.equal(data, 0);
@@ -693,7 +802,9 @@ describe("what costs a WIPC peer little", function () {
   /** A server, and how many of the messages that follow are answered. */
   async function after(payloads, rpc) {
     const raw = rawPipe();
-    new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc }).method("echo", (params) => params).onNotify("note", () => {});
+    new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc })
+      .method("echo", (params) => params)
+      .onNotify("note", () => {});
     for (const payload of payloads) await raw.post(CALL, payload);
     await raw.postBytes(request("echo", "last", [1]));
     await until(() => raw.messages.some(({ id }) => id === "last"));
@@ -702,19 +813,31 @@ describe("what costs a WIPC peer little", function () {
 
   it("ends in an answer, however deep it is nested", async () => {
     const deep = (levels) => "[".repeat(levels) + "]".repeat(levels);
-    const messages = await after([deep(500_000), "[".repeat(1_000_000), `{"jsonrpc":"2.0","method":"echo","params":${deep(100_000)},"id":1}`, `{"jsonrpc":"2.0","method":"echo","params":[{"__proto__":{"jsonrpc":1}}],"id":2}`]);
+    const messages = await after([
+      deep(500_000),
+      "[".repeat(1_000_000),
+      `{"jsonrpc":"2.0","method":"echo","params":${deep(100_000)},"id":1}`,
+      `{"jsonrpc":"2.0","method":"echo","params":[{"__proto__":{"jsonrpc":1}}],"id":2}`,
+    ]);
     assert.lengthOf(messages, 5);
   });
 
   it("is one answer to hundreds of thousands of elements", async () => {
     const many = (element, count) => `[${`${element},`.repeat(count - 1)}${element}]`;
-    const [first, second, third] = await after([many("1", 500_000), many("{}", 300_000), many('{"jsonrpc":"2.0","result":1,"id":1}', 50_000)]);
-    for (const { id, error } of [first, second]) assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
+    const [first, second, third] = await after([
+      many("1", 500_000),
+      many("{}", 300_000),
+      many('{"jsonrpc":"2.0","result":1,"id":1}', 50_000),
+    ]);
+    for (const { id, error } of [first, second])
+      assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
     assert.equal(third.id, "last");
   });
 
   it("is nothing at all for what no request or stream has asked for", async () => {
-    const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) => JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }));
+    const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) =>
+      JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }),
+    );
     assert.lengthOf(await after(Array.from({ length: 20_000 }, (_, n) => notes[n % 4])), 1);
   });
 
@@ -724,7 +847,8 @@ describe("what costs a WIPC peer little", function () {
     for (const noise of ["WIPC\x02", "W", "WIPC\x02\xff\xff\xff\x7f", "WIPC\x07\0\0\0\0"]) {
       await raw.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
     }
-    for (const byte of concat([utf8("W".repeat(2_000)), request("echo", 1, [1])])) await raw.postBytes(Uint8Array.of(byte));
+    for (const byte of concat([utf8("W".repeat(2_000)), request("echo", 1, [1])]))
+      await raw.postBytes(Uint8Array.of(byte));
     await until(() => raw.messages.length === 1);
   });
 });

@@ -24,7 +24,9 @@ after(() => rmSync(path));
 
 describe("the host of wipc-js", () => {
   function host() {
-    const child = spawn(process.execPath, [here("fixtures/wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [here("fixtures/wipc-guest.mjs"), "echo"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     afterThisTest(() => child.kill("SIGKILL"));
     const seen = { calls: [], data: [], opened: 0, closed: 0, passed: "" };
     class Host extends Channel {
@@ -69,7 +71,13 @@ describe("the host of wipc-js", () => {
     channel.sendJSON(MessageType.CALL, { id: 1, method: "echo", params: ["arg"] });
     channel.send(MessageType.CALL, Buffer.from("hello"));
     await until(() => seen.calls.length === 2);
-    assert.deepEqual(seen.calls.map(({ error, id }) => [error.code, id]), [[-32600, 1], [-32700, null]]);
+    assert.deepEqual(
+      seen.calls.map(({ error, id }) => [error.code, id]),
+      [
+        [-32600, 1],
+        [-32700, null],
+      ],
+    );
   });
 
   it("gets ten megabytes back", async () => {

@@ -2,7 +2,19 @@
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, OPEN, WipcChannel, channels, concat, encodeWipc, pipes, rawPipe, text } from "./rig/wipc.js";
+import {
+  CALL,
+  CLOSE,
+  DATA,
+  OPEN,
+  WipcChannel,
+  channels,
+  concat,
+  encodeWipc,
+  pipes,
+  rawPipe,
+  text,
+} from "./rig/wipc.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
 import { printed } from "./rig/console.js";
@@ -11,9 +23,11 @@ import { printed } from "./rig/console.js";
 function served(options, rpc) {
   const raw = rawPipe(options);
   const server = new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc });
-  server.method("echo", (params) => params).method("fail", () => {
-    throw new RPCError(-32001, "no");
-  });
+  server
+    .method("echo", (params) => params)
+    .method("fail", () => {
+      throw new RPCError(-32001, "no");
+    });
   return { ...raw, raw, server };
 }
 
@@ -27,10 +41,16 @@ describe("JSON-RPC over WIPC", () => {
       { onOpen: () => seen.push("open"), onCall: () => seen.push("never: it is for the transport") },
     );
     const near = new JSONRPCPeer(host.transport()).method("name", () => "host");
-    const far = new JSONRPCPeer(guest.transport()).method("name", () => "guest").method("ask", async () => [await far.remote.name()]);
+    const far = new JSONRPCPeer(guest.transport())
+      .method("name", () => "guest")
+      .method("ask", async () => [await far.remote.name()]);
     host.send(OPEN);
     guest.send(DATA, "data");
-    assert.deepEqual(await Promise.all([near.remote.name(), far.remote.name(), near.remote.ask()]), ["guest", "host", ["host"]]);
+    assert.deepEqual(await Promise.all([near.remote.name(), far.remote.name(), near.remote.ask()]), [
+      "guest",
+      "host",
+      ["host"],
+    ]);
     assert.equal(near.pending, 0);
     await until(() => seen.length === 2);
     assert.sameMembers(seen, ["open", "data"]);
@@ -45,7 +65,10 @@ describe("JSON-RPC over WIPC", () => {
         throw new RPCError(-32001, "no", { why: "because" });
       })
       .method("steps", (_, { progress }) => [1, 2, 3].forEach((step) => progress(step)))
-      .method("hang", (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))))
+      .method(
+        "hang",
+        (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      )
       .method("count", async function* ([to]) {
         for (let n = 1; n <= to; n++) yield n;
       })
@@ -64,7 +87,11 @@ describe("JSON-RPC over WIPC", () => {
     const items = [];
     for await (const item of client.stream("count", [40])) items.push(item);
     assert.lengthOf(items, 40);
-    const [three, none, seven] = await client.batch([{ method: "add", params: [1, 2] }, { method: "note", params: [2], notify: true }, { method: "add", params: [3, 4] }]);
+    const [three, none, seven] = await client.batch([
+      { method: "add", params: [1, 2] },
+      { method: "note", params: [2], notify: true },
+      { method: "add", params: [3, 4] },
+    ]);
     assert.deepEqual([three.value, none.value, seven.value], [3, undefined, 7]);
     assert.deepEqual(noted, [1, 2]);
   });
@@ -80,7 +107,10 @@ describe("JSON-RPC over WIPC", () => {
     const client = new JSONRPCClient(host.transport());
     const names = Object.keys(results);
     const told = ({ value, reason }) => value ?? [reason.code, reason.message.replace(/: .*/, "")];
-    const wanted = [...names.slice(0, 3).map((name) => [-32603, `The result of "${name}" cannot be sent`]), "1970-01-01T00:00:00.000Z"];
+    const wanted = [
+      ...names.slice(0, 3).map((name) => [-32603, `The result of "${name}" cannot be sent`]),
+      "1970-01-01T00:00:00.000Z",
+    ];
     assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(told), wanted);
     assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(told), wanted);
     const items = client.stream("items");
@@ -96,9 +126,15 @@ describe("JSON-RPC over WIPC", () => {
   it("coalesces where that is asked for, calls and replies together", async () => {
     const { host, guest } = channels();
     const near = new JSONRPCPeer(host.transport(), { coalesce: true }).method("double", ([n]) => 2 * n);
-    const far = new JSONRPCPeer(guest.transport(), { coalesce: true }).method("double", async ([n]) => (await far.request("double", [n])) + 1);
+    const far = new JSONRPCPeer(guest.transport(), { coalesce: true }).method(
+      "double",
+      async ([n]) => (await far.request("double", [n])) + 1,
+    );
     const results = await Promise.all(Array.from({ length: 50 }, (_, n) => near.request("double", [n])));
-    assert.deepEqual(results, Array.from({ length: 50 }, (_, n) => 2 * n + 1));
+    assert.deepEqual(
+      results,
+      Array.from({ length: 50 }, (_, n) => 2 * n + 1),
+    );
   });
 
   it("keeps the calls that come before anybody serves", async () => {
@@ -113,7 +149,9 @@ describe("JSON-RPC over WIPC", () => {
   it("transfers nothing, and says so", async () => {
     const { host } = channels();
     const { buffer } = new Uint8Array(1);
-    const failure = await rejection(new JSONRPCClient(host.transport()).request("a", { buffer }, { transfer: [buffer] }));
+    const failure = await rejection(
+      new JSONRPCClient(host.transport()).request("a", { buffer }, { transfer: [buffer] }),
+    );
     assert.instanceOf(failure, TypeError);
     assert.equal(buffer.byteLength, 1);
   });
@@ -128,7 +166,12 @@ describe("JSON-RPC over WIPC", () => {
 });
 
 describe("a CALL frame", () => {
-  for (const [what, payload] of [["no text", new Uint8Array([0xff])], ["no JSON", "hello"], ["nothing", ""], ["half a message", '{"jsonrpc":"2.0",']]) {
+  for (const [what, payload] of [
+    ["no text", new Uint8Array([0xff])],
+    ["no JSON", "hello"],
+    ["nothing", ""],
+    ["half a message", '{"jsonrpc":"2.0",'],
+  ]) {
     it(`with ${what} in it is answered -32700 by the side that serves, which lives on`, async () => {
       const { raw } = served();
       await raw.post(CALL, payload);
@@ -165,7 +208,13 @@ describe("a CALL frame", () => {
       await raw.post(CALL, JSON.stringify(sent));
       await raw.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
       await until(() => raw.messages.length === 2);
-      const [{ error: { code, message }, id: answered }, right] = raw.messages;
+      const [
+        {
+          error: { code, message },
+          id: answered,
+        },
+        right,
+      ] = raw.messages;
       assert.deepEqual([code, message, answered, right.result], [-32600, "Invalid Request", id, [1]]);
     });
   }
@@ -190,10 +239,24 @@ describe("a CALL frame", () => {
 
   it("with a batch has each of its elements answered", async () => {
     const { raw } = served();
-    await raw.post(CALL, JSON.stringify([1, { method: "echo", id: 7 }, { jsonrpc: "2.0", method: "echo", params: [1], id: 8 }, { id: 9, result: 1 }, []]));
+    await raw.post(
+      CALL,
+      JSON.stringify([
+        1,
+        { method: "echo", id: 7 },
+        { jsonrpc: "2.0", method: "echo", params: [1], id: 8 },
+        { id: 9, result: 1 },
+        [],
+      ]),
+    );
     await until(() => raw.messages.length === 1);
     const answers = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
-    assert.sameDeepMembers(answers, [[null, -32600], [7, -32600], [8, [1]], [null, -32600]]);
+    assert.sameDeepMembers(answers, [
+      [null, -32600],
+      [7, -32600],
+      [8, [1]],
+      [null, -32600],
+    ]);
   });
 
   it("with a response without a version is passed over", async () => {
@@ -343,7 +406,13 @@ describe("the requests that are at work", () => {
     server.method("slow", () => gates[next++].promise);
     const one = { jsonrpc: "2.0", method: "slow", id: 1 };
     await raw.post(CALL, JSON.stringify(one));
-    await raw.post(CALL, JSON.stringify([{ ...one, id: "1" }, { ...one, id: 2 }]));
+    await raw.post(
+      CALL,
+      JSON.stringify([
+        { ...one, id: "1" },
+        { ...one, id: 2 },
+      ]),
+    );
     await until(() => next === 3);
     const idle = raw.channel.idle();
     for (const gate of gates) {

@@ -1,7 +1,18 @@
 // The codec of WIPC as transform streams.
 
 import { assert } from "chai";
-import { CALL, DATA, OPEN, WipcDecoderStream, WipcEncoderStream, concat, encodeWipc, hex, text, utf8 } from "./rig/wipc.js";
+import {
+  CALL,
+  DATA,
+  OPEN,
+  WipcDecoderStream,
+  WipcEncoderStream,
+  concat,
+  encodeWipc,
+  hex,
+  text,
+  utf8,
+} from "./rig/wipc.js";
 import { pause, rejection } from "./rig/outcomes.js";
 
 function streamOf(parts) {
@@ -23,11 +34,22 @@ async function all(readable) {
 describe("WipcDecoderStream", () => {
   it("gives frames, and the rest to its hooks", async () => {
     const told = [];
-    const bytes = concat([utf8("hi"), encodeWipc(OPEN), encodeWipc(DATA, "abc"), encodeWipc(CALL, "never").subarray(0, 11)]);
+    const bytes = concat([
+      utf8("hi"),
+      encodeWipc(OPEN),
+      encodeWipc(DATA, "abc"),
+      encodeWipc(CALL, "never").subarray(0, 11),
+    ]);
     const hooks = { passthrough: (bytes) => told.push(text(bytes)), truncated: (size) => told.push(size) };
     const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
     const frames = await all(streamOf(pieces).pipeThrough(new WipcDecoderStream(hooks)));
-    assert.deepEqual(frames.map(({ type, payload }) => [type, text(payload)]), [[OPEN, ""], [DATA, "abc"]]);
+    assert.deepEqual(
+      frames.map(({ type, payload }) => [type, text(payload)]),
+      [
+        [OPEN, ""],
+        [DATA, "abc"],
+      ],
+    );
     assert.equal(told.at(-1), 11);
     assert.equal(told.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
   });
@@ -35,7 +57,10 @@ describe("WipcDecoderStream", () => {
   it("has the limit that it is given", async () => {
     const stream = new WipcDecoderStream({ maxPayload: 2 });
     const frames = await all(streamOf([encodeWipc(DATA, "abc"), encodeWipc(DATA, "ab")]).pipeThrough(stream));
-    assert.deepEqual(frames.map(({ payload }) => text(payload)), ["ab"]);
+    assert.deepEqual(
+      frames.map(({ payload }) => text(payload)),
+      ["ab"],
+    );
     assert.throws(() => new WipcDecoderStream({ maxPayload: -1 }), RangeError);
   });
 
@@ -60,7 +85,9 @@ describe("WipcDecoderStream", () => {
 
 describe("WipcEncoderStream", () => {
   it("gives one chunk for each frame", async () => {
-    const chunks = await all(streamOf([{ type: OPEN }, { type: DATA, payload: "abc" }]).pipeThrough(new WipcEncoderStream()));
+    const chunks = await all(
+      streamOf([{ type: OPEN }, { type: DATA, payload: "abc" }]).pipeThrough(new WipcEncoderStream()),
+    );
     assert.deepEqual(chunks.map(hex), [hex(encodeWipc(OPEN)), hex(encodeWipc(DATA, "abc"))]);
   });
 

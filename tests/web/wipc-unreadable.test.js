@@ -73,7 +73,9 @@ describe("an unreadable answer over WIPC", () => {
 
   it("is not recognised in a call, or in an answer with a foreign id", async () => {
     const { raw, calls } = await waiting(1);
-    const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map((rest) => `{"jsonrpc":"2.0","id":1,${rest}`);
+    const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
+      (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
+    );
     for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
       if (text !== "") await post(raw, text);
     }

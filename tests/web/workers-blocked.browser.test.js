@@ -34,7 +34,10 @@ describe("a worker whose policy blocks its modules", () => {
     const client = new JSONRPCClient(workerTransport(blocked()), { timeout: 0 });
     afterThisTest(() => client.destroy());
     const errors = await Promise.all(["a", "b"].map((method) => rejection(client.request(method))));
-    assert.deepEqual(errors.map(({ reason }) => reason), ["peer-gone", "peer-gone"]);
+    assert.deepEqual(
+      errors.map(({ reason }) => reason),
+      ["peer-gone", "peer-gone"],
+    );
     assert.equal((await rejection(client.request("c"))).reason, "peer-gone");
     assert.equal(client.pending, 0);
   });

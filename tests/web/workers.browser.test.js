@@ -152,7 +152,10 @@ describe("a worker", () => {
     a.peer.method("name", () => "a");
     b.peer.method("name", () => "b");
     const results = await Promise.all([a, b, a, b].map(({ peer }) => peer.request("callBack")));
-    assert.deepEqual(results.map(([, name]) => name), ["a", "b", "a", "b"]);
+    assert.deepEqual(
+      results.map(([, name]) => name),
+      ["a", "b", "a", "b"],
+    );
   });
 
   it("can serve a port beside itself: two protocols, two channels", async () => {
@@ -161,7 +164,10 @@ describe("a worker", () => {
     worker.postMessage({ type: "port", port: port2 }, [port2]);
     const direct = new JSONRPCClient(portTransport(port1));
     afterThisTest(() => direct.destroy());
-    assert.deepEqual(await Promise.all([direct.request("echo", ["port"]), peer.request("echo", ["worker"])]), [["port"], ["worker"]]);
+    assert.deepEqual(await Promise.all([direct.request("echo", ["port"]), peer.request("echo", ["worker"])]), [
+      ["port"],
+      ["worker"],
+    ]);
   });
 
   it("can talk to another worker through a port", async () => {
@@ -194,7 +200,10 @@ describe("a shared worker", () => {
     const name = `specs ${Math.random()}`;
     const peers = [connect(name), connect(name)].map((peer, n) => peer.method("name", () => `page ${n}`));
     const results = await Promise.all(peers.map((peer) => peer.request("callBack")));
-    assert.deepEqual(results, [["back", "page 0"], ["back", "page 1"]]);
+    assert.deepEqual(results, [
+      ["back", "page 0"],
+      ["back", "page 1"],
+    ]);
     assert.sameMembers(await Promise.all(peers.map((peer) => peer.request("number"))), [1, 2]);
   });
 
@@ -212,14 +221,24 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     for (let n = 0; n < 100; n++) peer.notify("count", [n]);
     const calls = [1, 2, 3].map((n) => peer.request("echo", [n]));
     assert.deepEqual(await Promise.all(calls), [[1], [2], [3]]);
-    assert.deepEqual(await peer.request("seen"), Array.from({ length: 100 }, (_, n) => n));
+    assert.deepEqual(
+      await peer.request("seen"),
+      Array.from({ length: 100 }, (_, n) => n),
+    );
   });
 
   it("are served when they come as a batch", async () => {
     const client = new JSONRPCClient(workerTransport(worker("early-worker.js", slow)));
     afterThisTest(() => client.destroy());
-    const outcomes = await client.batch([{ method: "echo", params: [1] }, { method: "count", params: [1], notify: true }, { method: "seen" }]);
-    assert.deepEqual(outcomes.map(({ value }) => value), [[1], undefined, [1]]);
+    const outcomes = await client.batch([
+      { method: "echo", params: [1] },
+      { method: "count", params: [1], notify: true },
+      { method: "seen" },
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ value }) => value),
+      [[1], undefined, [1]],
+    );
   });
 
   it("are answered with an error if the wasm is not there, and so are later ones", async () => {

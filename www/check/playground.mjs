@@ -88,7 +88,10 @@ export class Playground {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
     await this.page.getByLabel("Filter the messages").fill(search);
     // The rows in sight come a few frames after the filter; on a busy machine these take their time.
-    await this.page.locator(`pw-messages .rows[data-search=${JSON.stringify(search)} i] :is(.row, .empty)`).first().waitFor();
+    await this.page
+      .locator(`pw-messages .rows[data-search=${JSON.stringify(search)} i] :is(.row, .empty)`)
+      .first()
+      .waitFor();
     const read = async () => {
       await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       const rows = await this.page.locator("pw-messages .rows .row").all();
@@ -98,7 +101,14 @@ export class Playground {
     for (let before; JSON.stringify(texts) !== before; texts = await read()) before = JSON.stringify(texts);
     await this.page.getByLabel("Filter the messages").fill("");
     await this.page.getByRole("tab", { name: /Console/ }).click();
-    return texts.map(([, boundary, direction, kind, method, id, summary]) => ({ boundary, direction, kind, method, id, summary }));
+    return texts.map(([, boundary, direction, kind, method, id, summary]) => ({
+      boundary,
+      direction,
+      kind,
+      method,
+      id,
+      summary,
+    }));
   }
 
   async openFile(name) {

@@ -147,7 +147,10 @@ class App extends LitElement {
   /** The wished sizes, made smaller where the window has not got the room. */
   #fitted(): typeof SIDES {
     const files = Math.min(this.sizes.files, Math.max(LEAST.files, innerWidth * 0.25));
-    const preview = Math.min(this.sizes.preview, Math.max(LEAST.preview, innerWidth - files - Math.max(LEAST.editor, innerWidth * 0.35)));
+    const preview = Math.min(
+      this.sizes.preview,
+      Math.max(LEAST.preview, innerWidth - files - Math.max(LEAST.editor, innerWidth * 0.35)),
+    );
     const panel = Math.min(this.sizes.panel, Math.max(LEAST.panel, innerHeight * 0.45));
     return { files, preview, panel };
   }

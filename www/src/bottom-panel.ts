@@ -94,9 +94,11 @@ class BottomPanel extends LitElement {
           ${this.#tab("messages", "Messages", String(workspace.messages.total), false)}
         </div>
         <span class="spacer"></span>
-        ${this.shown === "console"
-          ? html`<button @click=${() => workspace.console.clear()}>${icons.clear}Clear</button>`
-          : ""}
+        ${
+          this.shown === "console"
+            ? html`<button @click=${() => workspace.console.clear()}>${icons.clear}Clear</button>`
+            : ""
+        }
       </div>
       <pw-console role="tabpanel" aria-label="Console" tabindex="0" ?hidden=${this.shown !== "console"}></pw-console>
       <pw-messages role="tabpanel" aria-label="Messages" ?hidden=${this.shown !== "messages"}></pw-messages>

@@ -24,7 +24,11 @@ export class ConsoleLog {
   #buffer: ConsoleEntry[] = [];
   #seq = 0;
 
-  add(level: Level, text: string, more: { position?: SourcePosition | undefined; detail?: string | undefined; time?: number } = {}): void {
+  add(
+    level: Level,
+    text: string,
+    more: { position?: SourcePosition | undefined; detail?: string | undefined; time?: number } = {},
+  ): void {
     const last = this.#buffer.at(-1);
     const { position, detail, time = Date.now() } = more;
     if (last && level !== "system" && last.level === level && last.text === text && last.detail === detail) {

@@ -98,7 +98,11 @@ class ConsolePanel extends LitElement {
     const entries = workspace.console.entries.value;
     if (!entries.length) return html`<div class="empty">The preview has printed nothing yet.</div>`;
     return html`<div role="log" aria-label="Console">
-      <ol>${repeat(entries, ({ seq }) => seq, (entry) => this.#row(entry))}</ol>
+      <ol>${repeat(
+        entries,
+        ({ seq }) => seq,
+        (entry) => this.#row(entry),
+      )}</ol>
     </div>`;
   }
 

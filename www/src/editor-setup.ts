@@ -29,7 +29,12 @@ const look = EditorView.theme({
   ".cm-panels, .cm-tooltip": { color: "var(--text)", backgroundColor: "var(--raised)", borderColor: "var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { color: "var(--text)", backgroundColor: "var(--selected)" },
   ".cm-textfield": { color: "var(--text)", backgroundColor: "var(--surface)", borderColor: "var(--line)" },
-  ".cm-button": { color: "var(--text)", backgroundImage: "none", backgroundColor: "var(--surface)", borderColor: "var(--line)" },
+  ".cm-button": {
+    color: "var(--text)",
+    backgroundImage: "none",
+    backgroundColor: "var(--surface)",
+    borderColor: "var(--line)",
+  },
   ".cm-diagnostic-error": { borderLeftColor: "var(--error)" },
 });
 

@@ -76,7 +76,14 @@ class Editor extends LitElement {
 
   constructor() {
     super();
-    new Watch(this, workspace.project.files, workspace.openFile, workspace.generation, workspace.builds.state, workspace.target);
+    new Watch(
+      this,
+      workspace.project.files,
+      workspace.openFile,
+      workspace.generation,
+      workspace.builds.state,
+      workspace.target,
+    );
   }
 
   override render() {
@@ -118,7 +125,8 @@ class Editor extends LitElement {
     if (path !== this.#shown && this.#generation > 0) {
       const state = this.#states.get(path) ?? (await this.#open(path));
       if (path !== workspace.openFile.value || path === this.#shown) return;
-      if (this.#view && workspace.project.files.value.includes(this.#shown)) this.#states.set(this.#shown, this.#view.state);
+      if (this.#view && workspace.project.files.value.includes(this.#shown))
+        this.#states.set(this.#shown, this.#view.state);
       this.#shown = path;
       this.#display(state);
     }
@@ -160,7 +168,8 @@ class Editor extends LitElement {
     const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
     // The banner takes room; the line that is being written stays in sight.
-    if (mine.length && view.hasFocus) view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
+    if (mine.length && view.hasFocus)
+      view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
 
   #moveToTarget(): void {

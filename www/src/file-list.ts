@@ -112,12 +112,14 @@ class FileList extends LitElement {
         <span class="spacer"></span>
         <button class="icon" title="New file" aria-label="New file" @click=${this.#startAdding}>${icons.plus}</button>
       </div>
-      ${this.adding
-        ? html`<form @submit=${this.#add}>
+      ${
+        this.adding
+          ? html`<form @submit=${this.#add}>
             <input name="path" aria-label="Path of the new file" placeholder="src/Name.tsx" spellcheck="false"
               autocomplete="off" @keydown=${this.#maybeCancel} @blur=${this.#stopAdding} />
           </form>`
-        : nothing}
+          : nothing
+      }
       <ul aria-label="Files of the project">
         ${this.#rows()}
       </ul>
@@ -168,7 +170,9 @@ class FileList extends LitElement {
 
   readonly #add = (event: SubmitEvent) => {
     event.preventDefault();
-    const path = String(new FormData(event.target as HTMLFormElement).get("path")).replace(/^[./]+/, "").trim();
+    const path = String(new FormData(event.target as HTMLFormElement).get("path"))
+      .replace(/^[./]+/, "")
+      .trim();
     this.#stopAdding();
     if (path && !path.endsWith("/") && !path.split("/").includes("..")) void workspace.createFile(path);
   };

@@ -146,10 +146,14 @@ class MessageList extends LitElement {
         <div class="rows" data-search=${this.search} role="rowgroup" tabindex="0" aria-label="Rows" @scroll=${this.#noteScroll}>
           ${rows.length ? nothing : html`<div class="empty">No message to show.</div>`}
           <div class="all" style="height: ${virtual.getTotalSize()}px">
-            ${repeat(virtual.getVirtualItems(), ({ index }) => rows[index]?.seq, ({ index, start }) => {
-              const row = rows[index];
-              return row ? this.#row(row, index, start) : nothing;
-            })}
+            ${repeat(
+              virtual.getVirtualItems(),
+              ({ index }) => rows[index]?.seq,
+              ({ index, start }) => {
+                const row = rows[index];
+                return row ? this.#row(row, index, start) : nothing;
+              },
+            )}
           </div>
         </div>
       </div>

@@ -76,7 +76,13 @@ export class MessageLog {
   #describe(boundary: string, direction: Direction, message: unknown): MessageRow {
     const time = Date.now();
     const base = { seq: this.total, time, boundary, direction, elapsed: undefined };
-    const batch = (count: number) => ({ ...base, kind: "batch" as const, method: `${count} messages`, id: "", summary: summarize(message) });
+    const batch = (count: number) => ({
+      ...base,
+      kind: "batch" as const,
+      method: `${count} messages`,
+      id: "",
+      summary: summarize(message),
+    });
     if (Array.isArray(message)) return batch(message.length);
     const { id, method, params, result, error } = message as Envelope;
     const values = method === "rpc.columns" ? (params as { values?: unknown } | undefined)?.values : undefined;

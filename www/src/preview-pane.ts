@@ -116,9 +116,11 @@ class PreviewPane extends LitElement {
       </div>
       <div class="stage">
         <div class="frame"></div>
-        ${empty
-          ? html`<div class="wait" ?data-failed=${failed}>${failed ? "Nothing to show until a build succeeds" : builds.state.value.text}</div>`
-          : ""}
+        ${
+          empty
+            ? html`<div class="wait" ?data-failed=${failed}>${failed ? "Nothing to show until a build succeeds" : builds.state.value.text}</div>`
+            : ""
+        }
       </div>
     `;
   }

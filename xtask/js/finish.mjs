@@ -7,7 +7,15 @@ import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const { root, raw, out, entries, notice, features, package: facts } = JSON.parse(await readFile(process.argv[2], "utf8"));
+const {
+  root,
+  raw,
+  out,
+  entries,
+  notice,
+  features,
+  package: facts,
+} = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
 const core = join(root, "src/web/core.js");
@@ -17,16 +25,18 @@ const shortened = join(raw, "shortened.wasm");
 
 // Gives the exports of the wasm names of one letter: in a package this small, names are what compresses worst.
 const shortNames = new Map(
-  JSON.parse(
-    execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]),
-  ).exports,
+  JSON.parse(execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]))
+    .exports,
 );
 
 // What the package has in place of parts of the glue.
 const ownParts = [
   // `load.js` sees to it that wasm is started once, and starts another instance if the first has died. It gives a module. What
   // goes into this wasm and comes out of it is numbers, so there is no table of values to fill.
-  [/function initSync\(module\) \{.*?\n\}/s, "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }"],
+  [
+    /function initSync\(module\) \{.*?\n\}/s,
+    "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
+  ],
   [/(__wbindgen_init_externref_table: function\(\) \{).*?\n        \}/s, "$1}"],
   // Its texts are ASCII, and not every realm has a `TextDecoder`.
   [
@@ -118,7 +128,10 @@ async function licences({ inputs }) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
   const texts = [...new Set(folders.filter(Boolean))].sort().map(async (folder) => {
     const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const text = (await readdir(folder)).filter((file) => /^licen[cs]e/i.test(file)).sort().at(-1);
+    const text = (await readdir(folder))
+      .filter((file) => /^licen[cs]e/i.test(file))
+      .sort()
+      .at(-1);
     if (text === undefined) throw new Error(`${name} has no licence`);
     const contents = (await readFile(join(folder, text), "utf8")).trim();
     bundled.set(`${name} ${version}: ${license}`, contents);
@@ -173,7 +186,14 @@ function manifest() {
 await rm(stage, { recursive: true, force: true });
 await mkdir(join(stage, "docs"), { recursive: true });
 await copyFile(shortened, join(stage, wasm));
-for (const file of ["README.md", "docs/environments.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+for (const file of [
+  "README.md",
+  "docs/environments.md",
+  "PROTOCOL.md",
+  "SECURITY.md",
+  "LICENSE-MIT",
+  "LICENSE-APACHE",
+]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
   else console.warn(`${file} is not there yet`);
 }

@@ -4,6 +4,11 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 
 const sizes = process.argv.slice(2).map((file) => {
   const bytes = readFileSync(file);
-  return { file, raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length, brotli: brotliCompressSync(bytes).length };
+  return {
+    file,
+    raw: bytes.length,
+    gzip: gzipSync(bytes, { level: 9 }).length,
+    brotli: brotliCompressSync(bytes).length,
+  };
 });
 console.log(JSON.stringify(sizes));

@@ -2,7 +2,15 @@
 
 import { complain } from "../../web/complain.js";
 import { define } from "../../web/errors.js";
-import { CLOSE_TIMEOUT, MAX_BEGINNING, MAX_MESSAGE_BYTES, MAX_PAYLOAD, MAX_UNWRITTEN_BYTES, READ_AHEAD, WRITE_GRACE } from "../../web/limit-values.js";
+import {
+  CLOSE_TIMEOUT,
+  MAX_BEGINNING,
+  MAX_MESSAGE_BYTES,
+  MAX_PAYLOAD,
+  MAX_UNWRITTEN_BYTES,
+  READ_AHEAD,
+  WRITE_GRACE,
+} from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
 import { HEADER, WipcType, encodeWipc } from "./frame.js";
 import { Outgoing } from "./outgoing.js";
@@ -76,7 +84,8 @@ export class WipcChannel {
       throw new TypeError("a channel needs { readable, writable }: a ReadableStream and a WritableStream of bytes");
     }
     const { role = "host", headerTimeout = 0, closeTimeout = 0, maxMessage = MAX_MESSAGE_BYTES } = options;
-    if (role !== "host" && role !== "guest") throw new TypeError(`a channel has the role "host" or "guest", not ${String(role)}`);
+    if (role !== "host" && role !== "guest")
+      throw new TypeError(`a channel has the role "host" or "guest", not ${String(role)}`);
     checkTime("headerTimeout", headerTimeout);
     checkTime("closeTimeout", closeTimeout);
     if (!Number.isInteger(maxMessage) || maxMessage < 1 || maxMessage > MAX_PAYLOAD) {
@@ -179,7 +188,9 @@ export class WipcChannel {
   /** @internal Throws if a message has more than the most bytes: so many, or at least so many. */
   checkLength(size, what = size) {
     if (size <= this.#maxMessage) return;
-    throw new RangeError(`a message must have at most ${this.#maxMessage} bytes, got ${what}; maxMessage sets the limit of each peer`);
+    throw new RangeError(
+      `a message must have at most ${this.#maxMessage} bytes, got ${what}; maxMessage sets the limit of each peer`,
+    );
   }
 
   /** @internal Whether the peer has left unread as much as it may. */
@@ -219,7 +230,8 @@ export class WipcChannel {
       error = thrown;
     }
     await this.#handleRest();
-    if (this.#isStalled) error ??= new WipcClosedError("ended", "the peer has ended and reads no answers: its last frames were dropped");
+    if (this.#isStalled)
+      error ??= new WipcClosedError("ended", "the peer has ended and reads no answers: its last frames were dropped");
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
     [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer, this.#restTimer].forEach(clearTimeout);

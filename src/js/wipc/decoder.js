@@ -30,7 +30,8 @@ export class WipcDecoder {
     if (!Number.isInteger(maxPayload) || maxPayload < 0 || maxPayload > MAX_PAYLOAD) {
       throw new RangeError(`maxPayload is a number of bytes up to ${MAX_PAYLOAD}, not ${String(maxPayload)}`);
     }
-    if (typeof hooks?.frame !== "function") throw new TypeError("a decoder needs a function `frame`, which gets what is found");
+    if (typeof hooks?.frame !== "function")
+      throw new TypeError("a decoder needs a function `frame`, which gets what is found");
     this.#hooks = hooks;
     this.#maxPayload = maxPayload;
   }
@@ -104,7 +105,9 @@ export class WipcDecoder {
     const thrown = this.#thrown;
     if (thrown === undefined) return;
     this.#thrown = undefined;
-    throw thrown.length === 1 ? thrown[0] : new AggregateError(thrown, `${thrown.length} hooks of the decoder have thrown`);
+    throw thrown.length === 1
+      ? thrown[0]
+      : new AggregateError(thrown, `${thrown.length} hooks of the decoder have thrown`);
   }
 
   #search() {

@@ -49,7 +49,8 @@ export function encodeWipc(type, payload) {
   if (!Number.isInteger(type) || type < 0 || type > LAST_TYPE) {
     throw new RangeError(`a frame has the type 0 (OPEN), 1 (CLOSE), 2 (CALL) or 3 (DATA), not ${String(type)}`);
   }
-  const bytes = typeof payload === "string" ? (utf8 ??= new TextEncoder()).encode(payload) : bytesOf(payload ?? EMPTY, "a payload");
+  const bytes =
+    typeof payload === "string" ? (utf8 ??= new TextEncoder()).encode(payload) : bytesOf(payload ?? EMPTY, "a payload");
   const size = bytes.length;
   if (size > MAX_PAYLOAD) throw new RangeError(`a payload has at most ${MAX_PAYLOAD} bytes, not ${size}`);
   const frame = new Uint8Array(HEADER + size);
@@ -76,7 +77,9 @@ export function parseWipcJSON(payload) {
 export function bytesOf(data, what) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (isBuffer(data)) return new Uint8Array(data);
-  throw new TypeError(`${what} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`);
+  throw new TypeError(
+    `${what} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`,
+  );
 }
 
 /** The same bytes to keep, in memory that has hardly more than them: a small view would keep all that it is a part of. */

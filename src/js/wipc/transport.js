@@ -8,7 +8,11 @@ import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
 
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
-const OVERSIZE = { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } }, id: null };
+const OVERSIZE = {
+  jsonrpc: "2.0",
+  error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } },
+  id: null,
+};
 
 /** The size and the beginning of a message that is too long. */
 export class TooLong {
@@ -103,7 +107,9 @@ export class WipcTransport {
     this.#unread.push(payload instanceof TooLong ? payload : ownBytes(payload));
     this.#unreadBytes += costOf(payload);
     if (!wasFull && this.isFull && this.#handler === undefined) {
-      console.warn("portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall");
+      console.warn(
+        "portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall",
+      );
     }
   }
 
@@ -163,7 +169,11 @@ export class WipcTransport {
     try {
       value = parseWipcJSON(payload);
     } catch (error) {
-      return this.#refuse(PARSE_ERROR, payload, new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }));
+      return this.#refuse(
+        PARSE_ERROR,
+        payload,
+        new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }),
+      );
     }
     if (!Array.isArray(value)) return this.#pass(asMessage(value), payload.length);
     const messages = value.map(asMessage).filter((message) => message !== undefined);

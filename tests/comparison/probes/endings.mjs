@@ -44,7 +44,7 @@ export const endings = [
   },
   {
     id: "thrown-nothing",
-    text: "`throw undefined`, `null`, `0`, `false` or `\"\"` in a handler fails the call",
+    text: '`throw undefined`, `null`, `0`, `false` or `""` in a handler fails the call',
     async probe(library) {
       const states = [];
       for (const value of [undefined, null, 0, false, ""]) {

@@ -83,7 +83,11 @@ export const protocol = [
       await quiet();
       const reply = seen.find((message) => Array.isArray(message) && message.every((item) => "result" in item));
       // In any order (JSON-RPC 2.0 §6).
-      const answers = reply?.map(({ id, result }) => `${id}: ${result}`).sort().join() === "x: x,y: y";
+      const answers =
+        reply
+          ?.map(({ id, result }) => `${id}: ${result}`)
+          .sort()
+          .join() === "x: x,y: y";
       const sent = batch && (await ending(batch([text("a"), { ...text("b"), notify: true }, text("c")])));
       const sends = sent?.value?.join() === "a,,c";
       if (!sends && !answers) return batch ? outcome("no", "neither sent nor answered") : NOTHING;

@@ -15,7 +15,15 @@ export default async function browser(suite, environment, launch) {
       await suite.test("Chromium: an AudioWorklet imports the package, answers calls and makes some", async () => {
         const { outcome, faults } = await visit(chromium, `${url}index.html`);
         const noTimer = "there is no setTimeout here: set the timeout to 0";
-        assert.deepEqual(outcome, { sum: 3, answer: 42, timed: noTimer, thrown: -32603, items: [0, 1, 2], cancelled: "AbortError", after: 5 });
+        assert.deepEqual(outcome, {
+          sum: 3,
+          answer: 42,
+          timed: noTimer,
+          thrown: -32603,
+          items: [0, 1, 2],
+          cancelled: "AbortError",
+          after: 5,
+        });
         assert.deepEqual(faults, []);
       });
       await suite.test("Chromium: if a process has no wasm memory left, init() reports that", async () => {
@@ -25,13 +33,23 @@ export default async function browser(suite, environment, launch) {
       });
     });
     const page = await environment.project("stable");
-    for (const name of ["portway", "zone.js"]) await cp(environment.module(name), join(page, name), { recursive: true });
+    for (const name of ["portway", "zone.js"])
+      await cp(environment.module(name), join(page, name), { recursive: true });
     await withSite(page, async (url) => {
-      await suite.test("Chromium: a zone with a connected frame has no pending timer, and gets the ends of calls and sessions", async () => {
-        const { outcome } = await visit(chromium, `${url}index.html`);
-        const wanted = { sum: 3, silent: ["timeout", "angular"], lost: [["peer-gone", "angular"]], isEnough: true, unstable: 0 };
-        assert.deepEqual(outcome, wanted);
-      });
+      await suite.test(
+        "Chromium: a zone with a connected frame has no pending timer, and gets the ends of calls and sessions",
+        async () => {
+          const { outcome } = await visit(chromium, `${url}index.html`);
+          const wanted = {
+            sum: 3,
+            silent: ["timeout", "angular"],
+            lost: [["peer-gone", "angular"]],
+            isEnough: true,
+            unstable: 0,
+          };
+          assert.deepEqual(outcome, wanted);
+        },
+      );
     });
   } finally {
     await chromium.close();

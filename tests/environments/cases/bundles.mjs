@@ -12,7 +12,12 @@ const tools = {
   esbuild: (input, file, format) =>
     build({ entryPoints: [input], outfile: file, bundle: true, platform: "node", format, logLevel: "error" }),
   async Rollup(input, file, format) {
-    const bundle = await rollup({ input, plugins: [nodeResolve({ exportConditions: ["node"] })], external: /^node:/, onwarn() {} });
+    const bundle = await rollup({
+      input,
+      plugins: [nodeResolve({ exportConditions: ["node"] })],
+      external: /^node:/,
+      onwarn() {},
+    });
     await bundle.write({ file, format });
     await bundle.close();
   },
@@ -31,10 +36,16 @@ export default async function bundles(suite, environment) {
   });
 
   const [entry] = (await readFile(join(folder, "inline.js"), "utf8")).match(/"portway\S*"/);
-  await writeFile(join(folder, "one-file.js"), (await readFile(join(folder, "main.js"), "utf8")).replace('"portway"', entry));
+  await writeFile(
+    join(folder, "one-file.js"),
+    (await readFile(join(folder, "main.js"), "utf8")).replace('"portway"', entry),
+  );
 
   for (const [tool, bundle] of Object.entries(tools)) {
-    for (const [format, ending] of [["esm", "mjs"], ["cjs", "cjs"]]) {
+    for (const [format, ending] of [
+      ["esm", "mjs"],
+      ["cjs", "cjs"],
+    ]) {
       const named = `a bundle of ${tool} as ${ending}`;
       const file = join(folder, `${tool}-${format}/main.${ending}`);
       await suite.test(`${named} works with the wasm beside it, and reports a missing file with a remedy`, async () => {

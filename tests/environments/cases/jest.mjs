@@ -7,7 +7,13 @@ import { addTests } from "../environment.mjs";
 export default async function jest(suite, environment) {
   const folder = await environment.project("jest");
   const file = join(folder, "report.json");
-  const args = ["--experimental-vm-modules", environment.module("jest/bin/jest.js"), "--config=jest.all.config.js", "--json", `--outputFile=${file}`];
+  const args = [
+    "--experimental-vm-modules",
+    environment.module("jest/bin/jest.js"),
+    "--config=jest.all.config.js",
+    "--json",
+    `--outputFile=${file}`,
+  ];
   const ended = run(process.execPath, args, { cwd: folder, timeout: 120_000 });
   await ended.catch(() => {});
   await addTests(suite, "Jest", file, ended);

@@ -5,11 +5,19 @@ import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";
 
-const entries = ["portway", "portway/inline", "portway/early", "portway/wipc", "portway/wipc/wasi", "portway/portway.js"];
+const entries = [
+  "portway",
+  "portway/inline",
+  "portway/early",
+  "portway/wipc",
+  "portway/wipc/wasi",
+  "portway/portway.js",
+];
 
 export default async function node(suite, environment) {
   const folder = await environment.project("node");
-  const prints = async (script, ...args) => (await run(process.execPath, [script, ...args], { cwd: folder, timeout: 30_000 })).stdout.trim();
+  const prints = async (script, ...args) =>
+    (await run(process.execPath, [script, ...args], { cwd: folder, timeout: 30_000 })).stdout.trim();
 
   await suite.test("Node: init() takes a file: URL, as text", () => prints("init.mjs"));
 
@@ -23,9 +31,16 @@ export default async function node(suite, environment) {
     });
   }
 
-  await suite.test("Node: without timers, signals and text decoders, calls without a timeout work, and others name what is missing", async () => {
-    assert.deepEqual(JSON.parse(await prints("no-timers.mjs")), { sum: 3, stream: 300, refused: "there is no setTimeout here: set the timeout to 0" });
-  });
+  await suite.test(
+    "Node: without timers, signals and text decoders, calls without a timeout work, and others name what is missing",
+    async () => {
+      assert.deepEqual(JSON.parse(await prints("no-timers.mjs")), {
+        sum: 3,
+        stream: 300,
+        refused: "there is no setTimeout here: set the timeout to 0",
+      });
+    },
+  );
 
   await suite.test("Node: if the wasm is missing, the error names the place and a remedy", async () => {
     const copy = join(folder, "copy");

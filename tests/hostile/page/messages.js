@@ -23,39 +23,91 @@ globalThis.kinds = {
   aliases: () => [Array(100_000).fill(message({ id: 1, method: "no such method" }))],
   aliasesLongId: () => [Array(1_000).fill(message({ id: "x".repeat(1_000), method: "no such method" }))],
   aliasesBroken: () => [Array(1_000).fill(message({ method: 5 }))],
-  columns: () => [columns({ ids: many(256, (n) => n), methods: "swallow", values: Array(256).fill({ text: "x".repeat(2_000) }) })],
+  columns: () => [
+    columns({ ids: many(256, (n) => n), methods: "swallow", values: Array(256).fill({ text: "x".repeat(2_000) }) }),
+  ],
   columnsName: () => [columns({ ids: many(256, (n) => n), methods: "x".repeat(300_000), values: Array(256).fill([]) })],
-  streams: () => [columns({ ids: many(256, (n) => n), methods: "rpc.stream", values: Array(256).fill({ method: "ticks", credit: 65_536 }) })],
-  progress: () => [columns({ methods: "$/progress", values: many(256, (token) => ({ token, value: "x".repeat(1_000) })) })],
+  streams: () => [
+    columns({
+      ids: many(256, (n) => n),
+      methods: "rpc.stream",
+      values: Array(256).fill({ method: "ticks", credit: 65_536 }),
+    }),
+  ],
+  progress: () => [
+    columns({ methods: "$/progress", values: many(256, (token) => ({ token, value: "x".repeat(1_000) })) }),
+  ],
   cancels: () => [columns({ methods: "$/cancelRequest", values: many(256, (id) => ({ id })) })],
   items: () => [
     columns({ methods: "rpc.item", values: many(256, (id) => ({ id, value: "x".repeat(1_000) })) }),
     columns({ methods: "rpc.credit", values: many(256, (id) => ({ id, count: 65_536 })) }),
   ],
   answers: () => [many(10_000, (n) => message({ id: n + 1e6, result: n }))],
-  errors: () => [many(256, (n) => message({ id: n + 1e6, error: { code: 1, message: "x".repeat(1_000), data: { n } } }))],
+  errors: () => [
+    many(256, (n) => message({ id: n + 1e6, error: { code: 1, message: "x".repeat(1_000), data: { n } } })),
+  ],
   holes: () => {
     const holes = [];
     holes.length = HOLES;
-    return [holes, [holes], message({ id: 1, method: "no such method", params: [holes] }), message({ id: 2, method: "swallow", params: holes })];
+    return [
+      holes,
+      [holes],
+      message({ id: 1, method: "no such method", params: [holes] }),
+      message({ id: 2, method: "swallow", params: holes }),
+    ];
   },
   lattice: () => {
     let lattice = [];
     for (let n = 0; n < 40; n++) lattice = [lattice, lattice];
-    return [message({ id: 1, method: "swallow", params: lattice }), message({ id: 2, method: "no such method", params: lattice })];
+    return [
+      message({ id: 1, method: "swallow", params: lattice }),
+      message({ id: 2, method: "no such method", params: lattice }),
+    ];
   },
   deep: () => [message({ id: 1, method: "swallow", params: nested(500, "x".repeat(900_000)) })],
-  garbage: () => many(1_000, (n) => [null, n, "text", [], [[]], {}, { jsonrpc: "1.0", id: n, method: "swallow" }, new Map([["jsonrpc", "2.0"]]), new Date(0), new Uint8Array(10)][n % 10]),
+  garbage: () =>
+    many(
+      1_000,
+      (n) =>
+        [
+          null,
+          n,
+          "text",
+          [],
+          [[]],
+          {},
+          { jsonrpc: "1.0", id: n, method: "swallow" },
+          new Map([["jsonrpc", "2.0"]]),
+          new Date(0),
+          new Uint8Array(10),
+        ][n % 10],
+    ),
   malformed: () => [
-    many(256, (n) => message([{ id: {}, method: "a" }, { id: n }, { id: n, method: 5 }, { id: n, method: "a", params: 5 }, { id: true, method: "" }, {}, { id: n, result: 1, error: 5 }][n % 7])),
+    many(256, (n) =>
+      message(
+        [
+          { id: {}, method: "a" },
+          { id: n },
+          { id: n, method: 5 },
+          { id: n, method: "a", params: 5 },
+          { id: true, method: "" },
+          {},
+          { id: n, result: 1, error: 5 },
+        ][n % 7],
+      ),
+    ),
   ],
   handshake: () => [
-    many(256, (n) => [
-      message({ id: randomId(), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }),
-      message({ id: randomId(), result: { session: randomId(), version: 1, features: [] } }),
-      message({ method: "rpc.ping" }),
-      message({ method: "rpc.key", params: { key: "x".repeat(1_000) } }),
-    ][n % 4]),
+    many(
+      256,
+      (n) =>
+        [
+          message({ id: randomId(), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }),
+          message({ id: randomId(), result: { session: randomId(), version: 1, features: [] } }),
+          message({ method: "rpc.ping" }),
+          message({ method: "rpc.key", params: { key: "x".repeat(1_000) } }),
+        ][n % 4],
+    ),
   ],
 };
 

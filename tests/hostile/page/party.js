@@ -31,14 +31,16 @@ function obey(port) {
 
 globalThis.message = (rest) => ({ jsonrpc: "2.0", ...rest });
 globalThis.hexId = (digit) => String(digit).repeat(32);
-globalThis.randomId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+globalThis.randomId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** A session that is played by hand: its messages are kept, and a ping is answered unless it `isSilent`. */
 globalThis.playOver = (port) => {
   const session = { port, received: [], isSilent: false };
   port.onmessage = ({ data }) => {
     if (session.received.length < MAX_KEPT) session.received.push(data);
-    for (const one of [data].flat()) if (one.method === "rpc.ping" && !session.isSilent) port.postMessage(message({ method: "rpc.pong" }));
+    for (const one of [data].flat())
+      if (one.method === "rpc.ping" && !session.isSilent) port.postMessage(message({ method: "rpc.pong" }));
   };
   port.postMessage(message({ method: "rpc.ping" }));
   globalThis.session = session;
@@ -70,7 +72,8 @@ globalThis.answerHello = async (target, result = {}) => {
 globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`) =>
   new Promise((resolve) => {
     const features = ["batch", "cancel", "columns", "progress", "stream"];
-    const post = () => target.postMessage(message({ id, method: "rpc.hello", params: { version: 1, channel: "", features } }), "*");
+    const post = () =>
+      target.postMessage(message({ id, method: "rpc.hello", params: { version: 1, channel: "", features } }), "*");
     const timer = setInterval(post, 30);
     post();
     addEventListener("message", function take({ data, source }) {
@@ -89,7 +92,8 @@ globalThis.forge = (target, overheard = []) => {
   const ids = [id(), hexId("0"), hexId("f"), ...overheard];
   const notes = ["rpc.ping", "rpc.pong", "rpc.lock", "rpc.load"].map((method) => message({ method }));
   for (const key of [...ids, undefined]) {
-    for (const reason of ["closed", "left", "replaced"]) notes.push(message({ method: "rpc.bye", params: { reason, key } }));
+    for (const reason of ["closed", "left", "replaced"])
+      notes.push(message({ method: "rpc.bye", params: { reason, key } }));
     notes.push(message({ method: "rpc.key", params: { key } }));
   }
   const calls = [
@@ -99,20 +103,27 @@ globalThis.forge = (target, overheard = []) => {
     message({ method: "rpc.columns", params: { ids: [1], methods: "secret", values: [["forged"]] } }),
     ...[1, 2, 3].map((one) => message({ id: one, result: "forged" })),
   ];
-  const hellos = ids.map((one) => message({ id: one, method: "rpc.hello", params: { version: 1, channel: "", features } }));
+  const hellos = ids.map((one) =>
+    message({ id: one, method: "rpc.hello", params: { version: 1, channel: "", features } }),
+  );
   const answers = ids.flatMap((one) => [
     message({ id: one, error: { code: -32601, message: "Method not found" } }),
     message({ id: one, error: { code: -32000, message: "forged" } }),
     message({ id: one, result: { session: id(), version: 1, features, lane: id() } }),
   ]);
-  const wrapped = ids.map((portway) => ({ portway, message: message({ id: 1, method: "secret", params: ["forged"] }) }));
+  const wrapped = ids.map((portway) => ({
+    portway,
+    message: message({ id: 1, method: "secret", params: ["forged"] }),
+  }));
   const all = [...hellos, ...notes, ...calls, ...answers, ...wrapped];
   for (const one of all) target.postMessage(one, "*");
   for (const one of ids) {
     for (let n = 0; n < 10; n++) {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = ({ data }) => keep(data);
-      target.postMessage(message({ id: one, result: { session: id(), version: 1, features, port: port2 } }), "*", [port2]);
+      target.postMessage(message({ id: one, result: { session: id(), version: 1, features, port: port2 } }), "*", [
+        port2,
+      ]);
       port1.postMessage(message({ method: "rpc.ping" }));
       port1.postMessage(message({ id: 1, method: "secret", params: ["forged"] }));
     }
@@ -138,7 +149,10 @@ globalThis.connectTo = async (target, options) => {
     onLost: ({ reason }) => void events.push({ lost: reason }),
     onError: ({ message }) => void events.push({ error: message }),
   });
-  peer.method("echo", (params) => params).method("secret", (params) => void events.push({ secret: params })).onNotify("tell", (params) => void events.push({ notified: params }));
+  peer
+    .method("echo", (params) => params)
+    .method("secret", (params) => void events.push({ secret: params }))
+    .onNotify("tell", (params) => void events.push({ notified: params }));
   return true;
 };
 

@@ -25,9 +25,17 @@ globalThis.measured = [];
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held }, isStated) {
   const times = Math.max(0, bytesOut - CONSTANT) / bytesIn;
   const stays = held === undefined ? undefined : Math.max(0, held - 128 * CONSTANT) / bytesIn;
-  globalThis.measured.push({ id, where, sends: row.sends === null ? null : times, blocks: ms, ...(stays !== undefined && { holds: stays }) });
+  globalThis.measured.push({
+    id,
+    where,
+    sends: row.sends === null ? null : times,
+    blocks: ms,
+    ...(stays !== undefined && { holds: stays }),
+  });
   const kb = (bytes) => `${(bytes / 1_000).toFixed(1)} KB`;
-  figure(`${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`);
+  figure(
+    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`,
+  );
   if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.mostSent, "bytes out for each byte in");
   assert.isAtMost(ms, isStated ? row.blocks : bounds.mostBlocked, "ms that it blocks");
   if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay for each byte in");

@@ -41,7 +41,24 @@ const MAX_KNOWN = 20;
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 
 /** Values that are wrong in most places. */
-const ODD = [null, undefined, 0, -1, 1.5, NaN, true, "", "x", "x".repeat(31), "f".repeat(33), "F".repeat(32), [], {}, [null], { id: 1 }];
+const ODD = [
+  null,
+  undefined,
+  0,
+  -1,
+  1.5,
+  NaN,
+  true,
+  "",
+  "x",
+  "x".repeat(31),
+  "f".repeat(33),
+  "F".repeat(32),
+  [],
+  {},
+  [null],
+  { id: 1 },
+];
 const REASONS = ["closed", "left", "replaced", "", "x", undefined, null, 5, {}];
 
 /** A rough count of the bytes of a value, as JSON would have them. */
@@ -121,7 +138,10 @@ export class Attacker {
   }
 
   get knows() {
-    return { current: this.#current, ids: [...this.#spent, ...this.#own, ...this.#others, ...this.#keys].slice(-MAX_KNOWN) };
+    return {
+      current: this.#current,
+      ids: [...this.#spent, ...this.#own, ...this.#others, ...this.#keys].slice(-MAX_KNOWN),
+    };
   }
 
   /** Sends a valid hello that the host answers: without these, few sessions would begin. */
@@ -129,7 +149,13 @@ export class Attacker {
     const id = `00000000${this.#random.id().slice(8)}`;
     this.#routes.set(id, this.#newRoute());
     this.sent++;
-    this.#out(message({ id, method: "rpc.hello", params: { version: 1, channel: "", features: this.#features(this.#routes.get(id)) } }));
+    this.#out(
+      message({
+        id,
+        method: "rpc.hello",
+        params: { version: 1, channel: "", features: this.#features(this.#routes.get(id)) },
+      }),
+    );
   }
 
   /** Sends so many messages. */
@@ -208,7 +234,10 @@ export class Attacker {
     if (!this.#routes.has(id)) this.#routes.set(id, this.#newRoute());
     keep(this.#own, id);
     const channel = random.below(10) === 0 ? random.pick(ODD) : "";
-    const params = random.below(30) === 0 ? random.pick(ODD) : { version: random.pick([1, 1, 2, null]), channel, features: this.#features(this.#routes.get(id)) };
+    const params =
+      random.below(30) === 0
+        ? random.pick(ODD)
+        : { version: random.pick([1, 1, 2, null]), channel, features: this.#features(this.#routes.get(id)) };
     return [message({ id, method: "rpc.hello", params })];
   }
 
@@ -217,11 +246,17 @@ export class Attacker {
     const id = random.below(2) === 0 && this.#current !== undefined ? this.#current : this.#id();
     if (random.below(12) === 0) {
       const code = this.#mayEnd ? random.pick([-32601, -32601, -32603, "x", undefined]) : -32601;
-      return [message({ id, error: random.below(6) === 0 && this.#mayEnd ? random.pick(ODD) : { code, message: "x" } })];
+      return [
+        message({ id, error: random.below(6) === 0 && this.#mayEnd ? random.pick(ODD) : { code, message: "x" } }),
+      ];
     }
     if (random.below(40) === 0) return [message({ id, result: random.pick(ODD) })];
     const route = this.#newRoute();
-    const result = { session: random.below(3) > 0 ? random.id() : this.#id(), version: 1, features: this.#features(route) };
+    const result = {
+      session: random.below(3) > 0 ? random.id() : this.#id(),
+      version: 1,
+      features: this.#features(route),
+    };
     const transfer = [];
     const kind = random.below(12);
     if (kind < 5) {
@@ -257,7 +292,10 @@ export class Attacker {
         // Most of them end the session, and little can be seen without one.
         if (random.below(5) > 0) return message({ method: "rpc.ping" });
         const reasons = this.#mayEnd ? REASONS : REASONS.filter((reason) => reason !== "replaced");
-        return message({ method: "rpc.bye", params: random.below(10) === 0 ? random.pick(ODD) : { reason: random.pick(reasons), key } });
+        return message({
+          method: "rpc.bye",
+          params: random.below(10) === 0 ? random.pick(ODD) : { reason: random.pick(reasons), key },
+        });
       }
       case 1:
         return message({ method: "rpc.key", params: random.below(5) === 0 ? random.pick(ODD) : { key } });
@@ -283,15 +321,32 @@ export class Attacker {
       case 1:
         return message({ id, error: { code: random.below(100), message: "x" } });
       case 2:
-        return message({ method: "rpc.columns", params: { ids: [1, 2, 3], methods: "secret", values: [params, params, params] } });
+        return message({
+          method: "rpc.columns",
+          params: { ids: [1, 2, 3], methods: "secret", values: [params, params, params] },
+        });
       case 3:
-        return message({ method: "rpc.columns", params: { ids: random.pick([[1], undefined, ODD]), methods: random.pick(["echo", ODD]), values: random.pick([[params], ODD, undefined]) } });
+        return message({
+          method: "rpc.columns",
+          params: {
+            ids: random.pick([[1], undefined, ODD]),
+            methods: random.pick(["echo", ODD]),
+            values: random.pick([[params], ODD, undefined]),
+          },
+        });
       case 4:
         return [message({ id, method, params }), message({ method: "secret", params }), message({ id: 4, result: 1 })];
       case 5:
-        return message({ id, method: "rpc.stream", params: { method: "items", params, credit: random.pick([1, 5, 0, 65_536, "x"]) } });
+        return message({
+          id,
+          method: "rpc.stream",
+          params: { method: "items", params, credit: random.pick([1, 5, 0, 65_536, "x"]) },
+        });
       case 6:
-        return message({ method: random.pick(["rpc.item", "rpc.credit", "$/cancelRequest", "$/progress"]), params: { id, token: id, value: params, count: random.pick([1, 65_536, -1, "x"]) } });
+        return message({
+          method: random.pick(["rpc.item", "rpc.credit", "$/cancelRequest", "$/progress"]),
+          params: { id, token: id, value: params, count: random.pick([1, 65_536, -1, "x"]) },
+        });
       case 7:
         return message({ id: random.pick(ODD), method: random.pick(ODD), params: random.pick(ODD) });
       default:

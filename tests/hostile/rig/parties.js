@@ -41,7 +41,10 @@ export class Party {
   /** The document of a frame in this one, once it has loaded. */
   async within(name, id = "inner") {
     await this.run(embed, id, addressOf(name));
-    const index = await this.run((id) => [...document.querySelectorAll("iframe")].findIndex((one) => one.id === id), id);
+    const index = await this.run(
+      (id) => [...document.querySelectorAll("iframe")].findIndex((one) => one.id === id),
+      id,
+    );
     return new Party(this.window.frames[index]);
   }
 
@@ -56,8 +59,14 @@ export class Party {
     // A port that is posted before the document has loaded is lost.
     const started = performance.now();
     while (performance.now() - started < 10_000) {
-      const party = new Party(undefined, (port) => void this.run((port) => popup.postMessage({ type: "control port" }, "*", [port]), port));
-      const isThere = await Promise.race([party.run(() => true), new Promise((resolve) => setTimeout(resolve, 200, false))]);
+      const party = new Party(
+        undefined,
+        (port) => void this.run((port) => popup.postMessage({ type: "control port" }, "*", [port]), port),
+      );
+      const isThere = await Promise.race([
+        party.run(() => true),
+        new Promise((resolve) => setTimeout(resolve, 200, false)),
+      ]);
       if (isThere) return party;
     }
     throw new Error("the popup does not load");

@@ -43,7 +43,8 @@ export class Witness {
         this.sessions++;
         this.#isOn = true;
         // A plain peer names no features. An attacker puts its route first among them.
-        this.#route = features.find((feature) => /^[a-z]+ \d+$/.test(feature)) ?? (features.length === 0 ? "boundary" : undefined);
+        this.#route =
+          features.find((feature) => /^[a-z]+ \d+$/.test(feature)) ?? (features.length === 0 ? "boundary" : undefined);
       },
       onLost: () => {
         if (!this.#isOn) this.#note("a session was lost that there was not");

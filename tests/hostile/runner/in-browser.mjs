@@ -12,10 +12,17 @@ export async function runInBrowser(engine, specs, settings) {
   let browser;
   try {
     browser = await startBrowser(engine, CHROMIUM);
-    const query = new URLSearchParams({ specs: specs.join(), ...settings, engine, parties: JSON.stringify(site.origins) });
+    const query = new URLSearchParams({
+      specs: specs.join(),
+      ...settings,
+      engine,
+      parties: JSON.stringify(site.origins),
+    });
     await browser.driver.get(`${site.origins.host}/tests/web/runner/page.html?${query}`);
     const tally = await watch(browser.driver);
-    const { figures = [], measured = [] } = await browser.driver.executeScript("const { figures, measured } = window; return { figures, measured };");
+    const { figures = [], measured = [] } = await browser.driver.executeScript(
+      "const { figures, measured } = window; return { figures, measured };",
+    );
     return { ...tally, figures, measured };
   } finally {
     await browser?.stop();

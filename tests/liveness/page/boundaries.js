@@ -59,7 +59,10 @@ export async function workersPort(file) {
 
 /** Another window; undefined if the engine lets no script open one. */
 export function open(file, query = {}, origin = origins.own) {
-  return window.open(`${endUrl(file, origin)}?${new URLSearchParams(query)}`, "_blank", "popup,width=200,height=200") ?? undefined;
+  return (
+    window.open(`${endUrl(file, origin)}?${new URLSearchParams(query)}`, "_blank", "popup,width=200,height=200") ??
+    undefined
+  );
 }
 
 /** Until a window of ours, or a frame, has loaded what it needs. */

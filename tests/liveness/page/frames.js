@@ -36,4 +36,3 @@ frames["the process of a frame of another site is killed"] = (driver) =>
       driver("kill the process that spins", () => element.contentWindow.postMessage({ type: "spin", ms: 1_000 }, "*")),
     close,
   });
-

@@ -1,6 +1,7 @@
 // From a death to the rejection of the call that it leaves open, many times over.
 
-const asked = typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
+const asked =
+  typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
 /** How many of each kind die. */
 export const RUNS = Number(asked ?? 20);
 /** Deaths are so far apart that they fall on every phase of a poll. */

@@ -37,7 +37,9 @@ async function plainWorker() {
 /** A port whose other side is in this page. */
 function plainPort() {
   const { port1, port2 } = new MessageChannel();
-  const far = new JSONRPCPeer(portTransport(port2)).method("never", () => new Promise(() => {})).method("echo", () => {});
+  const far = new JSONRPCPeer(portTransport(port2))
+    .method("never", () => new Promise(() => {}))
+    .method("echo", () => {});
   return { far, peer: new JSONRPCPeer(portTransport(port1)) };
 }
 
@@ -55,8 +57,7 @@ const terminate = ({ worker }) => worker.terminate();
 
 export const plain = {
   "windowTransport: the frame is removed": () => measure({ open: plainFrame, kill: close }),
-  "windowTransport: the frame is reloaded": () =>
-    measure({ open: plainFrame, ...reload, timeout }),
+  "windowTransport: the frame is reloaded": () => measure({ open: plainFrame, ...reload, timeout }),
   "workerTransport: the worker's script is not there": () => {
     const begin = () => new JSONRPCPeer(workerTransport(worker("nowhere.js"))).request("never", [], { timeout: 0 });
     return measureStart({ begin });

@@ -9,7 +9,16 @@ import { join, relative } from "node:path";
 import { rollup } from "rollup";
 import { root, run } from "../tool.mjs";
 
-const modules = ["portway.js", "node.js", "inline.js", "early.js", "wipc.js", "wipc-node.js", "wipc-wasi.js", "wasi-worker.js"];
+const modules = [
+  "portway.js",
+  "node.js",
+  "inline.js",
+  "early.js",
+  "wipc.js",
+  "wipc-node.js",
+  "wipc-wasi.js",
+  "wasi-worker.js",
+];
 
 export default async function facts(suite, { installation }) {
   const app = await installation.app("node", "facts");
@@ -17,41 +26,76 @@ export default async function facts(suite, { installation }) {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const files = installation.files.map(({ path }) => path).sort();
 
-  await suite.test("the tarball has its modules, wasm, declarations, README, licences and notices, and nothing else", () => {
-    const fixed = [...modules, "portway_bg.wasm", "package.json", "README.md", "docs/environments.md", "PROTOCOL.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
-    const missing = fixed.filter((file) => !files.includes(file));
-    const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z-]+\.d\.ts$/.test(file));
-    assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
-  });
+  await suite.test(
+    "the tarball has its modules, wasm, declarations, README, licences and notices, and nothing else",
+    () => {
+      const fixed = [
+        ...modules,
+        "portway_bg.wasm",
+        "package.json",
+        "README.md",
+        "docs/environments.md",
+        "PROTOCOL.md",
+        "SECURITY.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "NOTICE",
+      ];
+      const missing = fixed.filter((file) => !files.includes(file));
+      const unexpected = files.filter((file) => !fixed.includes(file) && !/^[a-z-]+\.d\.ts$/.test(file));
+      assert.deepEqual({ missing, unexpected }, { missing: [], unexpected: [] });
+    },
+  );
 
-  await suite.test("NOTICE names each crate in the wasm and each package in the modules, with its licence", async () => {
-    const notice = await readFile(join(folder, "NOTICE"), "utf8");
-    const titles = [...notice.matchAll(/^-{80}\n(.+?): (.+)\n\n(?=\S)/gm)].map(([, title]) => title);
-    const tree = ["tree", "--target", "wasm32-unknown-unknown", "--edges", "normal,no-proc-macro", "--prefix", "none"];
-    const { stdout } = await run("cargo", [...tree, "--locked", "--manifest-path", join(root, "npm/Cargo.toml")], { cwd: root });
-    const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
-    const ours = (title) => /^portway(-npm)? /.test(title);
-    const bundled = [];
-    for (const file of modules) {
-      const text = await readFile(join(folder, file), "utf8");
-      bundled.push(...[...text.matchAll(/^This file contains (.+), .+:$/gm)].map(([, title]) => title));
-    }
-    assert.ok(crates.some((title) => title.startsWith("wasm-bindgen ")) && bundled.length > 0, "nothing was found to look for");
-    const wanted = new Set([...crates.filter((title) => !ours(title)), ...bundled]);
-    const others = titles.filter((title) => !title.startsWith("core, alloc and compiler_builtins, of rustc "));
-    assert.deepEqual(others.sort(), [...wanted].sort());
-    assert.equal(titles.length, others.length + 1, "the parts of Rust itself are missing");
-  });
+  await suite.test(
+    "NOTICE names each crate in the wasm and each package in the modules, with its licence",
+    async () => {
+      const notice = await readFile(join(folder, "NOTICE"), "utf8");
+      const titles = [...notice.matchAll(/^-{80}\n(.+?): (.+)\n\n(?=\S)/gm)].map(([, title]) => title);
+      const tree = [
+        "tree",
+        "--target",
+        "wasm32-unknown-unknown",
+        "--edges",
+        "normal,no-proc-macro",
+        "--prefix",
+        "none",
+      ];
+      const { stdout } = await run("cargo", [...tree, "--locked", "--manifest-path", join(root, "npm/Cargo.toml")], {
+        cwd: root,
+      });
+      const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
+      const ours = (title) => /^portway(-npm)? /.test(title);
+      const bundled = [];
+      for (const file of modules) {
+        const text = await readFile(join(folder, file), "utf8");
+        bundled.push(...[...text.matchAll(/^This file contains (.+), .+:$/gm)].map(([, title]) => title));
+      }
+      assert.ok(
+        crates.some((title) => title.startsWith("wasm-bindgen ")) && bundled.length > 0,
+        "nothing was found to look for",
+      );
+      const wanted = new Set([...crates.filter((title) => !ours(title)), ...bundled]);
+      const others = titles.filter((title) => !title.startsWith("core, alloc and compiler_builtins, of rustc "));
+      assert.deepEqual(others.sort(), [...wanted].sort());
+      assert.equal(titles.length, others.length + 1, "the parts of Rust itself are missing");
+    },
+  );
 
   await suite.test("what is installed is what the list of npm says", async () => {
     const found = await readdir(folder, { recursive: true, withFileTypes: true });
-    const paths = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+    const paths = found
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
     assert.deepEqual(paths.sort(), files);
   });
 
   await suite.test("every module has declarations, and those it names are there", async () => {
     const declared = files.filter((file) => file.endsWith(".d.ts"));
-    assert.deepEqual(modules.map((file) => file.replace(".js", ".d.ts")).filter((file) => !files.includes(file)), []);
+    assert.deepEqual(
+      modules.map((file) => file.replace(".js", ".d.ts")).filter((file) => !files.includes(file)),
+      [],
+    );
     for (const file of declared) {
       const text = await readFile(join(folder, file), "utf8");
       for (const [, name] of text.matchAll(/from "\.\/([^"]+)\.js"/g)) {
@@ -65,7 +109,10 @@ export default async function facts(suite, { installation }) {
     const documented = [...ours, "./portway_bg.wasm", "./package.json"];
     assert.deepEqual(Object.keys(manifest.exports), documented);
     const targets = Object.values(manifest.exports).flatMap((to) => (typeof to === "string" ? to : Object.values(to)));
-    assert.deepEqual(targets.filter((target) => !files.includes(target.slice(2))), []);
+    assert.deepEqual(
+      targets.filter((target) => !files.includes(target.slice(2))),
+      [],
+    );
     for (const to of Object.values(manifest.exports).filter((to) => typeof to !== "string")) {
       assert.equal(Object.keys(to)[0], "types", "a condition before types would hide them");
       assert.equal(Object.keys(to).at(-1), "default");
@@ -93,14 +140,21 @@ export default async function facts(suite, { installation }) {
     const folders = [root, `${homedir()}/`, `${tmpdir()}/`, "/home/", "/rustc/", ".cargo/registry"];
     for (const file of files) {
       const text = await readFile(join(folder, file), "latin1");
-      assert.deepEqual(folders.filter((folder) => text.includes(folder)), [], file);
+      assert.deepEqual(
+        folders.filter((folder) => text.includes(folder)),
+        [],
+        file,
+      );
     }
   });
 
   await suite.test("the README has no link that leads nowhere from npm", async () => {
     const text = await readFile(join(folder, "README.md"), "utf8");
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)\s]+)/g)].map(([, to]) => to.replace(/#.*/, ""));
-    assert.deepEqual(links.filter((to) => !files.includes(to)), []);
+    assert.deepEqual(
+      links.filter((to) => !files.includes(to)),
+      [],
+    );
   });
 
   const bundle = async (contents, target) => {
@@ -123,19 +177,28 @@ export default async function facts(suite, { installation }) {
   };
 
   for (const entry of ["portway", "portway/inline"]) {
-    for (const [tool, make] of [["esbuild", bundle], ["Rollup", bundleByRollup]]) {
-      await suite.test(`a bundle of ${tool} that only uses RPCError of ${entry} is right, and has nothing else in it`, async () => {
-        const use = `import { RPCError } from "${entry}"; const e = new RPCError(-32001, "no");`;
-        const script = await make(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
-        assert.equal(await prints(script), "true RPCError -32001 no\n");
-        assert.ok(script.length < 1_100, `it has ${script.length} bytes`);
-      });
+    for (const [tool, make] of [
+      ["esbuild", bundle],
+      ["Rollup", bundleByRollup],
+    ]) {
+      await suite.test(
+        `a bundle of ${tool} that only uses RPCError of ${entry} is right, and has nothing else in it`,
+        async () => {
+          const use = `import { RPCError } from "${entry}"; const e = new RPCError(-32001, "no");`;
+          const script = await make(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
+          assert.equal(await prints(script), "true RPCError -32001 no\n");
+          assert.ok(script.length < 1_100, `it has ${script.length} bytes`);
+        },
+      );
 
-      await suite.test(`a bundle of ${tool} that only uses codes and errors of ${entry} has nothing else in it`, async () => {
-        const names = "CallError, ErrorCode, RPCError, kaiak, wiggum";
-        const script = await make(`import { ${names} } from "${entry}"; console.log(${names});`);
-        assert.ok(script.length < 2_200, `it has ${script.length} bytes`);
-      });
+      await suite.test(
+        `a bundle of ${tool} that only uses codes and errors of ${entry} has nothing else in it`,
+        async () => {
+          const names = "CallError, ErrorCode, RPCError, kaiak, wiggum";
+          const script = await make(`import { ${names} } from "${entry}"; console.log(${names});`);
+          assert.ok(script.length < 2_200, `it has ${script.length} bytes`);
+        },
+      );
     }
   }
 
@@ -150,6 +213,9 @@ export default async function facts(suite, { installation }) {
   await suite.test("init rejects, and does not throw, in a classic script, which has no address", async () => {
     const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
     const script = await bundle(use, { format: "iife", platform: "browser" });
-    assert.equal(await prints(script), 'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n');
+    assert.equal(
+      await prints(script),
+      'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n',
+    );
   });
 }

@@ -9,7 +9,8 @@ import { withSite } from "../site.mjs";
 import { runTool } from "../tool.mjs";
 
 const headers = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
-const html = (script) => `<!doctype html><title>A guest</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`;
+const html = (script) =>
+  `<!doctype html><title>A guest</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`;
 
 export default async function guest(suite, { installation, browser }) {
   const assertWorks = async (url) => assert.deepEqual(await visit(browser, url), { outcome: { code: 7 }, faults: [] });
@@ -23,7 +24,12 @@ export default async function guest(suite, { installation, browser }) {
 
   await suite.test("a Vite development server has one with the headers and no other configuration", async () => {
     const root = await installation.app("guest", "guest-vite-server");
-    const server = await createServer({ configFile: false, logLevel: "error", root, server: { host: "127.0.0.1", port: 0, headers } });
+    const server = await createServer({
+      configFile: false,
+      logLevel: "error",
+      root,
+      server: { host: "127.0.0.1", port: 0, headers },
+    });
     try {
       await server.listen();
       await assertWorks(server.resolvedUrls.local[0]);

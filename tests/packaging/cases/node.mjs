@@ -14,15 +14,18 @@ export default async function node(suite, { installation }) {
   };
 
   await suite.test("a Node script calls over a MessageChannel, and ends by itself", () =>
-    prints("message-channel.js", { sum: 42, refusal: -32001, late: "JSON-RPC timeout: never (id=3)" }));
+    prints("message-channel.js", { sum: 42, refusal: -32001, late: "JSON-RPC timeout: never (id=3)" }),
+  );
 
   await suite.test("a Node worker and its owner call each other", () =>
-    prints("threads.js", { greeting: "thread greets main thread", moved: [0, 3, 2, 1] }));
+    prints("threads.js", { greeting: "thread greets main thread", moved: [0, 3, 2, 1] }),
+  );
 
   await suite.test("the inline entry and initSync work in Node", () => prints("inline.js", [true, true]));
 
   await suite.test("a host starts a guest, which is a child process, and both end by themselves", () =>
-    prints("wipc.js", { sum: 42, isChannel: true, exit: { code: 0, signal: null } }));
+    prints("wipc.js", { sum: 42, isChannel: true, exit: { code: 0, signal: null } }),
+  );
 
   await suite.test("CommonJS gets the package by import()", () => prints("imported.cjs", true));
 

@@ -19,10 +19,12 @@ export default async function plain(suite, { installation, browser }) {
   await suite.test("a plain page finds the package by an import map", () => opens("import-map.html", "hello, map"));
 
   await suite.test("a module worker alone serves a page that knows only JSON-RPC", () =>
-    opens("alone.html", ["who", "worker greets hand"]));
+    opens("alone.html", ["who", "worker greets hand"]),
+  );
 
   await suite.test("a server that knows no MIME type of wasm is good enough", () =>
-    opens("", greetings, { types: { ".wasm": "application/octet-stream" } }));
+    opens("", greetings, { types: { ".wasm": "application/octet-stream" } }),
+  );
 
   await suite.test("a sandboxed srcdoc frame works with the inline entry bundled into it", async () => {
     const args = ["sandboxed-frame.js", "--bundle", "--format=esm", "--outfile=frame-bundle.js"];

@@ -25,7 +25,8 @@ export default async function contentSecurityPolicy(suite, { installation, brows
         assert.deepEqual(await visit(browser, url), { outcome, faults: [] });
       },
       { headers: policy("'self' 'wasm-unsafe-eval'") },
-    ));
+    ),
+  );
 
   await suite.test("init names the permission that is missing where the policy forbids wasm", () =>
     withSite(
@@ -33,8 +34,12 @@ export default async function contentSecurityPolicy(suite, { installation, brows
       async (url) => {
         const { outcome, faults } = await visit(browser, url);
         assert.equal(outcome.error, "Error: portway: the Content-Security-Policy needs script-src 'wasm-unsafe-eval'");
-        assert.ok(faults.every((fault) => /policy|Content Security Policy/i.test(fault)), faults.join("\n"));
+        assert.ok(
+          faults.every((fault) => /policy|Content Security Policy/i.test(fault)),
+          faults.join("\n"),
+        );
       },
       { headers: policy("'self'") },
-    ));
+    ),
+  );
 }

@@ -23,7 +23,8 @@ export default async function wasmPack(suite, { installation, browser }) {
     withSite(app, async (url) => {
       const outcome = { greeting: "worker greets page", refusal: -32001 };
       assert.deepEqual(await visit(browser, url), { outcome, faults: [] });
-    }));
+    }),
+  );
 
   await suite.test("the declarations that plain wasm-pack writes compile", async () => {
     const options = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom"];

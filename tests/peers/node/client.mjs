@@ -7,11 +7,18 @@ import rpc from "vscode-jsonrpc/node";
 
 const socket = connect(process.argv[2]);
 await once(socket, "connect");
-const connection = rpc.createMessageConnection(new rpc.StreamMessageReader(socket), new rpc.StreamMessageWriter(socket));
+const connection = rpc.createMessageConnection(
+  new rpc.StreamMessageReader(socket),
+  new rpc.StreamMessageWriter(socket),
+);
 connection.onRequest("answer", ({ question }) => (question === "how many?" ? 42 : null));
 connection.listen();
 
-const fails = (call) => call.then((result) => assert.fail(`no error, but ${result}`), (error) => error);
+const fails = (call) =>
+  call.then(
+    (result) => assert.fail(`no error, but ${result}`),
+    (error) => error,
+  );
 
 assert.deepEqual(await connection.sendRequest("echo", { text: "é€😀", list: [1, null, { a: true }] }), {
   text: "é€😀",
@@ -31,7 +38,10 @@ assert.equal(await connection.sendRequest("ask", { question: "how many?" }), "ho
 
 // Notifications, in their order, before the request behind them.
 for (let number = 0; number < 100; number += 1) connection.sendNotification("log", { line: `line ${number}` });
-assert.deepEqual(await connection.sendRequest("lines"), Array.from({ length: 100 }, (_, number) => `line ${number}`));
+assert.deepEqual(
+  await connection.sendRequest("lines"),
+  Array.from({ length: 100 }, (_, number) => `line ${number}`),
+);
 
 // A call that is cancelled is answered with that, and its handler is dropped.
 const source = new rpc.CancellationTokenSource();
@@ -43,7 +53,10 @@ assert.equal(await connection.sendRequest("dropped"), true);
 
 // Many at once, each with its own answer.
 const many = Array.from({ length: 1_000 }, (_, number) => connection.sendRequest("echo", { number }));
-assert.deepEqual((await Promise.all(many)).map(({ number }) => number), Array.from({ length: 1_000 }, (_, number) => number));
+assert.deepEqual(
+  (await Promise.all(many)).map(({ number }) => number),
+  Array.from({ length: 1_000 }, (_, number) => number),
+);
 
 // Far more than a socket holds.
 const text = "é€😀".repeat(500_000);

@@ -29,20 +29,25 @@ function start() {
 }
 
 /** A test with a daemon of its own, which has to end well and to have sent nothing that nobody asked for. */
-const check = (name, work) => suite.test(name, async () => {
-  const daemon = start();
-  try {
-    await work(daemon);
-    daemon.child.stdin.end();
-    assert.equal(await daemon.exit, 0, `it ended with another exit code, and had logged ${daemon.log.join("")}`);
-    assert.deepEqual(daemon.strays, []);
-  } finally {
-    daemon.child.kill("SIGKILL");
-    daemon.connection.dispose();
-  }
-});
+const check = (name, work) =>
+  suite.test(name, async () => {
+    const daemon = start();
+    try {
+      await work(daemon);
+      daemon.child.stdin.end();
+      assert.equal(await daemon.exit, 0, `it ended with another exit code, and had logged ${daemon.log.join("")}`);
+      assert.deepEqual(daemon.strays, []);
+    } finally {
+      daemon.child.kill("SIGKILL");
+      daemon.connection.dispose();
+    }
+  });
 
-const fails = (call) => call.then((result) => assert.fail(`no error, but ${JSON.stringify(result)}`), (error) => error);
+const fails = (call) =>
+  call.then(
+    (result) => assert.fail(`no error, but ${JSON.stringify(result)}`),
+    (error) => error,
+  );
 
 await check("all six methods are called", async ({ connection, exit }) => {
   const { serverInfo, protocolVersion } = await connection.sendRequest("initialize");
@@ -50,8 +55,14 @@ await check("all six methods are called", async ({ connection, exit }) => {
   assert.match(serverInfo.version, /^\d+\.\d+\.\d+$/);
   assert.equal(protocolVersion, "2.0");
   assert.deepEqual(await connection.sendRequest("version"), { version: serverInfo.version });
-  assert.deepEqual((await connection.sendRequest("listMethods")).map(({ name }) => name), METHODS);
-  assert.deepEqual((await connection.sendRequest("describeMethods")).map(({ name }) => name), METHODS);
+  assert.deepEqual(
+    (await connection.sendRequest("listMethods")).map(({ name }) => name),
+    METHODS,
+  );
+  assert.deepEqual(
+    (await connection.sendRequest("describeMethods")).map(({ name }) => name),
+    METHODS,
+  );
   assert.deepEqual(await connection.sendRequest("setLogLevel", { level: "Info" }), { level: "info", success: true });
   assert.deepEqual(await connection.sendRequest("shutdown"), { message: "Shutting down gracefully" });
   assert.equal(await exit, 0);
@@ -71,9 +82,14 @@ await check("errors arrive with code, message and data", async ({ connection }) 
 
 await check("a thousand calls at once are answered in order", async ({ connection }) => {
   const order = [];
-  const calls = Array.from({ length: 1_000 }, (_, number) => connection.sendRequest("version").then(() => order.push(number)));
+  const calls = Array.from({ length: 1_000 }, (_, number) =>
+    connection.sendRequest("version").then(() => order.push(number)),
+  );
   await Promise.all(calls);
-  assert.deepEqual(order, Array.from({ length: 1_000 }, (_, number) => number));
+  assert.deepEqual(
+    order,
+    Array.from({ length: 1_000 }, (_, number) => number),
+  );
 });
 
 await check("notifications and cancellations are taken in silence", async ({ connection, log }) => {

@@ -6,7 +6,9 @@ import axios from "axios";
 import init, { JSONRPCServer } from "../../../pkg/node.js";
 import { guestChannel } from "../../../pkg/wipc-node.js";
 
-const backend = createServer((_, response) => response.writeHead(403, { "set-cookie": "session=s3cret" }).end("s3cret"));
+const backend = createServer((_, response) =>
+  response.writeHead(403, { "set-cookie": "session=s3cret" }).end("s3cret"),
+);
 await new Promise((listening) => backend.listen(0, "127.0.0.1", listening));
 // It must not keep this process.
 backend.unref();

@@ -17,12 +17,17 @@ connection.onRequest("crash", () => {
 });
 connection.onRequest("wait", (_, token) => {
   const cancelled = new rpc.ResponseError(rpc.LSPErrorCodes?.RequestCancelled ?? -32800, "cancelled");
-  return new Promise((resolve) => token.onCancellationRequested(() => {
-    lines.push("cancelled");
-    resolve(cancelled);
-  }));
+  return new Promise((resolve) =>
+    token.onCancellationRequested(() => {
+      lines.push("cancelled");
+      resolve(cancelled);
+    }),
+  );
 });
-connection.onRequest("ask", async ({ question }) => `${question} ${await connection.sendRequest("answer", { question })}`);
+connection.onRequest(
+  "ask",
+  async ({ question }) => `${question} ${await connection.sendRequest("answer", { question })}`,
+);
 connection.onRequest("lines", () => lines);
 connection.onNotification("log", (line) => lines.push(line));
 connection.onNotification("exit", () => process.exit(0));

@@ -18,7 +18,8 @@ export class ConsoleWatch {
       console[kind] = (...args) => current.#add(args);
     }
     // The engines print these there, too.
-    const rejected = (reason) => current.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
+    const rejected = (reason) =>
+      current.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
     if (typeof process === "object") process.on("unhandledRejection", rejected);
     else addEventListener("unhandledrejection", ({ reason }) => rejected(reason));
     return current;

@@ -60,7 +60,10 @@ export async function puppet(options) {
       const mark = Math.random();
       this.post({ type: "received", message: { mark } });
       await until(() => received.some((message) => message?.mark === mark), "the frame answers no more");
-      received.splice(received.findIndex((message) => message?.mark === mark), 1);
+      received.splice(
+        received.findIndex((message) => message?.mark === mark),
+        1,
+      );
     },
   };
 }

@@ -71,7 +71,8 @@ export function describeGuest(name, start) {
     it("finds frames that come byte by byte, and behind what is none", async () => {
       const { host } = await opened();
       const call = frame(CALL, '{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}');
-      for (const byte of joined([new TextEncoder().encode("noise WIWIPC\xff WW"), call])) await host.write(new Uint8Array([byte]));
+      for (const byte of joined([new TextEncoder().encode("noise WIWIPC\xff WW"), call]))
+        await host.write(new Uint8Array([byte]));
       assert.equal((await host.answer()).result, 3);
     });
 
@@ -79,7 +80,11 @@ export function describeGuest(name, start) {
       ["when it is told to close", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
       // Whether that is a failure is the guest's to say.
-      ["at the end of its input within a frame", (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()), [0, 1]],
+      [
+        "at the end of its input within a frame",
+        (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()),
+        [0, 1],
+      ],
     ]) {
       it(`ends ${end}`, async () => {
         const { guest, host } = await opened();

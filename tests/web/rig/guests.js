@@ -13,7 +13,9 @@ const root = new URL("../../../", import.meta.url);
 
 /** The guests that answer calls: their addresses by name. */
 export async function guests() {
-  const files = inNode ? (await import("../runner/guests.mjs")).prepareGuests() : JSON.parse(new URLSearchParams(location.search).get("guests"));
+  const files = inNode
+    ? (await import("../runner/guests.mjs")).prepareGuests()
+    : JSON.parse(new URLSearchParams(location.search).get("guests"));
   return Object.entries(files).map(([name, file]) => ({ name, url: new URL(file, root) }));
 }
 

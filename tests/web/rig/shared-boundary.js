@@ -22,7 +22,9 @@ function shuffled(list, next) {
 class User {
   constructor(index, isClient, transport) {
     this.index = index;
-    this.end = isClient ? new JSONRPCClient(transport) : new JSONRPCServer(transport).method(`own ${index}`, () => index);
+    this.end = isClient
+      ? new JSONRPCClient(transport)
+      : new JSONRPCServer(transport).method(`own ${index}`, () => index);
     this.isClient = isClient;
   }
 
@@ -79,7 +81,9 @@ export function describeSharedBoundary(open) {
 
   it("a method that one of two servers has is never unknown, and one that none has is", async () => {
     const { transport, ask, close } = await open();
-    const servers = ["files", "build"].map((name) => new JSONRPCServer(transport()).method(name, () => `${name} answered`));
+    const servers = ["files", "build"].map((name) =>
+      new JSONRPCServer(transport()).method(name, () => `${name} answered`),
+    );
     assert.deepEqual(await Promise.all([ask("files"), ask("build")]), ["files answered", "build answered"]);
     assert.equal((await rejection(ask("neither"))).code, -32601);
     servers.forEach((server) => server.destroy());
@@ -121,7 +125,10 @@ export function describeSharedBoundary(open) {
     servers[2].onNotify("note", (params) => heard.push(["third", ...params]));
     tell("note", [7]);
     await until(() => heard.length === 2, "not both servers have heard it");
-    assert.sameDeepMembers(heard, [["first", 7], ["third", 7]]);
+    assert.sameDeepMembers(heard, [
+      ["first", 7],
+      ["third", 7],
+    ]);
     servers.forEach((server) => server.destroy());
     close();
   });

@@ -11,7 +11,9 @@ export const SECRET = "s3cret";
 async function failingAddress(afterwards) {
   if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
   const { createServer } = await import("node:http");
-  const server = createServer((_, response) => response.writeHead(403, { "set-cookie": `session=${SECRET}` }).end(SECRET));
+  const server = createServer((_, response) =>
+    response.writeHead(403, { "set-cookie": `session=${SECRET}` }).end(SECRET),
+  );
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   afterwards(() => {
     server.close();
@@ -84,7 +86,8 @@ export const thrown = [
     name: "an error that an AxiosError is the cause of",
     isLater: true,
     make: async (afterwards) => new Error("no such file", { cause: await axiosError(afterwards) }),
-    sent: ({ cause: { message } }) => internal("no such file", { cause: { name: "AxiosError", message, code: "ERR_BAD_REQUEST" } }),
+    sent: ({ cause: { message } }) =>
+      internal("no such file", { cause: { name: "AxiosError", message, code: "ERR_BAD_REQUEST" } }),
   },
   {
     name: "a DOMException",
@@ -108,7 +111,10 @@ export const thrown = [
       Object.assign(
         new AggregateError(
           [
-            Object.assign(new TypeError("a", { cause: Object.assign(new Error("b"), { syscall: SECRET, errno: -2 }) }), { token: SECRET }),
+            Object.assign(
+              new TypeError("a", { cause: Object.assign(new Error("b"), { syscall: SECRET, errno: -2 }) }),
+              { token: SECRET },
+            ),
             new DOMException("c", "DataCloneError"),
             "d",
             { code: 7, message: "e", token: SECRET },
@@ -146,22 +152,33 @@ export const thrown = [
   },
   {
     name: "an error with getters of its own",
-    make: () => ["data", "body", "config"].reduce((error, key) => defined(error, key, { get: () => SECRET }), new Error("x")),
+    make: () =>
+      ["data", "body", "config"].reduce((error, key) => defined(error, key, { get: () => SECRET }), new Error("x")),
     sent: internal("x"),
   },
   {
     name: "an error whose getters throw",
-    make: () => ["name", "data", "body", "errno", "cause"].reduce((error, key) => defined(error, key, { get: thrower }), Object.assign(new Error("x"), { code: "E_X" })),
+    make: () =>
+      ["name", "data", "body", "errno", "cause"].reduce(
+        (error, key) => defined(error, key, { get: thrower }),
+        Object.assign(new Error("x"), { code: "E_X" }),
+      ),
     sent: internal("x", { code: "E_X" }),
   },
   {
     name: "an error with members of 10 MB",
-    make: () => Object.assign(new RangeError("x"), { body: SECRET.repeat(1_700_000), bytes: new Uint8Array(10_000_000), list: Array.from({ length: 1_000_000 }, () => SECRET) }),
+    make: () =>
+      Object.assign(new RangeError("x"), {
+        body: SECRET.repeat(1_700_000),
+        bytes: new Uint8Array(10_000_000),
+        list: Array.from({ length: 1_000_000 }, () => SECRET),
+      }),
     sent: internal("x", { name: "RangeError" }),
   },
   {
     name: "an error with texts in place of numbers, and the other way round",
-    make: () => Object.assign(new Error("x"), { code: { a: SECRET }, errno: true, name: 5, stack: SECRET, data: undefined }),
+    make: () =>
+      Object.assign(new Error("x"), { code: { a: SECRET }, errno: true, name: 5, stack: SECRET, data: undefined }),
     sent: internal("x", { name: 5 }),
   },
   {
@@ -199,14 +216,23 @@ export const thrown = [
   },
   { name: "an instance of a class", make: () => new User(), sent: internal("Internal error", { name: "user" }) },
   { name: "a Map", make: () => new Map([["token", SECRET]]), sent: nothing },
-  { name: "a list", make: () => [{ token: SECRET }, new RangeError("x")], sent: internal("Internal error", [{ name: "RangeError", message: "x" }]) },
+  {
+    name: "a list",
+    make: () => [{ token: SECRET }, new RangeError("x")],
+    sent: internal("Internal error", [{ name: "RangeError", message: "x" }]),
+  },
   {
     name: "a proxy of an error",
     make: () => new Proxy(Object.assign(new TypeError("x"), { token: SECRET }), {}),
     sent: internal("x", { name: "TypeError" }),
   },
   { name: "a proxy that is revoked", make: revoked, sent: nothing },
-  { name: "a proxy that throws", make: () => new Proxy({}, { get: thrower, getPrototypeOf: thrower, getOwnPropertyDescriptor: thrower, ownKeys: thrower }), sent: nothing },
+  {
+    name: "a proxy that throws",
+    make: () =>
+      new Proxy({}, { get: thrower, getPrototypeOf: thrower, getOwnPropertyDescriptor: thrower, ownKeys: thrower }),
+    sent: nothing,
+  },
 ];
 
 /** The error of a case, in an object: a promise of a proxy would read it. */

@@ -37,7 +37,8 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
     tally.failures.push(...failures);
     Object.assign(tally.files, files);
     // Only with the specs of connections between windows, which it is one of.
-    if (specs.some((spec) => spec.startsWith("sessions-windows"))) await tryKeptPage(browser.driver, origins.own, tally);
+    if (specs.some((spec) => spec.startsWith("sessions-windows")))
+      await tryKeptPage(browser.driver, origins.own, tally);
   } finally {
     await browser.stop();
   }

@@ -12,7 +12,11 @@ export async function tryKeptPage(driver, origin, tally) {
     await until(driver, ({ ready }) => ready);
     await driver.get(`${origin}/tests/web/fixtures/puppet.html`);
     await driver.navigate().back();
-    const { log } = await until(driver, ({ ready, log }) => ready && (!log.includes("pagehide") || log.filter((line) => line.startsWith("answer")).length === 2));
+    const { log } = await until(
+      driver,
+      ({ ready, log }) =>
+        ready && (!log.includes("pagehide") || log.filter((line) => line.startsWith("answer")).length === 2),
+    );
     // It may have been loaded anew: then there is nothing to see here.
     if (!log.includes("pagehide")) return void (tally.notes = [`${name}: this browser keeps none under its driver`]);
     for (const wanted of kept) {

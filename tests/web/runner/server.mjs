@@ -54,7 +54,10 @@ export async function answer(request, response, onPost) {
   }
   const { pathname, searchParams: query } = new URL(request.url, "http://localhost");
   const file = join(root, normalize(decodeURIComponent(pathname)));
-  const headers = { "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain", "cache-control": "no-cache" };
+  const headers = {
+    "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain",
+    "cache-control": "no-cache",
+  };
   // A sandboxed frame has no origin, and so loads its modules from another one.
   headers["access-control-allow-origin"] = "*";
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
@@ -62,7 +65,8 @@ export async function answer(request, response, onPost) {
     headers["cross-origin-opener-policy"] = "same-origin";
   }
   // What an isolated page starts as a worker has to say it, too.
-  if (query.has("isolated") || pathname.endsWith("/wasi-worker.js")) headers["cross-origin-embedder-policy"] = "require-corp";
+  if (query.has("isolated") || pathname.endsWith("/wasi-worker.js"))
+    headers["cross-origin-embedder-policy"] = "require-corp";
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
   let body;
   try {

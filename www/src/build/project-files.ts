@@ -28,7 +28,8 @@ export function projectFiles(root: string, loaded: (file: string) => void): Plug
     name: "project-files",
     setup(build) {
       build.onResolve({ filter: /.*/ }, async ({ path, resolveDir, importer, kind }) => {
-        if (/^(https?:|data:)/.test(path) || (kind === "url-token" && path.startsWith("#"))) return { path, external: true };
+        if (/^(https?:|data:)/.test(path) || (kind === "url-token" && path.startsWith("#")))
+          return { path, external: true };
         const from = resolveDir || folderOf(importer) || root;
         const found = await resolve(path, from, root);
         if (found) return { path: found };

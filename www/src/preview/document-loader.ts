@@ -6,8 +6,12 @@ export async function showDocument(url: string, fetchFile: FetchFile, errors: Er
   const response = await fetchFile(url);
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
-  await Promise.all([...parsed.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")].map((link) => inlineStyle(link, fetchFile)));
-  await Promise.all([...parsed.querySelectorAll<HTMLImageElement>("img[src]")].map((image) => inlineImage(image, fetchFile)));
+  await Promise.all(
+    [...parsed.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")].map((link) => inlineStyle(link, fetchFile)),
+  );
+  await Promise.all(
+    [...parsed.querySelectorAll<HTMLImageElement>("img[src]")].map((image) => inlineImage(image, fetchFile)),
+  );
   const scripts = [...parsed.querySelectorAll("script")];
   for (const script of scripts) script.remove();
   // The real addresses of icons and the like lead nowhere from here.
@@ -38,7 +42,12 @@ async function inlineImage(image: HTMLImageElement, fetchFile: FetchFile): Promi
 }
 
 /** Runs one script and waits for it; its errors reach the window like those of any script. */
-async function run(original: HTMLScriptElement, base: string, fetchFile: FetchFile, errors: ErrorReporter): Promise<void> {
+async function run(
+  original: HTMLScriptElement,
+  base: string,
+  fetchFile: FetchFile,
+  errors: ErrorReporter,
+): Promise<void> {
   const src = original.getAttribute("src");
   const path = src === null ? base : src;
   const response = src === null ? new Response(original.textContent) : await fetchFile(src);

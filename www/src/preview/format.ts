@@ -8,13 +8,15 @@ export function formatMessage(values: readonly unknown[]): string {
   const parts: string[] = [];
   if (typeof rest[0] === "string" && /%[sdifoOc]/.test(rest[0])) {
     const template = rest.shift() as string;
-    parts.push(template.replace(/%([sdifoOc%])/g, (placeholder, kind: string) => {
-      if (kind === "%") return "%";
-      if (!rest.length) return placeholder;
-      const value = rest.shift();
-      if (kind === "c") return "";
-      return kind === "s" ? String(value) : formatValue(value);
-    }));
+    parts.push(
+      template.replace(/%([sdifoOc%])/g, (placeholder, kind: string) => {
+        if (kind === "%") return "%";
+        if (!rest.length) return placeholder;
+        const value = rest.shift();
+        if (kind === "c") return "";
+        return kind === "s" ? String(value) : formatValue(value);
+      }),
+    );
   }
   for (const value of rest) parts.push(typeof value === "string" ? value : formatValue(value));
   const text = parts.join(" ");
@@ -26,7 +28,8 @@ function formatValue(value: unknown, depth = 0, seen: readonly object[] = []): s
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return String(value);
-  if (value instanceof Error) return value.stack?.includes(value.message) ? value.stack : `${value.name}: ${value.message}`;
+  if (value instanceof Error)
+    return value.stack?.includes(value.message) ? value.stack : `${value.name}: ${value.message}`;
   if (value instanceof Date || value instanceof RegExp) return String(value);
   if (value instanceof Element) return value.outerHTML.slice(0, 200);
   if (seen.includes(value)) return "[circular]";
@@ -34,7 +37,12 @@ function formatValue(value: unknown, depth = 0, seen: readonly object[] = []): s
   const inner = [...seen, value];
   const nested = (item: unknown) => formatValue(item, depth + 1, inner);
   if (Array.isArray(value)) return list("[", value.map(nested), "]");
-  if (value instanceof Map) return list("Map {", [...value].map(([key, item]) => `${nested(key)} => ${nested(item)}`), "}");
+  if (value instanceof Map)
+    return list(
+      "Map {",
+      [...value].map(([key, item]) => `${nested(key)} => ${nested(item)}`),
+      "}",
+    );
   if (value instanceof Set) return list("Set {", [...value].map(nested), "}");
   const name = value.constructor?.name;
   const members = Object.entries(value).map(([key, item]) => `${key}: ${nested(item)}`);

@@ -131,7 +131,17 @@ class PreviewLocation {
 
   constructor(history: PreviewHistory) {
     this.#history = history;
-    for (const part of ["href", "origin", "protocol", "host", "hostname", "port", "pathname", "search", "hash"] as const) {
+    for (const part of [
+      "href",
+      "origin",
+      "protocol",
+      "host",
+      "hostname",
+      "port",
+      "pathname",
+      "search",
+      "hash",
+    ] as const) {
       Object.defineProperty(this, part, {
         get: () => this.#history.url[part],
         set: (value: string) => this.assign(part === "href" ? value : this.#with(part, value)),

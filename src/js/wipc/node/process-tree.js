@@ -40,7 +40,13 @@ function processes() {
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
       // Its id alone is not unique: another process may get it later.
-      found.push({ id, parent: Number(parent), group: Number(group), isZombie: isZombie(state, fields[17]), start: fields[19] });
+      found.push({
+        id,
+        parent: Number(parent),
+        group: Number(group),
+        isZombie: isZombie(state, fields[17]),
+        start: fields[19],
+      });
     } catch {
       // The process has ended meanwhile.
     }
@@ -84,7 +90,9 @@ export class ProcessTree {
     const found = new Map(this.#descendants.map(now).flatMap((process) => (process ? [[process.id, process]] : [])));
     const hasGroup = this.#hasGroup();
     const isOurs = ({ id, parent, group }) =>
-      (parent === this.#leader && !this.#hasExited) || found.has(parent) || (hasGroup && group === this.#leader && id !== this.#leader);
+      (parent === this.#leader && !this.#hasExited) ||
+      found.has(parent) ||
+      (hasGroup && group === this.#leader && id !== this.#leader);
     for (let size = -1; size !== found.size; ) {
       size = found.size;
       for (const process of all) if (!found.has(process.id) && isOurs(process)) found.set(process.id, process);
@@ -100,7 +108,9 @@ export class ProcessTree {
     this.#find(all);
     // A zombie has ended. In a container it may wait for ever for its parent.
     const isMember = ({ group, isZombie }) => group === this.#leader && !isZombie;
-    return (hasGroup && (all.length === 0 || all.some(isMember))) || this.#descendants.some(({ isZombie }) => !isZombie);
+    return (
+      (hasGroup && (all.length === 0 || all.some(isMember))) || this.#descendants.some(({ isZombie }) => !isZombie)
+    );
   }
 
   /** Signals all processes. Returns whether a signal was sent. */

@@ -47,7 +47,9 @@ export async function spawnGuest(command, args = [], options = {}) {
 function started(child, command) {
   return new Promise((resolve, reject) => {
     child.once("spawn", resolve);
-    child.once("error", (error) => reject(new Error(`the guest ${command} cannot be started: ${error.message}`, { cause: error })));
+    child.once("error", (error) =>
+      reject(new Error(`the guest ${command} cannot be started: ${error.message}`, { cause: error })),
+    );
   });
 }
 

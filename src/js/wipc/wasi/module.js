@@ -3,11 +3,16 @@
 /** Compiles it, or says why not. */
 export async function commandOf(given, signal) {
   const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(await bytesOf(given, signal));
-  const exported = (name, kind) => WebAssembly.Module.exports(module).some((it) => it.name === name && it.kind === kind);
-  if (!exported("_start", "function")) throw new TypeError("portway: the guest is no WASI command: it exports no function _start");
+  const exported = (name, kind) =>
+    WebAssembly.Module.exports(module).some((it) => it.name === name && it.kind === kind);
+  if (!exported("_start", "function"))
+    throw new TypeError("portway: the guest is no WASI command: it exports no function _start");
   if (!exported("memory", "memory")) throw new TypeError("portway: the guest is no WASI command: it exports no memory");
   const foreign = WebAssembly.Module.imports(module).find(({ module }) => module !== "wasi_snapshot_preview1");
-  if (foreign) throw new TypeError(`portway: the guest imports ${foreign.module}.${foreign.name}, and is given WASI preview 1 alone`);
+  if (foreign)
+    throw new TypeError(
+      `portway: the guest imports ${foreign.module}.${foreign.name}, and is given WASI preview 1 alone`,
+    );
   return module;
 }
 

@@ -115,7 +115,8 @@ export class GuestMemory {
   /** Counts a piece of output before it is posted, and sleeps as long as the page has too much of it. */
   give(bytes) {
     let waiting;
-    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT) Atomics.wait(this.#words, OUTPUT, waiting);
+    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
+      Atomics.wait(this.#words, OUTPUT, waiting);
     Atomics.add(this.#words, OUTPUT, weight(bytes));
   }
 }

@@ -26,7 +26,8 @@ function requireSharedMemory() {
     );
   }
   // WebKitGTK hides it from isolated pages, too, unless JSC_useSharedArrayBuffer=1 is in its environment.
-  if (typeof SharedArrayBuffer !== "function") throw new Error("portway: a guest needs a browser with SharedArrayBuffer");
+  if (typeof SharedArrayBuffer !== "function")
+    throw new Error("portway: a guest needs a browser with SharedArrayBuffer");
 }
 
 class Guest {
@@ -73,10 +74,14 @@ class Guest {
     const script = worker ?? new URL("./wasi-worker.js", import.meta.url);
     this.#worker = new Worker(script, { type: "module", name: "portway-wasi-guest" });
     this.#worker.addEventListener("message", ({ data }) => this.#told(data));
-    this.#worker.addEventListener("messageerror", () => this.#fail("the guest's module cannot be shared with its worker"));
+    this.#worker.addEventListener("messageerror", () =>
+      this.#fail("the guest's module cannot be shared with its worker"),
+    );
     this.#worker.addEventListener("error", (event) => {
       event.preventDefault();
-      this.#fail(`the worker of the guest has failed: ${event.message || `${script} cannot be loaded, or is not allowed to be`}`);
+      this.#fail(
+        `the worker of the guest has failed: ${event.message || `${script} cannot be loaded, or is not allowed to be`}`,
+      );
     });
     signal?.addEventListener("abort", this.#onAbort);
     const late = () => this.#fail(`the worker of the guest has not started within ${startTimeout} ms: ${script}`);

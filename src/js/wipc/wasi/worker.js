@@ -54,7 +54,11 @@ function corrections(shim, stdin) {
       const view = new DataView(memory());
       const sizes = shim.args.map((text) => new TextEncoder().encode(text).length + 1);
       view.setUint32(count, sizes.length, true);
-      view.setUint32(size, sizes.reduce((sum, size) => sum + size, 0), true);
+      view.setUint32(
+        size,
+        sizes.reduce((sum, size) => sum + size, 0),
+        true,
+      );
       return wasi.ERRNO_SUCCESS;
     },
   };

@@ -24,7 +24,12 @@ await report([
           Zone.current.get("FakeAsyncTestZoneSpec").pendingTimers.length = 0;
         })(),
       )();
-      equal(await new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 30 }).request("later").catch(({ reason }) => reason), "timeout");
+      equal(
+        await new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 30 })
+          .request("later")
+          .catch(({ reason }) => reason),
+        "timeout",
+      );
     },
   ],
   [

@@ -2,8 +2,23 @@ import { describe, jest, test } from "@jest/globals";
 import * as library from "portway";
 import { callTests, clockTests } from "./calls.js";
 
-const ALL = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "requestAnimationFrame", "cancelAnimationFrame"];
-const REST = ["requestIdleCallback", "cancelIdleCallback", "setImmediate", "clearImmediate", "setInterval", "clearInterval"];
+const ALL = [
+  "Date",
+  "hrtime",
+  "nextTick",
+  "performance",
+  "queueMicrotask",
+  "requestAnimationFrame",
+  "cancelAnimationFrame",
+];
+const REST = [
+  "requestIdleCallback",
+  "cancelIdleCallback",
+  "setImmediate",
+  "clearImmediate",
+  "setInterval",
+  "clearInterval",
+];
 
 const fake = {
   use: ({ only }) => jest.useFakeTimers(only && { doNotFake: [...ALL, ...REST] }),

@@ -2,7 +2,13 @@
 
 import page from "./jest.config.js";
 
-const place = (name, rest) => ({ displayName: name, globals: { PLACE: name }, transform: {}, testMatch: ["**/calls.test.js"], ...rest });
+const place = (name, rest) => ({
+  displayName: name,
+  globals: { PLACE: name },
+  transform: {},
+  testMatch: ["**/calls.test.js"],
+  ...rest,
+});
 
 export default {
   projects: [

@@ -6,7 +6,17 @@ const bytes = await readFile(new URL("../node_modules/portway/portway_bg.wasm", 
 const { log } = console;
 for (const name of [
   ...["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate", "clearImmediate", "performance"],
-  ...["AbortController", "AbortSignal", "TextDecoder", "TextEncoder", "fetch", "BroadcastChannel", "MessageChannel", "URL", "structuredClone"],
+  ...[
+    "AbortController",
+    "AbortSignal",
+    "TextDecoder",
+    "TextEncoder",
+    "fetch",
+    "BroadcastChannel",
+    "MessageChannel",
+    "URL",
+    "structuredClone",
+  ],
 ]) {
   delete globalThis[name];
 }
@@ -18,7 +28,10 @@ const [near, far] = pair();
 async function* count() {
   for (let n = 0; n < 300; n++) yield n;
 }
-const server = new JSONRPCServer(far).method("add", ([a, b]) => a + b).method("count", count).method("never", () => new Promise(() => {}));
+const server = new JSONRPCServer(far)
+  .method("add", ([a, b]) => a + b)
+  .method("count", count)
+  .method("never", () => new Promise(() => {}));
 const peer = new JSONRPCPeer(near, { timeout: 0 });
 const outcome = { sum: await peer.request("add", [1, 2]), stream: 0 };
 for await (const _ of peer.stream("count")) outcome.stream++;

@@ -46,9 +46,11 @@ export function callTests(library) {
     async "a call is answered, and an error crosses"() {
       await init();
       const [near, far] = pair();
-      const server = new JSONRPCServer(far).method("add", ([a, b]) => a + b).method("fail", () => {
-        throw new RPCError(-32001, "no", [1]);
-      });
+      const server = new JSONRPCServer(far)
+        .method("add", ([a, b]) => a + b)
+        .method("fail", () => {
+          throw new RPCError(-32001, "no", [1]);
+        });
       const client = new JSONRPCClient(near);
       equal(await client.request("add", [1, 2]), 3);
       const { code, data } = await client.request("fail").catch((error) => error);
@@ -101,7 +103,10 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(400);
       calls.push(watch(client.request("f")));
       await fake.advance(600);
-      equal(calls.map(({ end }) => end), ["timeout", "waits"]);
+      equal(
+        calls.map(({ end }) => end),
+        ["timeout", "waits"],
+      );
       await fake.advance(400);
       equal(calls[1].end, "timeout");
     },
@@ -173,7 +178,10 @@ export function clockTests(library, fake, fresh) {
     tests["a session begins though no timer fires"] = async () => {
       fake.use({});
       const { port1, port2 } = new MessageChannel();
-      const [peer, other] = await Promise.all([connect(port1), connect(port2, { methods: { add: ([a, b]) => a + b } })]);
+      const [peer, other] = await Promise.all([
+        connect(port1),
+        connect(port2, { methods: { add: ([a, b]) => a + b } }),
+      ]);
       equal(await peer.request("add", [1, 2]), 3);
       peer.destroy();
       other.destroy();

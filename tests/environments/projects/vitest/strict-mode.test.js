@@ -6,7 +6,9 @@ import init, { connect } from "portway";
 import { expect, test, vi } from "vitest";
 import { usePeer } from "../react/use-peer.js";
 
-test(`${process.env.PLACE}: a hook in React's StrictMode has a peer that works, and destroys it at the end`, { timeout: 30_000 }, async () => {
+test(`${process.env.PLACE}: a hook in React's StrictMode has a peer that works, and destroys it at the end`, {
+  timeout: 30_000,
+}, async () => {
   await init();
   const { port1, port2 } = new MessageChannel();
   const other = connect(port2, { methods: { add: ([a, b]) => a + b } });
@@ -24,7 +26,11 @@ test(`${process.env.PLACE}: a hook in React's StrictMode has a peer that works, 
   expect(mounted).toBeGreaterThan(1);
   for (let n = 0; n < 20; n++) expect(await peers.at(-1).request("add", [n, 1])).toBe(n + 1);
   root.unmount();
-  const end = () => peers.at(-1).request("add", [1, 1]).catch(({ reason }) => reason);
+  const end = () =>
+    peers
+      .at(-1)
+      .request("add", [1, 1])
+      .catch(({ reason }) => reason);
   await vi.waitFor(async () => expect(await end()).toBe("destroyed"), 10_000);
   (await other).destroy();
 });

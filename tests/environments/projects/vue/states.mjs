@@ -8,13 +8,19 @@ import { report } from "./report.js";
 
 await init();
 const { port1, port2 } = new MessageChannel();
-const [peer, other] = await Promise.all([connect(port1), connect(port2, { methods: { save: (form) => form, ping: () => "pong" } })]);
+const [peer, other] = await Promise.all([
+  connect(port1),
+  connect(port2, { methods: { save: (form) => form, ping: () => "pong" } }),
+]);
 
 const form = { name: "Anna", tags: ["new"], at: new Map([["a", { b: [1] }]]) };
 const plain = (value) => JSON.stringify({ ...value, at: [...value.at] });
 
 await report([
-  ["a peer in a ref, with params that are reactive", async () => equal(await save(peer), { name: "Anna", tags: ["new"] })],
+  [
+    "a peer in a ref, with params that are reactive",
+    async () => equal(await save(peer), { name: "Anna", tags: ["new"] }),
+  ],
   [
     "a peer in a reactive object and in a readonly one",
     async () => {
