@@ -1,6 +1,6 @@
 // The classes that an application sees: thin, over `../web/link.js`.
 
-import { DESTROYED } from "../web/calls.js";
+import { DESTROYED } from "../web/pending-calls.js";
 import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";

@@ -1,10 +1,10 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
-import { doorTo } from "../web/door.js";
+import { doorTo } from "../web/connect-target.js";
 import { runLater } from "../web/later.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
-import { reasonOf } from "../web/outgoing.js";
-import { noAnswer, sessionTransport } from "../web/session.js";
+import { reasonOf } from "../web/messages.js";
+import { noAnswer, sessionTransport } from "../web/session-transport.js";
 import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./api.js";
 

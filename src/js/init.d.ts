@@ -1,4 +1,4 @@
-// Loading the wasm. Apart from types.d.ts because the declarations that wasm-pack generates bring their own.
+// Loading the wasm. Apart from api.d.ts because the declarations that wasm-pack generates bring their own.
 
 type FromPlatform<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
 type Compiled = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } } ? T : never;

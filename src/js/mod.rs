@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(typescript_custom_section)]
-const DECLARATIONS: &str = include_str!("types.d.ts");
+const DECLARATIONS: &str = include_str!("api.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const ERRORS: &str = include_str!("errors.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
@@ -16,11 +16,11 @@ const MESSAGES: &str = include_str!("messages.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const CONNECT: &str = after_import(include_str!("connect.d.ts"));
 #[wasm_bindgen(typescript_custom_section)]
-const CODES: &str = include_str!("codes.d.ts");
+const CODES: &str = include_str!("error-codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
-const BOUNDARIES: &str = include_str!("boundaries.d.ts");
+const BOUNDARIES: &str = include_str!("wiggum.d.ts");
 
-/// Runs once the module is loaded. (In the npm package, `load.js` does this: it can start a second instance after the
+/// Runs once the module is loaded. (In the npm package, `init.js` does this: it can start a second instance after the
 /// first has died.)
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
@@ -59,7 +59,7 @@ macro_rules! pass_on {
 pass_on! {
     "/src/js/api.js": JSONRPCClient as client, JSONRPCServer as server, JSONRPCPeer as peer;
     "/src/js/connect.js": connect as connect;
-    "/src/js/codes.js": ErrorCode as error_code, wiggum as wiggum, kaiak as kaiak;
+    "/src/js/error-codes.js": ErrorCode as error_code, wiggum as wiggum, kaiak as kaiak;
     "/src/js/validate.js": validateMessage as validate_message;
     "/src/web/errors.js": RPCError as rpc_error, CallError as call_error;
     "/src/web/transports.js":
@@ -68,7 +68,7 @@ pass_on! {
 }
 
 #[cfg(not(feature = "__leaf"))]
-#[wasm_bindgen(module = "/src/web/core.js")]
+#[wasm_bindgen(module = "/src/web/wasm-instance.js")]
 extern "C" {
     fn install(exports: &JsValue);
 }

@@ -4,7 +4,7 @@ export * from "./types.js";
 export * from "./errors.js";
 export * from "./messages.js";
 export * from "./connect.js";
-export * from "./codes.js";
+export * from "./error-codes.js";
 export * from "./boundaries.js";
 export * from "./init.js";
 export { default } from "./init.js";

@@ -1,10 +1,10 @@
 // Says all that is wrong with a message by the letter of JSON-RPC 2.0. The rules are in wasm (`validate/`).
 
-import { VALIDATE } from "../web/commands.js";
-import { runAnywhere } from "../web/core.js";
+import { VALIDATE } from "../web/wasm-commands.js";
+import { runAnywhere } from "../web/wasm-instance.js";
 import { VERSION, kindOf, shapeOf } from "../web/envelope.js";
 import { MAX_FINDINGS } from "../web/limit-values.js";
-import { takeFindings } from "../web/told.js";
+import { takeFindings } from "../web/wasm-callbacks.js";
 
 // What wasm is told to expect.
 const EXPECTATIONS = { request: 1, response: 2 };

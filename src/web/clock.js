@@ -1,9 +1,9 @@
 // The clock of a link, and its only timer. Tests replace `setTimeout`, and often the clock with it. So both are looked up
 // at each use.
 
-import { START_CLOCK, TICK, WAKE } from "./commands.js";
+import { START_CLOCK, TICK, WAKE } from "./wasm-commands.js";
 import { setTimer } from "./timers.js";
-import { ARM } from "./words.js";
+import { ARM } from "./wasm-output.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 /** In this time (ms), messages arrive that were sent before. Browsers keep no order between a timer and a port, nor between ports. */

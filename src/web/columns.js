@@ -2,7 +2,7 @@
 // object for each message. PROTOCOL.md, "Lists", has the form.
 
 import { MAX_TOGETHER } from "./limit-values.js";
-import { callMessage } from "./outgoing.js";
+import { callMessage } from "./messages.js";
 
 export const COLUMNS = "rpc.columns";
 

@@ -1,4 +1,4 @@
-//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `commands.js` has the same numbers.
+//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `wasm-commands.js` has the same numbers.
 
 /// Set limits: pending calls, requests in flight, items of a batch; last, whether null params are absent ones.
 pub(super) const CONFIGURE: u32 = 0;
@@ -27,9 +27,9 @@ pub(super) const CLOSE: u32 = 10;
 pub(super) const ELEMENT: u32 = 11;
 /// One of the replies of the batch that the last word spoke of, from the last to the first: `REPLY` or `FAULT`.
 pub(super) const NEXT_REPLY: u32 = 12;
-/// Tell the fault that the last word spoke of, through `told.js`.
+/// Tell the fault that the last word spoke of, through `wasm-callbacks.js`.
 pub(super) const TELL_FAULT: u32 = 13;
-/// Tell what is wrong with an element, through `told.js`; `validator.rs` has the arguments.
+/// Tell what is wrong with an element, through `wasm-callbacks.js`; `validator.rs` has the arguments.
 pub(super) const VALIDATE: u32 = 14;
 /// Make a link whose ids begin after this one; returns its number.
 pub(super) const OPEN: u32 = 15;

@@ -39,7 +39,7 @@ const SECOND: u64 = 1_000_000;
 /// Without the names of the codes, which JavaScript has itself.
 const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
 
-#[wasm_bindgen(module = "/src/web/told.js")]
+#[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = tellFault)]
     fn tell_fault(code: i32, message: &str, reason: &str, id: f64);

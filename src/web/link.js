@@ -2,25 +2,25 @@
 // returns integers only, and a call allocates only its promise and its message.
 
 import { answering, boundaryOf, enter, insides, leave, othersWait } from "./boundaries.js";
-import { Calls, DESTROYED } from "./calls.js";
+import { Calls, DESTROYED } from "./pending-calls.js";
 import { Clock, now, timerProblem } from "./clock.js";
-import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./commands.js";
+import { CALL, CLOSE, CONFIGURE, PUSH, RECEIVE, RECEIVE_BATCH, RESPOND, RESTART, UNREADABLE } from "./wasm-commands.js";
 import { COLUMNS, unpacked } from "./columns.js";
-import { Core } from "./core.js";
+import { Core } from "./wasm-instance.js";
 import { besideRefusal, hasName, idNumber, isMessage, isOurs, isResponse } from "./envelope.js";
 import { CallError, DEAD, gone } from "./errors.js";
-import { Incoming } from "./incoming.js";
+import { Incoming } from "./request-context.js";
 import { DEFAULTS, MAX_TOGETHER } from "./limit-values.js";
 import { checkedLimits } from "./limits.js";
-import { Outbox } from "./outbox.js";
-import { callMessage, callProblem, reasonOf, signalProblem } from "./outgoing.js";
-import { Outputs } from "./outputs.js";
+import { Outbox } from "./send-queue.js";
+import { callMessage, callProblem, reasonOf, signalProblem } from "./messages.js";
+import { Outputs } from "./wasm-outputs.js";
 import { Reporting } from "./reporting.js";
-import { Service } from "./service.js";
+import { Service } from "./request-dispatcher.js";
 import { ParamsOfEvent } from "./shared-params.js";
 import { STREAM } from "./streams.js";
 import { UnreadableTimer } from "./unreadable-timer.js";
-import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./words.js";
+import { ARGUMENT_SHIFT, ARM, MORE, OPERATION, REPLY, REQUEST, RESOLVE } from "./wasm-output.js";
 
 /** Links by transport, or by the hub that several transports on one boundary share. All clients and servers on it share one. */
 const links = new WeakMap();

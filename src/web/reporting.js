@@ -1,6 +1,6 @@
 // Reports of faults that no call can be ended with.
 
-import { complain } from "./complain.js";
+import { complain } from "./log-error.js";
 
 export class Reporting {
   /** Called with each fault; without it, faults are printed. */

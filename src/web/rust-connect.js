@@ -1,10 +1,10 @@
 // `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
 
-import { doorTo } from "./door.js";
+import { doorTo } from "./connect-target.js";
 import { runLater } from "./later.js";
 import { whileAlive } from "./rust-death.js";
 import { whatEnded } from "./rust-roles.js";
-import { noAnswer, sessionTransport } from "./session.js";
+import { noAnswer, sessionTransport } from "./session-transport.js";
 import { setTimer } from "./timers.js";
 
 /** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */

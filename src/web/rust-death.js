@@ -2,8 +2,8 @@
 // `unreachable`. What it was doing is half done then, so it is never called again, and all that use its wasm are told.
 // The npm package has none of this file.
 
-import { install, kill } from "./core.js";
-import { settleEarly } from "./early-messages.js";
+import { install, kill } from "./wasm-instance.js";
+import { settleEarly } from "./early-buffer.js";
 
 /** What has one end: from when Rust made its first transport, or its first after the last end. */
 let life = { isOver: true };

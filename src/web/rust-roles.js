@@ -4,7 +4,7 @@
 
 // A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
 import "../js/early.js";
-import { complain } from "./complain.js";
+import { complain } from "./log-error.js";
 import { CallError, RPCError, nameOf } from "./errors.js";
 import { runLater } from "./later.js";
 import { Link } from "./link.js";

@@ -3,8 +3,8 @@
 
 import { SHARED } from "./envelope.js";
 import { tagOf } from "./errors.js";
-import { plain } from "./outgoing.js";
-import { partOf, settle } from "./small.js";
+import { plain } from "./messages.js";
+import { partOf, settle } from "./snapshot.js";
 
 /** Objects that no handler can change, and shared memory, which both sides may change. */
 const HARMLESS = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;

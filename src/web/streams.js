@@ -5,7 +5,7 @@ import { now } from "./clock.js";
 import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
 import { runLater } from "./later.js";
 import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_STREAM_CREDIT, MAX_TURN_TIME } from "./limit-values.js";
-import { callMessage, callProblem } from "./outgoing.js";
+import { callMessage, callProblem } from "./messages.js";
 
 export const STREAM = "rpc.stream";
 

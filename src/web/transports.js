@@ -2,15 +2,15 @@
 // others are left untouched: they share the boundary with us.
 
 import { boundaryOf, boundaryOfName, boundaryOfWindow, insides } from "./boundaries.js";
-import { complain } from "./complain.js";
-import { takeEarly } from "./early-messages.js";
+import { complain } from "./log-error.js";
+import { takeEarly } from "./early-buffer.js";
 import { isOurs } from "./envelope.js";
 import { gone, portClosed, tagOf, unreadable, unstarted } from "./errors.js";
-import { Inbox } from "./inbox.js";
+import { Inbox } from "./receive-queue.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
-import { listen } from "./listen.js";
+import { listen } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-import { close, isClosed } from "./outgoing.js";
+import { close, isClosed } from "./messages.js";
 import { setTimer } from "./timers.js";
 
 /** The hubs of each boundary. */

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::message::{Kind, Shape};
 use crate::validate::{Code, Expect, Findings, Options, Severity, Subject, check, check_empty_batch};
 
-#[wasm_bindgen(module = "/src/web/told.js")]
+#[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = tellFinding)]
     fn tell_finding(text: &str, is_error: bool);

@@ -18,7 +18,7 @@ const {
 } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
-const core = join(root, "src/web/core.js");
+const core = join(root, "src/web/wasm-instance.js");
 // The package is made here and moved to its place when it is whole: tests may be using the one that is there.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
@@ -31,7 +31,7 @@ const shortNames = new Map(
 
 // What the package has in place of parts of the glue.
 const ownParts = [
-  // `load.js` sees to it that wasm is started once, and starts another instance if the first has died. It gives a module. What
+  // `init.js` sees to it that wasm is started once, and starts another instance if the first has died. It gives a module. What
   // goes into this wasm and comes out of it is numbers, so there is no table of values to fill.
   [
     /function initSync\(module\) \{.*?\n\}/s,

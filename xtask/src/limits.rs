@@ -93,8 +93,8 @@ impl Table {
         let limits = spliced(&limits, "// limits:begin fields", "// limits:end fields", &self.fields())?;
         let limits = spliced(&limits, "// limits:begin values", "// limits:end values", &self.defaults())?;
         files.push(("src/limits.rs", limits));
-        let types = workspace.read("src/js/types.d.ts")?;
-        files.push(("src/js/types.d.ts", spliced(&types, "// limits:begin", "// limits:end", &self.declarations())?));
+        let types = workspace.read("src/js/api.d.ts")?;
+        files.push(("src/js/api.d.ts", spliced(&types, "// limits:begin", "// limits:end", &self.declarations())?));
         let readme = workspace.readme()?;
         let begin = "<!-- limits:begin -->";
         files.push(("README.md", spliced(&readme, begin, "<!-- limits:end -->", &self.readme())?));

@@ -1,9 +1,9 @@
 // `portway/inline`: the wasm is part of the module, for places that cannot load a second file.
 
 import text from "portway-wasm";
-import { makeInit } from "../load.js";
+import { makeInit } from "../init.js";
 
-export * from "../exports.js";
+export * from "../index.js";
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

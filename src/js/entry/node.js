@@ -3,11 +3,11 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeInit } from "../load.js";
+import { makeInit } from "../init.js";
 
-export * from "../exports.js";
+export * from "../index.js";
 // The same for Node's workers; it goes before the one of that name above.
-export { connect, workerTransport } from "../node-worker.js";
+export { connect, workerTransport } from "../node-worker-adapter.js";
 
 /**
  * The folder of this module. In a CommonJS bundle, the module has no URL. (Vite would take `new URL(…, import.meta.url)` for an

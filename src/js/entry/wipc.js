@@ -3,4 +3,4 @@
 export { WipcChannel, WipcClosedError } from "../wipc/channel.js";
 export { WipcDecoder } from "../wipc/decoder.js";
 export { WipcType, encodeWipc, parseWipcJSON } from "../wipc/frame.js";
-export { WipcDecoderStream, WipcEncoderStream } from "../wipc/streams.js";
+export { WipcDecoderStream, WipcEncoderStream } from "../wipc/transform-streams.js";

@@ -1,6 +1,6 @@
 // One end of WIPC on a pair of streams: frames go out, frames that come are handed to whoever waits for them.
 
-import { complain } from "../../web/complain.js";
+import { complain } from "../../web/log-error.js";
 import { define } from "../../web/errors.js";
 import {
   CLOSE_TIMEOUT,
@@ -13,9 +13,9 @@ import {
 } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
 import { HEADER, WipcType, encodeWipc } from "./frame.js";
-import { Outgoing } from "./outgoing.js";
-import { Turn, checkTime, timer } from "./time.js";
-import { TooLong, WipcTransport } from "./transport.js";
+import { Outgoing } from "./frame-writer.js";
+import { Turn, checkTime, timer } from "./timers.js";
+import { TooLong, WipcTransport } from "./rpc-transport.js";
 
 /** So many messages of one chunk are handled before those that are answered soon have their answers. */
 const TOGETHER = 16;

@@ -3,7 +3,7 @@
 
 import { MAX_BEGINNING, MAX_PAYLOAD } from "../../web/limit-values.js";
 import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, ownBytes, sizeAt } from "./frame.js";
-import { Pieces } from "./pieces.js";
+import { Pieces } from "./payload-buffer.js";
 
 export class WipcDecoder {
   #hooks;

@@ -2,8 +2,8 @@
 
 import { EXIT_TIMEOUT } from "../../../web/limit-values.js";
 import { WipcChannel } from "../../entry/wipc.js";
-import { checkTime, timer } from "../time.js";
-import { readableOf, writableOf } from "./streams.js";
+import { checkTime, timer } from "../timers.js";
+import { readableOf, writableOf } from "./web-streams.js";
 
 /** Standard input has one reader. */
 let current;

@@ -3,10 +3,10 @@
 import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../../web/limit-values.js";
 import { spawn } from "node:child_process";
 import { WipcChannel } from "../../entry/wipc.js";
-import { timer } from "../time.js";
+import { timer } from "../timers.js";
 import { beforeExit } from "./last-signals.js";
 import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
-import { readableOf, writableOf } from "./streams.js";
+import { readableOf, writableOf } from "./web-streams.js";
 
 /** How often to look for the remaining descendants of a guest, in milliseconds. The system does not report their end. */
 const PAUSE = 20;

@@ -2,7 +2,7 @@
 
 import { commandOf } from "./module.js";
 import { checked } from "./options.js";
-import { HostMemory, makeMemory } from "./ring.js";
+import { HostMemory, makeMemory } from "./shared-ring.js";
 import { ConsoleLines, TextOf } from "./stderr.js";
 
 export async function startWasiGuest(module, options) {

@@ -1,6 +1,6 @@
 // What a guest writes for humans, as text.
 
-import { complain } from "../../../web/complain.js";
+import { complain } from "../../../web/log-error.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */

@@ -2,7 +2,7 @@
 // `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`, `failed`.
 
 import { Fd, WASI, wasi } from "@bjorn3/browser_wasi_shim";
-import { GuestMemory } from "./ring.js";
+import { GuestMemory } from "./shared-ring.js";
 
 addEventListener("message", ({ data }) => run(data), { once: true });
 

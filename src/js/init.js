@@ -1,8 +1,8 @@
 // Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
 
 import { initSync as start } from "portway-glue";
-import { install, needsWasm } from "../web/core.js";
-import { settleEarly } from "../web/early-messages.js";
+import { install, needsWasm } from "../web/wasm-instance.js";
+import { settleEarly } from "../web/early-buffer.js";
 import { tagOf } from "../web/errors.js";
 
 /** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */

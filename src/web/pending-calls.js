@@ -1,7 +1,7 @@
 // Our calls while they wait, by the slot that wasm gave them.
 
 import { now } from "./clock.js";
-import { ABANDON } from "./commands.js";
+import { ABANDON } from "./wasm-commands.js";
 import { CallError } from "./errors.js";
 import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
 

@@ -1,14 +1,14 @@
 // Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
 
 import { boundaryOf, boundaryOfWindow, registry } from "./boundaries.js";
-import { takeEarly } from "./early-messages.js";
+import { takeEarly } from "./early-buffer.js";
 import { isOurs } from "./envelope.js";
 import { gone, portClosed, tagOf } from "./errors.js";
-import { Lane } from "./lane.js";
+import { Lane } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
-import { listen } from "./listen.js";
+import { listen } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-import { isClosed, isPort } from "./outgoing.js";
+import { isClosed, isPort } from "./messages.js";
 import { need } from "./transports.js";
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */

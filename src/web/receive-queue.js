@@ -1,6 +1,6 @@
 // Where a transport's messages go: to its handler, or into a queue until it has one.
 
-import { complain } from "./complain.js";
+import { complain } from "./log-error.js";
 import { MAX_UNHANDLED_MESSAGES } from "./limit-values.js";
 
 /**

@@ -2,7 +2,7 @@
 // it was doing is half done then, and nothing in it can be trusted. So it is never called again, and all that use it are
 // told.
 
-import { FREE, OPEN } from "./commands.js";
+import { FREE, OPEN } from "./wasm-commands.js";
 import { failure } from "./errors.js";
 
 /** The instance that new links are made in. */

@@ -3,7 +3,7 @@
 import { SHARED, VERSION, hasInvalidId, hasName, shapeOf } from "./envelope.js";
 import { beginning } from "./errors.js";
 import { runLater } from "./later.js";
-import { listOf } from "./outgoing.js";
+import { listOf } from "./messages.js";
 
 /**
  * A message of ours as it came; if it is a request or a notification, the context of its handler, too: one object for both.

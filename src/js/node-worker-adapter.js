@@ -2,7 +2,7 @@
 
 import { checkValue } from "./json-values.js";
 import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
-import { allowListeners } from "../web/listen.js";
+import { allowListeners } from "../web/event-listeners.js";
 
 export function workerTransport(worker) {
   return overEvents(isEmitter(worker) ? asEventTarget(worker) : worker);

@@ -1,5 +1,5 @@
 // The JavaScript API of Portway. Apart from it: `connect` (connect.d.ts), what crosses and its validation
-// (messages.d.ts), errors (errors.d.ts), loading the wasm (init.d.ts), error codes (codes.d.ts), and ready-made method maps (boundaries.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
+// (messages.d.ts), errors (errors.d.ts), loading the wasm (init.d.ts), error codes (error-codes.d.ts), and ready-made method maps (wiggum.d.ts). Needs TypeScript 5.0 and `lib` ES2020; DOM, WebWorker or Node types are
 // used where the project has them and missed by nobody where it has none. That is why the parameters of the
 // transports are structural (`PortLike` instead of `MessagePort`), and why there is no import and no `declare global`.
 

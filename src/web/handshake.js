@@ -4,7 +4,7 @@
 import { now } from "./clock.js";
 import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
-import { callMessage, isPort } from "./outgoing.js";
+import { callMessage, isPort } from "./messages.js";
 import { setTimer } from "./timers.js";
 
 /** What this side understands beside plain JSON-RPC. */

@@ -19,7 +19,7 @@ export const ErrorCode: {
 /** One of the codes in the table of the same name. */
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** The codes of Wiggum, which the method maps of boundaries.d.ts refer to. */
+/** The codes of Wiggum, which the method maps of wiggum.d.ts refer to. */
 export const wiggum: {
   /** The code does not compile. `data` is a `Diagnostic[]`. */
   readonly BUILD_FAILED: -32001;

@@ -1,7 +1,7 @@
 // What wasm tells in texts, while one of its functions runs. Strings go this way, and not as return values, since handing
 // over values of JavaScript would take a table of them in wasm.
 
-import { TELL_FAULT } from "./commands.js";
+import { TELL_FAULT } from "./wasm-commands.js";
 
 let fault;
 let findings = [];

@@ -3,10 +3,10 @@
 import { now } from "./clock.js";
 import { packed } from "./columns.js";
 import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
-import { post, sendPlain, transferable } from "./outgoing.js";
+import { post, sendPlain, transferable } from "./messages.js";
 import { MAX_TOGETHER } from "./limit-values.js";
 import { ParamsOfEvent } from "./shared-params.js";
-import { settle } from "./small.js";
+import { settle } from "./snapshot.js";
 
 /** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
 const STEPS = 4;

@@ -1,9 +1,9 @@
 // What wasm says is to be done.
 
-import { ELEMENT, NEXT, NEXT_REPLY } from "./commands.js";
+import { ELEMENT, NEXT, NEXT_REPLY } from "./wasm-commands.js";
 import { idOf } from "./envelope.js";
 import { fromWire } from "./errors.js";
-import { takeFault } from "./told.js";
+import { takeFault } from "./wasm-callbacks.js";
 import {
   ARGUMENT_SHIFT,
   CLOSED,
@@ -21,7 +21,7 @@ import {
   TIMED_OUT,
   UNREADABLE,
   isEnd,
-} from "./words.js";
+} from "./wasm-output.js";
 
 export class Outputs {
   /** While it is true, no replies go out: they would go to somebody else. */

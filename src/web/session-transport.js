@@ -3,7 +3,7 @@
 
 import { connections, insides } from "./boundaries.js";
 import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
-import { Handshake, LOCK, isId, newId } from "./hello.js";
+import { Handshake, LOCK, isId, newId } from "./handshake.js";
 import { runLater } from "./later.js";
 import {
   ANSWER_TIME,
@@ -15,10 +15,10 @@ import {
   MIN_HEARTBEAT,
   RELOAD_SILENCE,
 } from "./limit-values.js";
-import { listen } from "./listen.js";
-import { Pulse, holdLock, watchLock } from "./liveness.js";
+import { listen } from "./event-listeners.js";
+import { Pulse, holdLock, watchLock } from "./liveness-lock.js";
 import { strangerText } from "./origin.js";
-import { callMessage as note } from "./outgoing.js";
+import { callMessage as note } from "./messages.js";
 import { setTimer } from "./timers.js";
 
 const LONGEST_TIMER = 2 ** 31;

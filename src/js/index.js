@@ -17,4 +17,4 @@ export {
   windowTransport,
   workerTransport,
 } from "portway-glue";
-export { initSync } from "./load.js";
+export { initSync } from "./init.js";
