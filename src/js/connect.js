@@ -6,7 +6,7 @@ import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { reasonOf } from "../web/messages.js";
 import { noAnswer, sessionTransport } from "../web/session-transport.js";
 import { setTimer } from "../web/timers.js";
-import { JSONRPCPeer } from "./api.js";
+import { JSONRPCPeer } from "./peer.js";
 
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};

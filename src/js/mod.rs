@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(typescript_custom_section)]
-const DECLARATIONS: &str = include_str!("api.d.ts");
+const API: &str = include_str!("api.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const ERRORS: &str = include_str!("errors.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
@@ -16,9 +16,9 @@ const MESSAGES: &str = include_str!("messages.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const CONNECT: &str = after_import(include_str!("connect.d.ts"));
 #[wasm_bindgen(typescript_custom_section)]
-const CODES: &str = include_str!("error-codes.d.ts");
+const ERROR_CODES: &str = include_str!("error-codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
-const BOUNDARIES: &str = include_str!("wiggum.d.ts");
+const WIGGUM: &str = include_str!("wiggum.d.ts");
 
 /// Runs once the module is loaded. (In the npm package, `init.js` does this: it can start a second instance after the
 /// first has died.)
@@ -44,7 +44,7 @@ const fn after_import(text: &'static str) -> &'static str {
 
 /// Declares what is passed on. To wasm-bindgen each is a function without arguments, whatever it really is, since only
 /// functions can be passed on without a line in the generated declarations; Rust calls none of them.
-macro_rules! pass_on {
+macro_rules! reexport_js {
     ($($module:literal: $($name:ident as $rust:ident),+;)+) => {$(
         #[wasm_bindgen(module = $module)]
         extern "C" {
@@ -56,10 +56,12 @@ macro_rules! pass_on {
     )+};
 }
 
-pass_on! {
-    "/src/js/api.js": JSONRPCClient as client, JSONRPCServer as server, JSONRPCPeer as peer;
+reexport_js! {
+    "/src/js/client.js": JSONRPCClient as client;
     "/src/js/connect.js": connect as connect;
     "/src/js/error-codes.js": ErrorCode as error_code, wiggum as wiggum, kaiak as kaiak;
+    "/src/js/peer.js": JSONRPCPeer as peer;
+    "/src/js/server.js": JSONRPCServer as server;
     "/src/js/validate.js": validateMessage as validate_message;
     "/src/web/errors.js": RPCError as rpc_error, CallError as call_error;
     "/src/web/transports.js":

@@ -17,6 +17,7 @@ macro_rules! ship {
 
 ship! {
     "/src/js/early.js" as early,
+    "/src/js/finish-class.js" as finish_class,
     "/src/web/boundaries.js" as boundaries,
     "/src/web/clock.js" as clock,
     "/src/web/columns.js" as columns,

@@ -2,7 +2,7 @@
 // none of the library's.
 
 import init, { serveUntilDeath } from "../../../../wasm-bindgen-test.js";
-import { JSONRPCClient } from "../../src/js/api.js";
+import { JSONRPCClient } from "../../src/js/client.js";
 import { portTransport } from "../../src/web/transports.js";
 import { withSmallMemory } from "../web/rig/small-memory.js";
 

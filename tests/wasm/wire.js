@@ -1,6 +1,7 @@
 // The other side of the tests: by hand, message for message, or the JavaScript API.
 
-import { JSONRPCClient, JSONRPCServer } from "../../src/js/api.js";
+import { JSONRPCClient } from "../../src/js/client.js";
+import { JSONRPCServer } from "../../src/js/server.js";
 import { CallError, RPCError } from "../../src/web/errors.js";
 import { portTransport } from "../../src/web/transports.js";
 

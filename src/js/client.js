@@ -1,10 +1,10 @@
-// The classes that an application sees: thin, over `../web/link.js`.
+// `JSONRPCClient`: thin, over `../web/link.js`.
 
-import { DESTROYED } from "../web/pending-calls.js";
-import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
+import { DESTROYED } from "../web/pending-calls.js";
 import { Stream, windowProblem } from "../web/streams.js";
+import { finishClass } from "./finish-class.js";
 
 /** What is wrong with a timeout, or undefined. */
 function timeoutProblem(timeout) {
@@ -20,13 +20,6 @@ function progressProblem(handler) {
 /** A timeout as wasm takes it: milliseconds, negative for none. */
 function milliseconds(timeout) {
   return timeout === 0 || timeout === Infinity ? -1 : timeout;
-}
-
-function checkHandler(name, handler) {
-  if (typeof name !== "string") throw new TypeError(`the name of a method is a string, not ${typeof name}`);
-  if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
-  if (typeof handler !== "function")
-    throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
 }
 
 class JSONRPCClient {
@@ -96,95 +89,5 @@ class JSONRPCClient {
   }
 }
 
-class JSONRPCServer {
-  /** @internal */
-  methods = new Map();
-  /** @internal */
-  notifications = new Map();
-  /** @internal */
-  errorData;
-  #link;
-  #destroyed = false;
-
-  constructor(transport, options) {
-    this.errorData = options?.errorData;
-    this.#link = Link.on(transport, options);
-    this.#link.addServer(this);
-  }
-
-  method(name, handler) {
-    checkHandler(name, handler);
-    this.methods.set(name, handler);
-    return this;
-  }
-
-  onNotify(name, handler) {
-    checkHandler(name, handler);
-    this.notifications.set(name, handler);
-    return this;
-  }
-
-  destroy() {
-    if (this.#destroyed) return;
-    this.#destroyed = true;
-    this.methods.clear();
-    this.notifications.clear();
-    this.#link.leave(this);
-  }
-}
-
-/** A client, and a server on the same transport. */
-class JSONRPCPeer extends JSONRPCClient {
-  #server;
-
-  constructor(transport, options) {
-    super(transport, options);
-    this.#server = new JSONRPCServer(transport, options);
-    this.remote = remote(this);
-  }
-
-  method(name, handler) {
-    this.#server.method(name, handler);
-    return this;
-  }
-
-  onNotify(name, handler) {
-    this.#server.onNotify(name, handler);
-    return this;
-  }
-
-  destroy() {
-    super.destroy();
-    this.#server.destroy();
-  }
-}
-
-/** Names that the language, consoles and test runners look up in any object. They are no methods of the peer. */
-const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
-
-/** The peer as an object: `remote.name(params, options)` is `request("name", params, options)`. */
-function remote(client) {
-  return new Proxy(Object.freeze({}), {
-    get(target, name) {
-      if (typeof name === "symbol" || WELL_KNOWN.test(name)) return target[name];
-      return (params, options) => client.request(name, params, options);
-    },
-  });
-}
-
-// A pure call finishes each class: bundlers keep code that changes a class at the top of a module.
-
-const Client = /* @__PURE__ */ finished(JSONRPCClient);
-const Server = /* @__PURE__ */ finished(JSONRPCServer);
-const Peer = /* @__PURE__ */ finished(JSONRPCPeer);
-export { Client as JSONRPCClient, Peer as JSONRPCPeer, Server as JSONRPCServer };
-
-function finished(Class) {
-  const { prototype } = Class;
-  // `using` needs a symbol that not every engine has yet.
-  if (Symbol.dispose !== undefined) prototype[Symbol.dispose] = prototype.destroy;
-  // Vue puts no proxy around an object with this member, in a `ref` or `reactive`. Behind a proxy, private members are out of
-  // reach.
-  define(prototype, "__v_skip", true);
-  return Class;
-}
+const Client = /* @__PURE__ */ finishClass(JSONRPCClient);
+export { Client as JSONRPCClient };

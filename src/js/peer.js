@@ -1,0 +1,47 @@
+// `JSONRPCPeer`: a client and a server on one transport.
+
+import { JSONRPCClient } from "./client.js";
+import { finishClass } from "./finish-class.js";
+import { JSONRPCServer } from "./server.js";
+
+/** A client, and a server on the same transport. */
+class JSONRPCPeer extends JSONRPCClient {
+  #server;
+
+  constructor(transport, options) {
+    super(transport, options);
+    this.#server = new JSONRPCServer(transport, options);
+    this.remote = remote(this);
+  }
+
+  method(name, handler) {
+    this.#server.method(name, handler);
+    return this;
+  }
+
+  onNotify(name, handler) {
+    this.#server.onNotify(name, handler);
+    return this;
+  }
+
+  destroy() {
+    super.destroy();
+    this.#server.destroy();
+  }
+}
+
+/** Names that the language, consoles and test runners look up in any object. They are no methods of the peer. */
+const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
+
+/** The peer as an object: `remote.name(params, options)` is `request("name", params, options)`. */
+function remote(client) {
+  return new Proxy(Object.freeze({}), {
+    get(target, name) {
+      if (typeof name === "symbol" || WELL_KNOWN.test(name)) return target[name];
+      return (params, options) => client.request(name, params, options);
+    },
+  });
+}
+
+const Peer = /* @__PURE__ */ finishClass(JSONRPCPeer);
+export { Peer as JSONRPCPeer };

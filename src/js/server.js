@@ -1,0 +1,51 @@
+// `JSONRPCServer`: thin, over `../web/link.js`.
+
+import { Link } from "../web/link.js";
+import { finishClass } from "./finish-class.js";
+
+function checkHandler(name, handler) {
+  if (typeof name !== "string") throw new TypeError(`the name of a method is a string, not ${typeof name}`);
+  if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
+  if (typeof handler !== "function")
+    throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
+}
+
+class JSONRPCServer {
+  /** @internal */
+  methods = new Map();
+  /** @internal */
+  notifications = new Map();
+  /** @internal */
+  errorData;
+  #link;
+  #destroyed = false;
+
+  constructor(transport, options) {
+    this.errorData = options?.errorData;
+    this.#link = Link.on(transport, options);
+    this.#link.addServer(this);
+  }
+
+  method(name, handler) {
+    checkHandler(name, handler);
+    this.methods.set(name, handler);
+    return this;
+  }
+
+  onNotify(name, handler) {
+    checkHandler(name, handler);
+    this.notifications.set(name, handler);
+    return this;
+  }
+
+  destroy() {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    this.methods.clear();
+    this.notifications.clear();
+    this.#link.leave(this);
+  }
+}
+
+const Server = /* @__PURE__ */ finishClass(JSONRPCServer);
+export { Server as JSONRPCServer };
