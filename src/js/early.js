@@ -11,7 +11,7 @@ import {
 
 const EARLY = Symbol.for("portway.early");
 /** Whom a transport hears by now; with the functions below, once this module has run. */
-const heard = (globalThis[EARLY] ??= new WeakSet());
+const handled = (globalThis[EARLY] ??= new WeakSet());
 /** What an answer to an early request costs its sender; a message costs 1. */
 const ANSWER_COST = 10;
 /** A fixed text: the reason may hold addresses or tokens, and any window may ask. */
@@ -19,7 +19,7 @@ const FAILED = { code: -32603, message: "portway could not start" };
 
 const isWindow = typeof document !== "undefined";
 
-function isOurs(data) {
+function isMessageOrBatch(data) {
   if (!Array.isArray(data)) return data?.jsonrpc === "2.0";
   // Ends at the first hole, of which there may be billions.
   return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
@@ -28,9 +28,9 @@ function isOurs(data) {
 /** Whether an answer can have this id: a value of another kind, or a long text, may fail to be cloned, or be costly. */
 const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
-if (heard.take === undefined && typeof globalThis.addEventListener === "function") {
+if (handled.take === undefined && typeof globalThis.addEventListener === "function") {
   /** The events that are kept, by sender. Their data is not read before a transport wants them: reading it costs a copy. */
-  let kept = new Map();
+  let buffered = new Map();
   let count = 0;
   let hasWarned = false;
   let hasFailed = false;
@@ -42,30 +42,30 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
   const listener = (event) => {
     // What comes from the owner of a worker has no source.
     const sender = event.source ?? globalThis;
-    if (event.isTrusted === false || heard.has(sender)) return;
-    if (hasFailed) refuse(event, sender);
-    else keep(event, sender);
+    if (event.isTrusted === false || handled.has(sender)) return;
+    if (hasFailed) rejectRequests(event, sender);
+    else buffer(event, sender);
   };
 
-  function keep(event, sender) {
-    let events = kept.get(sender);
-    if (events === undefined) kept.set(sender, (events = []));
+  function buffer(event, sender) {
+    let events = buffered.get(sender);
+    if (events === undefined) buffered.set(sender, (events = []));
     events.push(event);
-    if (++count > MAX_EARLY_MESSAGES) dropOne(sender, events);
+    if (++count > MAX_EARLY_MESSAGES) dropNewest(sender, events);
   }
 
   /** The sender that has the most events loses its newest: a sender that floods this side leaves room for the others. */
-  function dropOne(sender, events) {
-    for (const [other, more] of kept) if (more.length > events.length) [sender, events] = [other, more];
+  function dropNewest(sender, events) {
+    for (const [other, more] of buffered) if (more.length > events.length) [sender, events] = [other, more];
     events.pop();
     count--;
-    if (events.length === 0) kept.delete(sender);
+    if (events.length === 0) buffered.delete(sender);
     if (!hasWarned) console.warn("portway: early messages are dropped, since nobody handles them");
     hasWarned = true;
   }
 
   /** Answers the requests in a message: this side will not serve. A sender that has cost too much gets no answer. */
-  function refuse(event, sender) {
+  function rejectRequests(event, sender) {
     // In a window, an answer goes to the window that asked and to its origin. That window may be gone.
     if (isWindow && event.source === null) return;
     const spent = costs.get(sender) ?? 0;
@@ -73,7 +73,7 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
     if (left <= 0) return;
     const { data } = event;
     let cost = 1;
-    for (const { id, method } of isOurs(data) ? [data].flat() : []) {
+    for (const { id, method } of isMessageOrBatch(data) ? [data].flat() : []) {
       if (typeof method !== "string" || !isId(id)) continue;
       if (cost >= left) break;
       cost += ANSWER_COST;
@@ -85,36 +85,36 @@ if (heard.take === undefined && typeof globalThis.addEventListener === "function
     costOfAll += cost;
   }
 
-  function letGo() {
+  function release() {
     globalThis.removeEventListener("message", listener);
-    kept = new Map();
+    buffered = new Map();
     count = 0;
   }
 
   globalThis.addEventListener("message", listener);
-  Object.assign(heard, {
-    /** Takes the kept events of a sender that `isMine` accepts. */
-    take(isMine, sender) {
-      const mine = [];
+  Object.assign(handled, {
+    /** Takes the kept events of a sender that `accepts` accepts. */
+    take(accepts, sender) {
+      const taken = [];
       const rest = [];
-      for (const event of kept.get(sender) ?? []) (isMine(event) ? mine : rest).push(event);
-      if (rest.length > 0) kept.set(sender, rest);
-      else kept.delete(sender);
-      count -= mine.length;
+      for (const event of buffered.get(sender) ?? []) (accepts(event) ? taken : rest).push(event);
+      if (rest.length > 0) buffered.set(sender, rest);
+      else buffered.delete(sender);
+      count -= taken.length;
       // A worker has one owner, and a transport hears it from here on.
       if (!isWindow) globalThis.removeEventListener("message", listener);
-      return mine;
+      return taken;
     },
     /** The wasm has started, or has failed with an error; with null, the error was printed already. */
     settle(error) {
       clearTimeout(timer);
       hasFailed = error !== undefined;
-      if (!hasFailed) return void (timer = setTimeout(letGo, EARLY_TIMEOUT));
+      if (!hasFailed) return void (timer = setTimeout(release, EARLY_TIMEOUT));
       if (error !== null) console.error("portway could not start:", error);
-      const refused = kept;
-      letGo();
+      const rejected = buffered;
+      release();
       globalThis.addEventListener("message", listener);
-      for (const [sender, events] of refused) for (const event of events) refuse(event, sender);
+      for (const [sender, events] of rejected) for (const event of events) rejectRequests(event, sender);
     },
   });
 }

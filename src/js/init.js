@@ -20,13 +20,13 @@ export function initSync(input) {
 const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
 /** Makes `init`. `defaultInput` returns its default input, and `read` reads a URL or path to a response or bytes. */
-export function makeInit(defaultInput, read = (place) => fetch(place)) {
+export function makeInit(defaultInput, read = (location) => fetch(location)) {
   let started;
   return function init(input) {
     if (!needsWasm()) return Promise.resolve();
     started ??= compile(input, defaultInput, read)
       .then(initSync)
-      .catch(explain)
+      .catch(throwWithHint)
       .catch((error) => {
         if (needsWasm()) settleEarly(error);
         throw error;
@@ -37,41 +37,42 @@ export function makeInit(defaultInput, read = (place) => fetch(place)) {
   };
 }
 
-function explain(error) {
+function throwWithHint(error) {
   const { message } = Object(error);
   // Browsers name the permission that allows `eval`, too; wasm needs less.
-  if (/unsafe-eval|CSP/.test(message)) fail("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
+  if (/unsafe-eval|CSP/.test(message))
+    throwError("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
   if (/\bmemory/.test(message))
-    fail("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
+    throwError("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
   throw error;
 }
 
-function fail(text, cause) {
+function throwError(text, cause) {
   throw new Error(`portway: ${text}`, { cause });
 }
 
 async function compile(input, defaultInput, read) {
-  let given = await input;
-  let place = "portway_bg.wasm";
+  let source = await input;
+  let location = "portway_bg.wasm";
   try {
-    given ??= defaultInput();
-    const { ok, url, href = url } = Object(given);
-    if (typeof given === "string" || (href !== undefined && ok === undefined)) {
-      place = given;
-      given = await read(given);
+    source ??= defaultInput();
+    const { ok, url, href = url } = Object(source);
+    if (typeof source === "string" || (href !== undefined && ok === undefined)) {
+      location = source;
+      source = await read(source);
     }
   } catch (error) {
-    fail(`${place} cannot be read: copy it there, import "portway/inline", or give init() its bytes`, error);
+    throwError(`${location} cannot be read: copy it there, import "portway/inline", or give init() its bytes`, error);
   }
-  if (given?.ok === undefined) return isModule(given) ? given : WebAssembly.compile(given);
-  const { status, url } = given;
-  place = `${url || place}`;
+  if (source?.ok === undefined) return isModule(source) ? source : WebAssembly.compile(source);
+  const { status, url } = source;
+  location = `${url || location}`;
   // It gives out nothing from outside of its root, where a linked package is.
   const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
-  if (!given.ok) fail(`${place} is not there (status ${status}${hint})`);
-  const bytes = new Uint8Array(await given.arrayBuffer());
+  if (!source.ok) throwError(`${location} is not there (status ${status}${hint})`);
+  const bytes = new Uint8Array(await source.arrayBuffer());
   // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
   if (String(bytes.subarray(0, 4)) !== "0,97,115,109")
-    fail(`${place} is no WebAssembly (${given.headers.get("content-type")})`);
+    throwError(`${location} is no WebAssembly (${source.headers.get("content-type")})`);
   return WebAssembly.compile(bytes);
 }

@@ -1,18 +1,18 @@
 // Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
 
 import { checkValue } from "./json-values.js";
-import { connect as connectEvents, workerTransport as overEvents } from "portway-glue";
+import { connect as connectEvents, workerTransport as eventTransport } from "portway-glue";
 import { allowListeners } from "../web/event-listeners.js";
 
 export function workerTransport(worker) {
-  return overEvents(isEmitter(worker) ? asEventTarget(worker) : worker);
+  return eventTransport(isEmitter(worker) ? toEventTarget(worker) : worker);
 }
 
 export async function connect(target, options) {
   if (target === globalThis.process && target.send === undefined) {
     throw new TypeError("this process has no channel to a parent: start it with fork()");
   }
-  return connectEvents(isEmitter(target) ? asEventTarget(target) : target, options);
+  return connectEvents(isEmitter(target) ? toEventTarget(target) : target, options);
 }
 
 /** A `Worker`, a `ChildProcess`, or `process` in a child. Node's ports have both, `on` and `addEventListener`. */
@@ -34,19 +34,21 @@ function isProcess(target) {
 }
 
 /** Each worker has one wrapper, so that all transports on it are on one boundary. */
-const wrapped = new WeakMap();
+const adapters = new WeakMap();
 
 // What a thread dies of has to be listened to, since as long as nobody does, it ends the whole program.
 const WORKER_EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
 const PROCESS_EVENTS = { message: "message", error: "error", close: "disconnect" };
 
-function asEventTarget(emitter) {
-  if (!wrapped.has(emitter))
-    wrapped.set(
+function toEventTarget(emitter) {
+  if (!adapters.has(emitter))
+    adapters.set(
       emitter,
-      isProcess(emitter) ? wrapperOf(emitter, PROCESS_EVENTS, send) : wrapperOf(emitter, WORKER_EVENTS, post),
+      isProcess(emitter)
+        ? createEventTarget(emitter, PROCESS_EVENTS, send)
+        : createEventTarget(emitter, WORKER_EVENTS, post),
     );
-  return wrapped.get(emitter);
+  return adapters.get(emitter);
 }
 
 function post(worker, message, transfer) {
@@ -57,11 +59,11 @@ function post(worker, message, transfer) {
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("nothing can be transferred to a process");
   // A session wraps its messages in another message.
-  for (const one of [message?.message ?? message].flat()) checkValue(Object(one));
+  for (const part of [message?.message ?? message].flat()) checkValue(Object(part));
   if (process.connected) process.send(message, () => {});
 }
 
-function wrapperOf(emitter, events, send) {
+function createEventTarget(emitter, events, send) {
   const wrappers = new Map();
   // Told again with the exit, which is what ends a thread that has begun.
   let error;

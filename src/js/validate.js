@@ -8,7 +8,7 @@ import { takeFindings } from "../web/wasm-callbacks.js";
 
 // What wasm is told to expect.
 const EXPECTATIONS = { request: 1, response: 2 };
-const ELEMENTS = 3;
+const EMPTY_BATCH = 3;
 
 /** `{ isValid, errors, warnings }` for a message or a batch; `options.type` says what it ought to be. */
 export function validateMessage(message, options) {
@@ -19,7 +19,7 @@ export function validateMessage(message, options) {
   const expect = EXPECTATIONS[type] ?? 0;
   const errors = [];
   const warnings = [];
-  const tell = (prefix, [facts, code], expect) => {
+  const report = (prefix, [facts, code], expect) => {
     const findings = takeFindings(() => runAnywhere(VALIDATE, expect, facts, code));
     for (const { text, isError } of findings) {
       const list = isError ? errors : warnings;
@@ -27,9 +27,9 @@ export function validateMessage(message, options) {
     }
   };
   const items = itemsOf(message);
-  if (items === undefined) tell("", facts(message), expect);
-  else if (items.length === 0) tell("", [], ELEMENTS);
-  else for (const [index, item] of items.entries()) tell(`[Item ${index}] `, facts(item), expect);
+  if (items === undefined) report("", elementFacts(message), expect);
+  else if (items.length === 0) report("", [], EMPTY_BATCH);
+  else for (const [index, item] of items.entries()) report(`[Item ${index}] `, elementFacts(item), expect);
   return { isValid: errors.length === 0, errors, warnings };
 }
 
@@ -45,7 +45,7 @@ function itemsOf(message) {
 }
 
 /** What wasm has to know of an item: kinds, in the bits that `validator.rs` says, and the code of its error. */
-function facts(item) {
+function elementFacts(item) {
   try {
     const kind = kindOf(item);
     if (kind !== kindOf({})) return [kind << 24];

@@ -8,7 +8,7 @@ export * from "../index.js";
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** The bytes of a text in base64. Not every realm has `atob`. */
-function bytesOf(text) {
+function decodeBase64(text) {
   const bytes = new Uint8Array(Math.floor((text.replace(/=+$/, "").length * 3) / 4));
   let bits = 0;
   for (let n = 0, at = 0; at < bytes.length; n++) {
@@ -18,4 +18,4 @@ function bytesOf(text) {
   return bytes;
 }
 
-export default /* @__PURE__ */ makeInit(() => bytesOf(text));
+export default /* @__PURE__ */ makeInit(() => decodeBase64(text));

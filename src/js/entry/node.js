@@ -16,9 +16,9 @@ export { connect, workerTransport } from "../node-worker-adapter.js";
 const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
 
 /** The bytes of a file, by its path or URL; other URLs are fetched. */
-function read(place) {
-  const text = place.url ?? String(place);
-  if (/^(https?|data|blob):/.test(text)) return fetch(place);
+function read(location) {
+  const text = location.url ?? String(location);
+  if (/^(https?|data|blob):/.test(text)) return fetch(location);
   return readFile(/^file:/.test(text) ? fileURLToPath(text) : text);
 }
 

@@ -12,17 +12,17 @@ import {
   WRITE_GRACE,
 } from "../../web/limit-values.js";
 import { WipcDecoder } from "./decoder.js";
-import { HEADER, WipcType, encodeWipc } from "./frame.js";
-import { Outgoing } from "./frame-writer.js";
-import { Turn, checkTime, timer } from "./timers.js";
-import { TooLong, WipcTransport } from "./rpc-transport.js";
+import { HEADER_BYTES, WipcType, encodeWipc } from "./frame.js";
+import { FrameWriter } from "./frame-writer.js";
+import { Turn, checkTimeout, startTimer } from "./timers.js";
+import { OversizeMessage, WipcTransport } from "./rpc-transport.js";
 
 /** So many messages of one chunk are handled before those that are answered soon have their answers. */
-const TOGETHER = 16;
+const MAX_MESSAGES_AT_ONCE = 16;
 /** So many steps a turn goes on for that. */
-const STEPS = 8;
+const MICROTASKS_PER_TURN = 8;
 /** After so many frames and chunks the clock is read. */
-const STEPS_PER_LOOK = 32;
+const STEPS_PER_CLOCK_READ = 32;
 
 /** Nothing can be sent, or is coming, any more; `reason` says why. */
 export class WipcClosedError extends Error {
@@ -42,17 +42,17 @@ export class WipcChannel {
   #isGuest;
   #reader;
   #writer;
-  #outgoing;
+  #frameWriter;
   #decoder;
   #maxMessage;
   #transport = undefined;
   /** Once the last frame is taken. What is written is taken in order. */
-  #written = undefined;
+  #lastWrite = undefined;
   /** Why nothing is sent any more: a `WipcClosedError`. */
-  #refusal = undefined;
+  #closedError = undefined;
   #isClosedByPeer = false;
   #hasEnded = false;
-  #hasLostCalls = false;
+  #hasEndedCalls = false;
   /** @internal Whether the channel is destroyed. Hooks and handlers no longer run. */
   isDestroyed = false;
   #onDestroy;
@@ -62,22 +62,22 @@ export class WipcChannel {
   /** Whether a hook of the application runs: what it sends is caused by the peer. */
   #isInHook = false;
   /** How many messages were handled since the decoder has begun. */
-  #handled = 0;
+  #handledMessages = 0;
   #isResuming = false;
   /** The time that frames take at a stretch, and how many frames and chunks there were since the clock was read. */
   #turn = new Turn();
-  #unlooked = 0;
+  #stepsSinceClockRead = 0;
   /** Whether the frames that wait at the end are dropped, since the peer reads nothing. */
   #isStalled = false;
   /** What waits until reading may go on. */
-  #waiting = [];
+  #wakers = [];
   /** The frame that `headerTimeout` runs for. */
-  #watched = undefined;
+  #timedFrame = undefined;
   #headerTimer = undefined;
   #closeTimer = undefined;
   #writeTimer = undefined;
-  #answerTimer = undefined;
-  #restTimer = undefined;
+  #responseTimer = undefined;
+  #stallTimer = undefined;
 
   constructor(streams, options = {}) {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
@@ -86,8 +86,8 @@ export class WipcChannel {
     const { role = "host", headerTimeout = 0, closeTimeout = 0, maxMessage = MAX_MESSAGE_BYTES } = options;
     if (role !== "host" && role !== "guest")
       throw new TypeError(`a channel has the role "host" or "guest", not ${String(role)}`);
-    checkTime("headerTimeout", headerTimeout);
-    checkTime("closeTimeout", closeTimeout);
+    checkTimeout("headerTimeout", headerTimeout);
+    checkTimeout("closeTimeout", closeTimeout);
     if (!Number.isInteger(maxMessage) || maxMessage < 1 || maxMessage > MAX_PAYLOAD) {
       throw new RangeError(`maxMessage must be a number of bytes from 1 to ${MAX_PAYLOAD}, got ${String(maxMessage)}`);
     }
@@ -97,18 +97,18 @@ export class WipcChannel {
     this.#decoder = new WipcDecoder(
       {
         frame: (type, payload) => this.#receive(type, payload),
-        passthrough: (bytes) => this.#call("onPassthrough", bytes),
-        truncated: (size) => this.#call("onTruncated", size),
+        passthrough: (bytes) => this.#runHook("onPassthrough", bytes),
+        truncated: (size) => this.#runHook("onTruncated", size),
         // A message that is too long is not kept.
-        skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#isForHook,
-        skipped: (type, length, beginning) => this.#receive(type, new TooLong(length, beginning)),
+        skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#hasCallHook,
+        skipped: (type, length, beginning) => this.#receive(type, new OversizeMessage(length, beginning)),
       },
       { maxPayload: options.maxPayload },
     );
     this.#reader = streams.readable.getReader();
     this.#writer = streams.writable.getWriter();
-    this.#outgoing = new Outgoing(this.#writer, this.#turn, () => this.wake(), streams.writable.writeNow);
-    this.#writer.closed.catch((error) => this.#cannotWrite(error));
+    this.#frameWriter = new FrameWriter(this.#writer, this.#turn, () => this.wake(), streams.writable.writeNow);
+    this.#writer.closed.catch((error) => this.#onWriteError(error));
     // While reading is paused, this is how the end is noticed.
     const end = () => {
       this.#isAtEnd = true;
@@ -120,10 +120,10 @@ export class WipcChannel {
 
   send(type, payload) {
     const frame = encodeWipc(type, payload);
-    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#closedError !== undefined) throw this.#closedError;
     if (type !== WipcType.CLOSE) return this.#write(frame, this.#isInHook);
     this.close(payload);
-    return this.#written;
+    return this.#lastWrite;
   }
 
   sendJSON(type, value) {
@@ -134,14 +134,14 @@ export class WipcChannel {
 
   close(payload, { timeout = this.#options.closeTimeout ?? CLOSE_TIMEOUT } = {}) {
     const frame = encodeWipc(WipcType.CLOSE, payload);
-    checkTime("timeout", timeout);
-    if (this.#refusal === undefined) {
-      this.#refuse("closed", "the channel is closed");
+    checkTimeout("timeout", timeout);
+    if (this.#closedError === undefined) {
+      this.#closeForSending("closed", "the channel is closed");
       this.#write(frame);
-      this.#outgoing.end();
+      this.#frameWriter.end();
       // What the peer has sent before its end is still handled.
       const late = () => (this.#isAtEnd && !this.isFull) || this.destroy();
-      if (!this.#hasEnded) this.#closeTimer = timer(late, timeout);
+      if (!this.#hasEnded) this.#closeTimer = startTimer(late, timeout);
     }
     return this.ended;
   }
@@ -150,39 +150,39 @@ export class WipcChannel {
     this.isDestroyed = true;
     this.#onDestroy();
     this.wake();
-    this.#refuse("destroyed", "the channel is destroyed", error);
-    this.#writer.abort(this.#refusal).catch(() => {});
-    this.#reader.cancel(this.#refusal).catch(() => {});
-    if (this.#hasEnded) this.#loseCalls();
+    this.#closeForSending("destroyed", "the channel is destroyed", error);
+    this.#writer.abort(this.#closedError).catch(() => {});
+    this.#reader.cancel(this.#closedError).catch(() => {});
+    if (this.#hasEnded) this.#endPendingCalls();
   }
 
   transport() {
     if (this.#transport === undefined) {
       this.#transport = new WipcTransport(this);
-      if (this.#hasEnded) this.#loseCalls();
+      if (this.#hasEnded) this.#endPendingCalls();
     }
     return this.#transport;
   }
 
   async idle() {
     do {
-      while (this.#isPaused) await this.#change();
+      while (this.#isPaused) await this.#untilWoken();
       await this.#transport?.idle();
       // Messages may wait for the end of their turn.
-      await turn();
+      await runMicrotasks();
     } while (this.#isPaused);
     // A stream that is aborted still waits for its last write.
-    await Promise.race([this.#written, this.#destroyed]);
+    await Promise.race([this.#lastWrite, this.#destroyed]);
   }
 
   /** @internal Sends a message. Where the peer has caused it, reading may pause until it is written. */
-  sendMessage(text, isCaused) {
+  sendMessage(text, isPeerCaused) {
     const frame = encodeWipc(WipcType.CALL, text);
-    this.checkLength(frame.length - HEADER);
-    if (this.#refusal !== undefined) throw this.#refusal;
-    this.#write(frame, isCaused);
+    this.checkLength(frame.length - HEADER_BYTES);
+    if (this.#closedError !== undefined) throw this.#closedError;
+    this.#write(frame, isPeerCaused);
     // The answer may be behind what is not read yet.
-    if (!isCaused) this.wake();
+    if (!isPeerCaused) this.wake();
   }
 
   /** @internal Throws if a message has more than the most bytes: so many, or at least so many. */
@@ -195,23 +195,23 @@ export class WipcChannel {
 
   /** @internal Whether the peer has left unread as much as it may. */
   get isFull() {
-    return this.#outgoing.isFull && !this.isDestroyed;
+    return this.#frameWriter.isFull && !this.isDestroyed;
   }
 
   /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room and time for more. */
-  async room() {
-    await turn();
-    while (this.isFull) await this.#change();
+  async untilWritable() {
+    await runMicrotasks();
+    while (this.isFull) await this.#untilWoken();
     if (this.#turn.isOver()) await this.#turn.next();
   }
 
   /** @internal Has those that wait look again whether they may go on. */
   wake() {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const resolve of this.#wakers.splice(0)) resolve();
   }
 
-  #change() {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  #untilWoken() {
+    return new Promise((resolve) => this.#wakers.push(resolve));
   }
 
   async #read() {
@@ -220,42 +220,44 @@ export class WipcChannel {
     let error;
     try {
       for (;;) {
-        while (!this.#mayRead) await this.#change();
+        while (!this.#mayRead) await this.#untilWoken();
         const { done, value } = await this.#reader.read();
         if (done) break;
         this.#decode(() => this.#decoder.push(value));
-        if (this.#isLate(value?.byteLength)) await this.#turn.next();
+        if (this.#isTurnOver(value?.byteLength)) await this.#turn.next();
       }
     } catch (thrown) {
       error = thrown;
     }
-    await this.#handleRest();
+    await this.#handleRemaining();
     if (this.#isStalled)
       error ??= new WipcClosedError("ended", "the peer has ended and reads no answers: its last frames were dropped");
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
-    [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#answerTimer, this.#restTimer].forEach(clearTimeout);
+    [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#responseTimer, this.#stallTimer].forEach(
+      clearTimeout,
+    );
     // A guest may be at work on its last answers.
     if (!this.#isGuest) {
-      this.#refuse("ended", "the other side has ended", error);
-      this.#outgoing.end();
+      this.#closeForSending("ended", "the other side has ended", error);
+      this.#frameWriter.end();
     }
-    this.#loseCalls(error);
+    this.#endPendingCalls(error);
     return { closed: this.#isClosedByPeer, error };
   }
 
   /** Handles what waits at the end. A peer that reads nothing for the time of a close does not keep the channel from its end. */
-  async #handleRest() {
+  async #handleRemaining() {
     let last = -1;
-    const look = () => {
-      const { taken } = this.#outgoing;
-      this.#isStalled = this.isFull && taken === last;
-      last = taken;
+    const check = () => {
+      const { writtenCount } = this.#frameWriter;
+      this.#isStalled = this.isFull && writtenCount === last;
+      last = writtenCount;
       if (this.#isStalled) this.wake();
-      else this.#restTimer = timer(look, this.#options.closeTimeout ?? CLOSE_TIMEOUT);
+      else this.#stallTimer = startTimer(check, this.#options.closeTimeout ?? CLOSE_TIMEOUT);
     };
-    if (this.#isPaused) look();
-    while (this.#isPaused) await this.#change();
+    if (this.#isPaused) check();
+    while (this.#isPaused) await this.#untilWoken();
   }
 
   /** Whether frames that have come wait: for their turn, or until the peer has read enough. */
@@ -269,7 +271,7 @@ export class WipcChannel {
    */
   get #mayRead() {
     if (!this.#isPaused || this.#isAtEnd) return true;
-    return this.#decoder.restSize <= (this.#transport?.isWaiting() ? MAX_UNWRITTEN_BYTES : READ_AHEAD);
+    return this.#decoder.queuedBytes <= (this.#transport?.isWaiting() ? MAX_UNWRITTEN_BYTES : READ_AHEAD);
   }
 
   /** Goes on with what has come, as there is room for what follows from it. */
@@ -277,9 +279,9 @@ export class WipcChannel {
     if (this.#isResuming) return;
     this.#isResuming = true;
     while (this.#isPaused) {
-      await this.room();
+      await this.untilWritable();
       // No more comes behind the end.
-      while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#change();
+      while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#untilWoken();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());
       // What is read ahead has become less.
@@ -290,121 +292,123 @@ export class WipcChannel {
   }
 
   /** Whether calls go to the application's own `onCall`, where messages have no limit but that of frames. */
-  get #isForHook() {
+  get #hasCallHook() {
     return this.#transport === undefined && this.#options.onCall !== undefined;
   }
 
   #receive(type, payload) {
-    this.#hand(type, payload);
-    const isFull = this.#handled >= TOGETHER || this.#outgoing.isFull || this.#transport?.isFull;
-    if (isFull || this.isDestroyed || this.#isLate(payload.length)) this.#decoder.stop();
+    this.#dispatch(type, payload);
+    const isFull = this.#handledMessages >= MAX_MESSAGES_AT_ONCE || this.#frameWriter.isFull || this.#transport?.isFull;
+    if (isFull || this.isDestroyed || this.#isTurnOver(payload.length)) this.#decoder.stop();
   }
 
   /** Whether the time of this turn is up, asked after each frame and each chunk of so many bytes. A KiB counts as one more. */
-  #isLate(bytes) {
-    this.#unlooked += 1 + (bytes >>> 10);
-    if (this.#unlooked < STEPS_PER_LOOK) return false;
-    this.#unlooked = 0;
+  #isTurnOver(bytes) {
+    this.#stepsSinceClockRead += 1 + (bytes >>> 10);
+    if (this.#stepsSinceClockRead < STEPS_PER_CLOCK_READ) return false;
+    this.#stepsSinceClockRead = 0;
     return this.#turn.isOver();
   }
 
-  #hand(type, payload) {
+  #dispatch(type, payload) {
     if (this.isDestroyed) return;
     switch (type) {
       case WipcType.OPEN:
-        return this.#call("onOpen", payload);
+        return this.#runHook("onOpen", payload);
       case WipcType.DATA:
-        return this.#call("onData", payload);
+        return this.#runHook("onData", payload);
       case WipcType.CALL:
         // With nobody there yet, calls wait for the transport.
-        if (this.#isForHook) return this.#call("onCall", payload);
-        this.#handled += 1;
+        if (this.#hasCallHook) return this.#runHook("onCall", payload);
+        this.#handledMessages += 1;
         // Of a payload that is too long, only its length and its beginning are kept.
         return this.transport().receive(
-          payload.length > this.#maxMessage ? new TooLong(payload.length, payload.slice(0, MAX_BEGINNING)) : payload,
+          payload.length > this.#maxMessage
+            ? new OversizeMessage(payload.length, payload.slice(0, MAX_BEGINNING))
+            : payload,
         );
       case WipcType.CLOSE:
         // A peer sends nothing after its CLOSE.
         if (this.#isClosedByPeer) return;
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {
-          this.#refuse("closed-by-peer", "the other side has closed the channel");
-          this.#outgoing.end();
+          this.#closeForSending("closed-by-peer", "the other side has closed the channel");
+          this.#frameWriter.end();
           // Answers may come behind CLOSE, up to the end of the stream.
-          this.#answerTimer ??= timer(() => this.#loseCalls(), CLOSE_TIMEOUT);
+          this.#responseTimer ??= startTimer(() => this.#endPendingCalls(), CLOSE_TIMEOUT);
         }
-        return this.#call("onClose", payload);
+        return this.#runHook("onClose", payload);
     }
   }
 
   /** Ends the calls that wait. A guest goes on with those that it answers, until it is destroyed. */
-  #loseCalls(error) {
-    if (this.#hasLostCalls && !this.#hasEnded) return;
-    this.#hasLostCalls = true;
+  #endPendingCalls(error) {
+    if (this.#hasEndedCalls && !this.#hasEnded) return;
+    this.#hasEndedCalls = true;
     const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
     const end = error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text);
-    this.#transport?.lose(end, this.#isGuest && !this.isDestroyed);
+    this.#transport?.handleClose(end, this.#isGuest && !this.isDestroyed);
   }
 
-  #write(frame, isCaused) {
-    const written = this.#outgoing.write(frame, isCaused);
+  #write(frame, isPeerCaused) {
+    const written = this.#frameWriter.write(frame, isPeerCaused);
     // The application need not wait for it; `ended` tells.
-    this.#written = written.catch(() => {});
+    this.#lastWrite = written.catch(() => {});
     return written;
   }
 
-  #cannotWrite(error) {
-    this.#refuse("ended", "the other side reads no more", error);
-    const lose = () => {
+  #onWriteError(error) {
+    this.#closeForSending("ended", "the other side reads no more", error);
+    const endCalls = () => {
       // Answers may be among the frames that wait for their turn.
-      if (this.#isPaused) this.#writeTimer = timer(lose, WRITE_GRACE);
-      else this.#loseCalls(error);
+      if (this.#isPaused) this.#writeTimer = startTimer(endCalls, WRITE_GRACE);
+      else this.#endPendingCalls(error);
     };
-    if (!this.#hasEnded) this.#writeTimer = timer(lose, WRITE_GRACE);
+    if (!this.#hasEnded) this.#writeTimer = startTimer(endCalls, WRITE_GRACE);
   }
 
-  #refuse(reason, message, cause) {
-    this.#refusal ??= new WipcClosedError(reason, message, cause);
+  #closeForSending(reason, message, cause) {
+    this.#closedError ??= new WipcClosedError(reason, message, cause);
   }
 
-  #watchHeader() {
+  #setHeaderTimer() {
     const { partial } = this.#decoder;
-    if (partial === this.#watched) return;
+    if (partial === this.#timedFrame) return;
     clearTimeout(this.#headerTimer);
-    this.#watched = partial;
+    this.#timedFrame = partial;
     if (partial === undefined) return;
-    this.#headerTimer = timer(() => this.#decode(() => this.#decoder.giveUp()), this.#options.headerTimeout);
+    this.#headerTimer = startTimer(() => this.#decode(() => this.#decoder.giveUp()), this.#options.headerTimeout);
   }
 
   #decode(work) {
-    this.#handled = 0;
+    this.#handledMessages = 0;
     try {
       work();
     } catch (error) {
-      this.#report(error);
+      this.#reportError(error);
     }
     if (this.#isPaused) this.#resume();
     // A host that has sent CLOSE says no more than what has come with it.
-    else if (this.#isGuest && this.#isClosedByPeer && !this.#hasEnded) this.#loseCalls();
-    this.#watchHeader();
+    else if (this.#isGuest && this.#isClosedByPeer && !this.#hasEnded) this.#endPendingCalls();
+    this.#setHeaderTimer();
   }
 
   /** Runs a hook of the application. */
-  #call(hook, argument) {
+  #runHook(hook, argument) {
     if (this.isDestroyed) return;
     const wasInHook = this.#isInHook;
     this.#isInHook = true;
     try {
       const result = this.#options[hook]?.(argument);
-      if (typeof result?.then === "function") result.then(undefined, (error) => this.#report(error));
+      if (typeof result?.then === "function") result.then(undefined, (error) => this.#reportError(error));
     } catch (error) {
-      this.#report(error);
+      this.#reportError(error);
     } finally {
       this.#isInHook = wasInHook;
     }
   }
 
-  #report(error) {
+  #reportError(error) {
     try {
       if (this.#options.onError !== undefined) {
         return void this.#options.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(complain));
@@ -417,6 +421,6 @@ export class WipcChannel {
 }
 
 /** Until what has just begun and needs no time is done. */
-async function turn() {
-  for (let step = 0; step < STEPS; step++) await undefined;
+async function runMicrotasks() {
+  for (let step = 0; step < MICROTASKS_PER_TURN; step++) await undefined;
 }

@@ -2,28 +2,37 @@
 // passthrough.
 
 import { MAX_BEGINNING, MAX_PAYLOAD } from "../../web/limit-values.js";
-import { FIRST, HEADER, NO_HEADER, OVERHEAD, UNFINISHED, bytesOf, ownBytes, sizeAt } from "./frame.js";
-import { Pieces } from "./payload-buffer.js";
+import {
+  MAGIC_0,
+  HEADER_BYTES,
+  INVALID_HEADER,
+  FRAME_OVERHEAD_BYTES,
+  INCOMPLETE_HEADER,
+  toBytes,
+  compactBytes,
+  payloadLengthAt,
+} from "./frame.js";
+import { PayloadBuffer } from "./payload-buffer.js";
 
 export class WipcDecoder {
   #hooks;
   #maxPayload;
   /** The end of the bytes so far, if a header can begin with it. */
-  #held = new Uint8Array(0);
+  #pendingHeader = new Uint8Array(0);
   /** The frame whose payload is coming, its header, and what has come of the payload: nothing, if it is not kept. */
   #partial = undefined;
   #header;
-  #pieces;
+  #payload;
   /** The beginning of a payload that is not kept. */
-  #beginning;
+  #payloadStart;
   /** Chunks that are not searched yet; the first of them, and what all of them cost. */
-  #rest = [];
-  #next = 0;
-  #restSize = 0;
+  #queue = [];
+  #queueStart = 0;
+  #queuedBytes = 0;
   #isStopped = false;
   #isBusy = false;
   /** What the hooks have thrown. */
-  #thrown = undefined;
+  #errors = undefined;
 
   constructor(hooks, options) {
     const maxPayload = options?.maxPayload ?? MAX_PAYLOAD;
@@ -41,8 +50,8 @@ export class WipcDecoder {
   }
 
   push(chunk) {
-    const bytes = bytesOf(chunk, "a chunk");
-    this.#run(() => (this.#isStopped ? this.#keep(bytes) : this.#take(bytes)));
+    const bytes = toBytes(chunk, "a chunk");
+    this.#run(() => (this.#isStopped ? this.#enqueue(bytes) : this.#process(bytes)));
   }
 
   /** @internal From inside of a hook: what follows this frame is kept, and searched by `resume`. */
@@ -53,7 +62,7 @@ export class WipcDecoder {
   /** @internal */
   resume() {
     this.#isStopped = false;
-    this.#run(() => this.#search());
+    this.#run(() => this.#processQueue());
   }
 
   /** @internal */
@@ -62,21 +71,21 @@ export class WipcDecoder {
   }
 
   /** @internal What is kept until `resume`, in bytes. */
-  get restSize() {
-    return this.#restSize;
+  get queuedBytes() {
+    return this.#queuedBytes;
   }
 
   finish() {
     this.#run(() => {
       const partial = this.#partial;
-      const held = this.#held;
+      const pending = this.#pendingHeader;
       this.#partial = undefined;
-      this.#held = new Uint8Array(0);
-      const size = partial === undefined ? held.length : HEADER + partial.received;
-      this.#pass(partial === undefined ? held : this.#header);
-      if (partial !== undefined) this.#pieces?.views.forEach((view) => this.#pass(view));
+      this.#pendingHeader = new Uint8Array(0);
+      const size = partial === undefined ? pending.length : HEADER_BYTES + partial.received;
+      this.#emitPassthrough(partial === undefined ? pending : this.#header);
+      if (partial !== undefined) this.#payload?.views.forEach((view) => this.#emitPassthrough(view));
       // Less than the magic may be anything.
-      if (size >= 4) this.#tell(() => this.#hooks.truncated?.(size));
+      if (size >= 4) this.#callHook(() => this.#hooks.truncated?.(size));
     });
   }
 
@@ -84,11 +93,11 @@ export class WipcDecoder {
     if (this.#partial === undefined) return false;
     this.#run(() => {
       // A payload is awaited, so that nothing else is kept.
-      this.#rest = [this.#header.subarray(1)].concat(this.#pieces?.views ?? []);
-      this.#restSize = this.#rest.reduce((sum, { length }) => sum + length + OVERHEAD, 0);
+      this.#queue = [this.#header.subarray(1)].concat(this.#payload?.views ?? []);
+      this.#queuedBytes = this.#queue.reduce((sum, { length }) => sum + length + FRAME_OVERHEAD_BYTES, 0);
       this.#partial = undefined;
-      this.#pass(this.#header.subarray(0, 1));
-      this.#search();
+      this.#emitPassthrough(this.#header.subarray(0, 1));
+      this.#processQueue();
     });
     return true;
   }
@@ -102,46 +111,46 @@ export class WipcDecoder {
     } finally {
       this.#isBusy = false;
     }
-    const thrown = this.#thrown;
-    if (thrown === undefined) return;
-    this.#thrown = undefined;
-    throw thrown.length === 1
-      ? thrown[0]
-      : new AggregateError(thrown, `${thrown.length} hooks of the decoder have thrown`);
+    const errors = this.#errors;
+    if (errors === undefined) return;
+    this.#errors = undefined;
+    throw errors.length === 1
+      ? errors[0]
+      : new AggregateError(errors, `${errors.length} hooks of the decoder have thrown`);
   }
 
-  #search() {
-    while (!this.#isStopped && this.#next < this.#rest.length) {
-      const bytes = this.#rest[this.#next];
-      this.#rest[this.#next++] = undefined;
-      this.#restSize -= bytes.length + OVERHEAD;
-      this.#take(bytes);
+  #processQueue() {
+    while (!this.#isStopped && this.#queueStart < this.#queue.length) {
+      const bytes = this.#queue[this.#queueStart];
+      this.#queue[this.#queueStart++] = undefined;
+      this.#queuedBytes -= bytes.length + FRAME_OVERHEAD_BYTES;
+      this.#process(bytes);
     }
-    if (this.#next < this.#rest.length) return;
-    this.#rest = [];
-    this.#next = 0;
+    if (this.#queueStart < this.#queue.length) return;
+    this.#queue = [];
+    this.#queueStart = 0;
   }
 
-  #take(bytes) {
+  #process(bytes) {
     let at = 0;
-    if (this.#held.length > 0) at = this.#finishHeader(bytes);
-    if (this.#partial !== undefined) at = this.#fill(bytes, at);
+    if (this.#pendingHeader.length > 0) at = this.#completeHeader(bytes);
+    if (this.#partial !== undefined) at = this.#addToPayload(bytes, at);
     if (at === bytes.length) return;
-    if (this.#isStopped) this.#giveBack(bytes, at);
+    if (this.#isStopped) this.#requeue(bytes, at);
     else this.#scan(bytes, at);
   }
 
-  #keep(bytes) {
-    this.#rest.push(ownBytes(bytes));
-    this.#restSize += bytes.length + OVERHEAD;
+  #enqueue(bytes) {
+    this.#queue.push(compactBytes(bytes));
+    this.#queuedBytes += bytes.length + FRAME_OVERHEAD_BYTES;
   }
 
   /** Keeps the end of the chunk that is searched, before what is kept already. */
-  #giveBack(bytes, at) {
+  #requeue(bytes, at) {
     // A chunk that was never kept has left no place there, and then nothing else is kept.
-    if (this.#next === 0) return this.#keep(bytes.subarray(at));
-    this.#rest[--this.#next] = bytes.subarray(at);
-    this.#restSize += bytes.length - at + OVERHEAD;
+    if (this.#queueStart === 0) return this.#enqueue(bytes.subarray(at));
+    this.#queue[--this.#queueStart] = bytes.subarray(at);
+    this.#queuedBytes += bytes.length - at + FRAME_OVERHEAD_BYTES;
   }
 
   /** From here on nothing is held and no payload is open. */
@@ -150,106 +159,106 @@ export class WipcDecoder {
     const { length, buffer, byteOffset } = bytes;
     const max = this.#maxPayload;
     const hooks = this.#hooks;
-    let told = at;
+    let emitted = at;
     while (at < length) {
-      if (bytes[at] !== FIRST) {
-        at = bytes.indexOf(FIRST, at);
+      if (bytes[at] !== MAGIC_0) {
+        at = bytes.indexOf(MAGIC_0, at);
         if (at < 0) break;
       }
-      const size = sizeAt(bytes, at, max);
-      if (size === NO_HEADER) {
+      const size = payloadLengthAt(bytes, at, max);
+      if (size === INVALID_HEADER) {
         at += 1;
         continue;
       }
-      if (told < at) this.#pass(bytes.subarray(told, at));
-      if (size === UNFINISHED) {
-        this.#held = bytes.slice(at);
+      if (emitted < at) this.#emitPassthrough(bytes.subarray(emitted, at));
+      if (size === INCOMPLETE_HEADER) {
+        this.#pendingHeader = bytes.slice(at);
         return;
       }
-      const begin = at + HEADER;
+      const begin = at + HEADER_BYTES;
       at = begin + size;
       if (at > length) {
-        this.#open(bytes.slice(begin - HEADER, begin), size);
-        this.#fill(bytes, begin);
+        this.#startPayload(bytes.slice(begin - HEADER_BYTES, begin), size);
+        this.#addToPayload(bytes, begin);
         return;
       }
       try {
         hooks.frame(bytes[begin - 5], new Uint8Array(buffer, byteOffset + begin, size));
       } catch (error) {
-        this.#caught(error);
+        this.#addError(error);
       }
-      told = at;
-      if (this.#isStopped && at < length) return this.#giveBack(bytes, at);
+      emitted = at;
+      if (this.#isStopped && at < length) return this.#requeue(bytes, at);
     }
-    if (told < length) this.#pass(bytes.subarray(told));
+    if (emitted < length) this.#emitPassthrough(bytes.subarray(emitted));
   }
 
   /**
    * Decides on what is held, now that there is more; gives how many of the new bytes that took. A header may begin at any
    * of the held bytes, and a few of the new ones are enough to tell.
    */
-  #finishHeader(bytes) {
-    const held = this.#held.length;
-    const both = new Uint8Array(held + Math.min(HEADER, bytes.length));
-    both.set(this.#held);
-    both.set(bytes.subarray(0, HEADER), held);
-    this.#held = new Uint8Array(0);
+  #completeHeader(bytes) {
+    const pendingLength = this.#pendingHeader.length;
+    const both = new Uint8Array(pendingLength + Math.min(HEADER_BYTES, bytes.length));
+    both.set(this.#pendingHeader);
+    both.set(bytes.subarray(0, HEADER_BYTES), pendingLength);
+    this.#pendingHeader = new Uint8Array(0);
     let at = 0;
-    let size = NO_HEADER;
-    while (at < held && (size = sizeAt(both, at, this.#maxPayload)) === NO_HEADER) at += 1;
-    if (at > 0) this.#pass(both.subarray(0, at));
-    if (at === held) return 0;
-    if (size === UNFINISHED) {
-      this.#held = both.subarray(at);
+    let size = INVALID_HEADER;
+    while (at < pendingLength && (size = payloadLengthAt(both, at, this.#maxPayload)) === INVALID_HEADER) at += 1;
+    if (at > 0) this.#emitPassthrough(both.subarray(0, at));
+    if (at === pendingLength) return 0;
+    if (size === INCOMPLETE_HEADER) {
+      this.#pendingHeader = both.subarray(at);
       return bytes.length;
     }
-    this.#open(both.slice(at, at + HEADER), size);
-    return at + HEADER - held;
+    this.#startPayload(both.slice(at, at + HEADER_BYTES), size);
+    return at + HEADER_BYTES - pendingLength;
   }
 
-  #open(header, size) {
+  #startPayload(header, size) {
     this.#header = header;
-    const isKept = !this.#hooks.skips?.(header[4], size);
-    this.#pieces = isKept ? new Pieces() : undefined;
-    this.#beginning = isKept ? undefined : new Uint8Array(Math.min(size, MAX_BEGINNING));
+    const isBuffered = !this.#hooks.skips?.(header[4], size);
+    this.#payload = isBuffered ? new PayloadBuffer() : undefined;
+    this.#payloadStart = isBuffered ? undefined : new Uint8Array(Math.min(size, MAX_BEGINNING));
     this.#partial = { type: header[4], length: size, received: 0 };
   }
 
   /** Adds to the payload that is coming; gives where it ends in these bytes. */
-  #fill(bytes, at) {
+  #addToPayload(bytes, at) {
     const partial = this.#partial;
     const end = Math.min(bytes.length, at + partial.length - partial.received);
     const more = bytes.subarray(at, end);
-    const room = this.#beginning?.length - partial.received;
-    if (room > 0) this.#beginning.set(more.subarray(0, room), partial.received);
+    const remaining = this.#payloadStart?.length - partial.received;
+    if (remaining > 0) this.#payloadStart.set(more.subarray(0, remaining), partial.received);
     partial.received += more.length;
     if (partial.received < partial.length) {
-      this.#pieces?.add(more);
+      this.#payload?.add(more);
       return end;
     }
     this.#partial = undefined;
-    if (this.#pieces === undefined) {
-      this.#tell(() => this.#hooks.skipped(partial.type, partial.length, this.#beginning));
+    if (this.#payload === undefined) {
+      this.#callHook(() => this.#hooks.skipped(partial.type, partial.length, this.#payloadStart));
       return end;
     }
-    const payload = more.length === partial.length ? more : this.#pieces.joined(partial.length, more);
-    this.#tell(() => this.#hooks.frame(partial.type, payload));
+    const payload = more.length === partial.length ? more : this.#payload.concat(partial.length, more);
+    this.#callHook(() => this.#hooks.frame(partial.type, payload));
     return end;
   }
 
-  #pass(bytes) {
-    if (bytes.length > 0) this.#tell(() => this.#hooks.passthrough?.(bytes));
+  #emitPassthrough(bytes) {
+    if (bytes.length > 0) this.#callHook(() => this.#hooks.passthrough?.(bytes));
   }
 
-  #tell(hook) {
+  #callHook(hook) {
     try {
       hook();
     } catch (error) {
-      this.#caught(error);
+      this.#addError(error);
     }
   }
 
-  #caught(error) {
-    (this.#thrown ??= []).push(error);
+  #addError(error) {
+    (this.#errors ??= []).push(error);
   }
 }

@@ -2,73 +2,73 @@
 // each write that it takes.
 
 import { MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
-import { OVERHEAD } from "./frame.js";
+import { FRAME_OVERHEAD_BYTES } from "./frame.js";
 
 /** No fewer than so many that are written are forgotten together. */
-const FEWEST = 1_024;
+const MIN_REMOVED_ENTRIES = 1_024;
 /** After so many frames the clock is read. */
-const FRAMES_PER_LOOK = 32;
+const FRAMES_PER_CLOCK_READ = 32;
 
 /**
  * The instances with waiting frames. A process that exits has no more turns: it writes these frames at once, and all later
  * ones.
  */
-const writing = new Set();
+const activeWriters = new Set();
 let isExiting = false;
 const onExit = () => {
   isExiting = true;
-  for (const outgoing of writing) outgoing.rush();
+  for (const writer of activeWriters) writer.flushNow();
 };
 // In a window, that name may be a frame's of any origin, no member of which may be read.
 if (typeof document === "undefined") globalThis.process?.on?.("exit", onExit);
 
-export class Outgoing {
+export class FrameWriter {
   #writer;
   #writeNow;
   /** The frame that the stream is taking. */
   #current;
-  #onRoom;
+  #onDrain;
   #waiting = [];
   /** How many at the front of the list are written. */
-  #written = 0;
+  #writtenEntries = 0;
   /** The bytes that wait and that the peer has caused. */
-  #caused = 0;
+  #peerCausedBytes = 0;
   /** How many frames the stream has taken. */
-  taken = 0;
+  writtenCount = 0;
   #isWriting = false;
   #isEnding = false;
   #turn;
 
   /**
-   * `onRoom` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`.
+   * `onDrain` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`.
    * `writeNow`, if there is one, writes the frames that the stream has not taken, without a turn.
    */
-  constructor(writer, turn, onRoom, writeNow = () => {}) {
+  constructor(writer, turn, onDrain, writeNow = () => {}) {
     this.#writer = writer;
     this.#writeNow = writeNow;
     this.#turn = turn;
-    this.#onRoom = onRoom;
+    this.#onDrain = onDrain;
   }
 
   /** Whether the peer has caused more than it may leave unread. */
   get isFull() {
-    return this.#caused > MAX_UNWRITTEN_BYTES;
+    return this.#peerCausedBytes > MAX_UNWRITTEN_BYTES;
   }
 
-  /** Resolves once the stream has taken the frame, and rejects if it cannot. `isCaused` says that the peer has caused it. */
-  write(frame, isCaused) {
+  /** Resolves once the stream has taken the frame, and rejects if it cannot. `isPeerCaused` says that the peer has caused it. */
+  write(frame, isPeerCaused) {
     return new Promise((resolve, reject) => {
-      const size = isCaused ? frame.length + OVERHEAD : 0;
-      this.#caused += size;
+      const size = isPeerCaused ? frame.length + FRAME_OVERHEAD_BYTES : 0;
+      this.#peerCausedBytes += size;
       this.#waiting.push({ frame, size, resolve, reject });
       if (!this.#isWriting) this.#run();
-      if (isExiting) this.rush();
+      if (isExiting) this.flushNow();
     });
   }
 
   /** Writes all frames at once, as far as the stream takes them. */
-  rush() {
-    const rest = this.#waiting.splice(this.#written).map(({ frame }) => frame);
+  flushNow() {
+    const unwritten = this.#waiting.splice(this.#writtenEntries).map(({ frame }) => frame);
     this.#writeNow([this.#current, ...rest]);
   }
 
@@ -81,27 +81,27 @@ export class Outgoing {
 
   async #run() {
     this.#isWriting = true;
-    writing.add(this);
-    while (this.#written < this.#waiting.length) {
-      const { frame, size, resolve, reject } = this.#waiting[this.#written];
-      this.#waiting[this.#written++] = undefined;
-      if (this.#written >= FEWEST && 2 * this.#written >= this.#waiting.length) {
-        this.#waiting.splice(0, this.#written);
-        this.#written = 0;
+    activeWriters.add(this);
+    while (this.#writtenEntries < this.#waiting.length) {
+      const { frame, size, resolve, reject } = this.#waiting[this.#writtenEntries];
+      this.#waiting[this.#writtenEntries++] = undefined;
+      if (this.#writtenEntries >= MIN_REMOVED_ENTRIES && 2 * this.#writtenEntries >= this.#waiting.length) {
+        this.#waiting.splice(0, this.#writtenEntries);
+        this.#writtenEntries = 0;
       }
       this.#current = frame;
       await this.#writer.write(frame).then(resolve, reject);
       this.#current = undefined;
-      this.taken += 1;
+      this.writtenCount += 1;
       const wasFull = this.isFull;
-      this.#caused -= size;
-      if (wasFull && !this.isFull) this.#onRoom();
-      if (this.taken % FRAMES_PER_LOOK === 0 && this.#turn.isOver()) await this.#turn.next();
+      this.#peerCausedBytes -= size;
+      if (wasFull && !this.isFull) this.#onDrain();
+      if (this.writtenCount % FRAMES_PER_CLOCK_READ === 0 && this.#turn.isOver()) await this.#turn.next();
     }
     this.#waiting = [];
-    this.#written = 0;
+    this.#writtenEntries = 0;
     this.#isWriting = false;
-    writing.delete(this);
+    activeWriters.delete(this);
     if (this.#isEnding) this.#close();
   }
 

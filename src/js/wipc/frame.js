@@ -6,55 +6,57 @@ import { MAX_PAYLOAD } from "../../web/limit-values.js";
 /** The types of frames; 4 to 255 are reserved. */
 export const WipcType = /* @__PURE__ */ Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
-export const HEADER = 9;
+export const HEADER_BYTES = 9;
 /** What a frame or a piece of input costs beside its bytes, in bytes. */
-export const OVERHEAD = 256;
+export const FRAME_OVERHEAD_BYTES = 256;
 /** "W", with which a header begins. */
-export const FIRST = 0x57;
+export const MAGIC_0 = 0x57;
 
-const LAST_TYPE = WipcType.DATA;
+const MAX_TYPE = WipcType.DATA;
 
 const EMPTY = new Uint8Array(0);
 /** Created at their first use: not every realm has them. */
-let utf8;
-let fromUtf8;
+let textEncoder;
+let textDecoder;
 
-/** What `sizeAt` says of bytes that are no header. */
-export const NO_HEADER = -1;
-/** What `sizeAt` says of bytes that can become a header. */
-export const UNFINISHED = -2;
+/** What `payloadLengthAt` says of bytes that are no header. */
+export const INVALID_HEADER = -1;
+/** What `payloadLengthAt` says of bytes that can become a header. */
+export const INCOMPLETE_HEADER = -2;
 
 /**
  * The length of the payload whose header begins at `at`. The header is valid as a whole or not at all; of an unfinished
  * one only its length is not judged yet.
  */
-export function sizeAt(bytes, at, maxPayload) {
+export function payloadLengthAt(bytes, at, maxPayload) {
   const { length } = bytes;
   if (
-    bytes[at] !== FIRST ||
+    bytes[at] !== MAGIC_0 ||
     (at + 1 < length && bytes[at + 1] !== 0x49) ||
     (at + 2 < length && bytes[at + 2] !== 0x50) ||
     (at + 3 < length && bytes[at + 3] !== 0x43) ||
-    (at + 4 < length && bytes[at + 4] > LAST_TYPE)
+    (at + 4 < length && bytes[at + 4] > MAX_TYPE)
   ) {
-    return NO_HEADER;
+    return INVALID_HEADER;
   }
-  if (at + HEADER > length) return UNFINISHED;
+  if (at + HEADER_BYTES > length) return INCOMPLETE_HEADER;
   const size = (bytes[at + 5] | (bytes[at + 6] << 8) | (bytes[at + 7] << 16) | (bytes[at + 8] << 24)) >>> 0;
-  return size > maxPayload ? NO_HEADER : size;
+  return size > maxPayload ? INVALID_HEADER : size;
 }
 
 /** One whole frame. Whatever is wrong with it is thrown before there is any byte of it. */
 export function encodeWipc(type, payload) {
-  if (!Number.isInteger(type) || type < 0 || type > LAST_TYPE) {
+  if (!Number.isInteger(type) || type < 0 || type > MAX_TYPE) {
     throw new RangeError(`a frame has the type 0 (OPEN), 1 (CLOSE), 2 (CALL) or 3 (DATA), not ${String(type)}`);
   }
   const bytes =
-    typeof payload === "string" ? (utf8 ??= new TextEncoder()).encode(payload) : bytesOf(payload ?? EMPTY, "a payload");
+    typeof payload === "string"
+      ? (textEncoder ??= new TextEncoder()).encode(payload)
+      : toBytes(payload ?? EMPTY, "a payload");
   const size = bytes.length;
   if (size > MAX_PAYLOAD) throw new RangeError(`a payload has at most ${MAX_PAYLOAD} bytes, not ${size}`);
-  const frame = new Uint8Array(HEADER + size);
-  frame[0] = FIRST;
+  const frame = new Uint8Array(HEADER_BYTES + size);
+  frame[0] = MAGIC_0;
   frame[1] = 0x49;
   frame[2] = 0x50;
   frame[3] = 0x43;
@@ -63,31 +65,31 @@ export function encodeWipc(type, payload) {
   frame[6] = size >>> 8;
   frame[7] = size >>> 16;
   frame[8] = size >>> 24;
-  frame.set(bytes, HEADER);
+  frame.set(bytes, HEADER_BYTES);
   return frame;
 }
 
 /** The value that the JSON text in a payload stands for; a `SyntaxError` or `TypeError` if it is none, or no UTF-8. */
 export function parseWipcJSON(payload) {
-  fromUtf8 ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  return JSON.parse(fromUtf8.decode(payload));
+  textDecoder ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  return JSON.parse(textDecoder.decode(payload));
 }
 
 /** Binary data as a view of the same bytes, of one class whatever it was. */
-export function bytesOf(data, what) {
+export function toBytes(data, name) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (isBuffer(data)) return new Uint8Array(data);
+  if (isArrayBuffer(data)) return new Uint8Array(data);
   throw new TypeError(
-    `${what} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`,
+    `${name} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`,
   );
 }
 
 /** The same bytes to keep, in memory that has hardly more than them: a small view would keep all that it is a part of. */
-export function ownBytes(bytes) {
+export function compactBytes(bytes) {
   return 2 * bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes;
 }
 
 // No `instanceof`: it may be of another frame.
-function isBuffer(data) {
+function isArrayBuffer(data) {
   return /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data));
 }

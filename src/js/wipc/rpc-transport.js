@@ -2,9 +2,9 @@
 
 import { complain } from "../../web/log-error.js";
 import { checkValue } from "../json-values.js";
-import { answersIn } from "./answers.js";
-import { AtWork } from "./at-work.js";
-import { OVERHEAD, ownBytes, parseWipcJSON } from "./frame.js";
+import { responseIds } from "./response-ids.js";
+import { InFlightRequests } from "./in-flight-requests.js";
+import { FRAME_OVERHEAD_BYTES, compactBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
 
 const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
@@ -15,7 +15,7 @@ const OVERSIZE = {
 };
 
 /** The size and the beginning of a message that is too long. */
-export class TooLong {
+export class OversizeMessage {
   constructor(size, beginning) {
     this.size = size;
     this.beginning = beginning;
@@ -28,30 +28,30 @@ export class WipcTransport {
   #channel;
   #handler = undefined;
   /** The payloads that wait for a handler, with their costs. */
-  #unread = [];
-  #unreadBytes = 0;
+  #queue = [];
+  #queuedBytes = 0;
   #isServing;
-  #report = () => {};
-  #lose = undefined;
+  #onError = () => {};
+  #onClose = undefined;
   #isWaiting = () => false;
-  /** How the other side has ended, if it has: the arguments of `#lose`. */
-  #end = undefined;
-  #isReading = false;
-  #whenIdle = [];
+  /** How the other side has ended, if it has: the arguments of `#onClose`. */
+  #closeArguments = undefined;
+  #isHandling = false;
+  #idleResolvers = [];
 
   constructor(channel) {
     this.#channel = channel;
-    this.atWork = new AtWork(channel, () => this.#rest());
+    this.atWork = new InFlightRequests(channel, () => this.#resolveIdle());
   }
 
   send(message, transfer) {
     if (transfer?.length > 0) throw new TypeError("WIPC carries bytes: nothing can be transferred");
     try {
       // Of calls there are as many as this side makes; all else may be caused by the peer.
-      this.#channel.sendMessage(this.#textOf(message), !some(message, isRequest));
+      this.#channel.sendMessage(this.#textOf(message), !someMessage(message, isRequest));
     } catch (error) {
       // Whom an answer does not reach any more does not wait for it.
-      if (some(message, isCall) || error?.name !== "WipcClosedError") throw error;
+      if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
   }
 
@@ -73,17 +73,17 @@ export class WipcTransport {
     this.#isServing = isServing;
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
-    if (isFirst) this.#readOn();
+    if (isFirst) this.#handleQueue();
   }
 
   onClose(handler, isWaiting) {
-    this.#lose = handler;
+    this.#onClose = handler;
     if (isWaiting !== undefined) this.#isWaiting = isWaiting;
-    if (this.#end !== undefined) Promise.resolve().then(() => handler(...this.#end));
+    if (this.#closeArguments !== undefined) Promise.resolve().then(() => handler(...this.#closeArguments));
   }
 
   onError(handler) {
-    this.#report = handler;
+    this.#onError = handler;
   }
 
   destroy() {
@@ -97,15 +97,15 @@ export class WipcTransport {
 
   /** @internal Whether as much as may be waits for a handler. */
   get isFull() {
-    return this.#unread.length >= MAX_UNHANDLED_MESSAGES || this.#unreadBytes > MAX_UNWRITTEN_BYTES;
+    return this.#queue.length >= MAX_UNHANDLED_MESSAGES || this.#queuedBytes > MAX_UNWRITTEN_BYTES;
   }
 
-  /** @internal A CALL frame has come: its payload, or a `TooLong`. */
+  /** @internal A CALL frame has come: its payload, or a `OversizeMessage`. */
   receive(payload) {
-    if (this.#handler !== undefined && this.#unread.length === 0) return this.#read(payload);
+    if (this.#handler !== undefined && this.#queue.length === 0) return this.#handlePayload(payload);
     const wasFull = this.isFull;
-    this.#unread.push(payload instanceof TooLong ? payload : ownBytes(payload));
-    this.#unreadBytes += costOf(payload);
+    this.#queue.push(payload instanceof OversizeMessage ? payload : compactBytes(payload));
+    this.#queuedBytes += costOf(payload);
     if (!wasFull && this.isFull && this.#handler === undefined) {
       console.warn(
         "portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall",
@@ -114,94 +114,94 @@ export class WipcTransport {
   }
 
   /** @internal No answer comes any more; with `listens`, the other side still takes some. */
-  lose(error, listens) {
-    this.#end = [error, false, listens];
-    this.#lose?.(...this.#end);
+  handleClose(error, listens) {
+    this.#closeArguments = [error, false, listens];
+    this.#onClose?.(...this.#closeArguments);
     if (listens) return;
-    this.#unread = [];
-    this.#unreadBytes = 0;
+    this.#queue = [];
+    this.#queuedBytes = 0;
     this.#channel.wake();
-    this.#rest();
+    this.#resolveIdle();
   }
 
   /** @internal Once all requests that came are answered. */
   idle() {
     return new Promise((resolve) => {
-      this.#whenIdle.push(resolve);
-      this.#rest();
+      this.#idleResolvers.push(resolve);
+      this.#resolveIdle();
     });
   }
 
   /** Hands over what has waited for a handler, as there is room for what follows from it. */
-  async #readOn() {
+  async #handleQueue() {
     // Whoever attaches the handler may finish setting up first.
     await undefined;
-    while (this.#unread.length > 0 && !this.#channel.isDestroyed) {
-      const payload = this.#unread.shift();
-      this.#unreadBytes -= costOf(payload);
+    while (this.#queue.length > 0 && !this.#channel.isDestroyed) {
+      const payload = this.#queue.shift();
+      this.#queuedBytes -= costOf(payload);
       try {
-        this.#read(payload);
+        this.#handlePayload(payload);
       } catch (error) {
         complain(error);
       }
-      await this.#channel.room();
+      await this.#channel.untilWritable();
     }
     this.#channel.wake();
   }
 
-  #read(payload) {
-    this.#isReading = true;
+  #handlePayload(payload) {
+    this.#isHandling = true;
     try {
-      this.#take(payload);
+      this.#parse(payload);
     } finally {
-      this.#isReading = false;
-      this.#rest();
+      this.#isHandling = false;
+      this.#resolveIdle();
     }
   }
 
-  #take(payload) {
-    if (payload instanceof TooLong) {
+  #parse(payload) {
+    if (payload instanceof OversizeMessage) {
       const { size, beginning } = payload;
       const text = `a message of ${size} bytes in a CALL frame was dropped: maxMessage sets the limit`;
-      return this.#refuse(OVERSIZE, beginning, new Error(text));
+      return this.#reject(OVERSIZE, beginning, new Error(text));
     }
     let value;
     try {
       value = parseWipcJSON(payload);
     } catch (error) {
-      return this.#refuse(
+      return this.#reject(
         PARSE_ERROR,
         payload,
         new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }),
       );
     }
-    if (!Array.isArray(value)) return this.#pass(asMessage(value), payload.length);
+    if (!Array.isArray(value)) return this.#deliver(asMessage(value), payload.length);
     const messages = value.map(asMessage).filter((message) => message !== undefined);
-    if (messages.length > 0) this.#pass(messages, payload.length);
-    else if (value.length === 0) this.#pass(INVALID, 0);
+    if (messages.length > 0) this.#deliver(messages, payload.length);
+    else if (value.length === 0) this.#deliver(INVALID_REQUEST, 0);
   }
 
   /** Answers a message that cannot be read, if this side serves. If the message is an answer, its call ends. */
-  #refuse(answer, bytes, error) {
+  #reject(answer, bytes, error) {
     if (this.#isServing()) this.send(answer);
-    else this.#report(error);
-    if (this.#isWaiting()) this.#report(error, answersIn(bytes));
+    else this.#onError(error);
+    if (this.#isWaiting()) this.#onError(error, responseIds(bytes));
   }
 
-  #pass(message, bytes) {
+  #deliver(message, bytes) {
     if (message === undefined) return;
-    this.atWork.take(bytes);
+    this.atWork.startMessage(bytes);
     this.#handler(message);
   }
 
-  #rest() {
-    if (this.#isReading || this.atWork.size + this.#unread.length > 0) return;
-    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  #resolveIdle() {
+    if (this.#isHandling || this.atWork.size + this.#queue.length > 0) return;
+    for (const resolve of this.#idleResolvers.splice(0)) resolve();
   }
 }
 
 /** There may be millions of elements that are none: one object stands for all of them. */
-const INVALID = { jsonrpc: "2.0", method: null, id: null };
+const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 
 /**
  * What the core shall make of a value. On a boundary that is shared, what does not say `jsonrpc: "2.0"` belongs to somebody
@@ -209,18 +209,18 @@ const INVALID = { jsonrpc: "2.0", method: null, id: null };
  * without a version is answered nowhere.
  */
 function asMessage(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID;
-  if (value.jsonrpc === "2.0") return isCall(value) && isInexact(value.id) ? { ...value, id: NO_ID } : value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
+  if (value.jsonrpc === "2.0") return isCall(value) && isInexactId(value.id) ? { ...value, id: UNUSABLE_ID } : value;
   if (value.method === undefined && ("result" in value || "error" in value)) return undefined;
-  const isId = typeof value.id === "string" || (typeof value.id === "number" && !isInexact(value.id));
-  return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID;
+  const isId = typeof value.id === "string" || (typeof value.id === "number" && !isInexactId(value.id));
+  return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID_REQUEST;
 }
 
 /** In place of an id that cannot be echoed: a request that has it is refused. */
-const NO_ID = {};
+const UNUSABLE_ID = {};
 
 /** Whether an id may have been another number in the text: several integers up there are read as one. */
-function isInexact(id) {
+function isInexactId(id) {
   return Number.isInteger(id) && !Number.isSafeInteger(id);
 }
 
@@ -231,7 +231,7 @@ function textOf(message) {
 
 /** What a payload costs that waits, in bytes. */
 function costOf(payload) {
-  return OVERHEAD + (payload.length ?? payload.beginning.length);
+  return FRAME_OVERHEAD_BYTES + (payload.length ?? payload.beginning.length);
 }
 
 function isCall({ method }) {
@@ -242,6 +242,6 @@ function isRequest({ method, id }) {
   return method !== undefined && id !== undefined;
 }
 
-function some(message, test) {
+function someMessage(message, test) {
   return Array.isArray(message) ? message.some(test) : test(message);
 }

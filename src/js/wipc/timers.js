@@ -6,12 +6,12 @@ import { MAX_TURN_TIME } from "../../web/limit-values.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-export function checkTime(name, time) {
+export function checkTimeout(name, time) {
   if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
 }
 
 /** A timer, unless it is for ever. */
-export function timer(run, time) {
+export function startTimer(run, time) {
   if (time > 0 && time <= LONGEST_TIMER) return setTimeout(run, time);
 }
 

@@ -3,14 +3,14 @@
 import { WipcDecoder } from "./decoder.js";
 import { encodeWipc } from "./frame.js";
 
-class Missing {
+class UnsupportedStream {
   constructor() {
     throw new TypeError("there is no TransformStream here");
   }
 }
 
 /** Not every realm has streams. Without them, only the uses of this class fail. */
-const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? Missing)();
+const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? UnsupportedStream)();
 
 export class WipcDecoderStream extends Base {
   constructor(options) {

@@ -2,35 +2,35 @@
 
 import { EXIT_TIMEOUT } from "../../../web/limit-values.js";
 import { WipcChannel } from "../../entry/wipc.js";
-import { checkTime, timer } from "../timers.js";
-import { readableOf, writableOf } from "./web-streams.js";
+import { checkTimeout, startTimer } from "../timers.js";
+import { toReadableStream, toWritableStream } from "./web-streams.js";
 
 /** Standard input has one reader. */
-let current;
+let guest;
 
 export function guestChannel(options = {}) {
-  if (current !== undefined) throw new Error("this process is a guest already: there is one standard input");
+  if (guest !== undefined) throw new Error("this process is a guest already: there is one standard input");
   const { exitTimeout = EXIT_TIMEOUT, onClose, ...channelOptions } = options;
-  checkTime("exitTimeout", exitTimeout);
+  checkTimeout("exitTimeout", exitTimeout);
   const { stdin, stdout } = process;
   let closing;
-  let isLeaving = false;
+  let isExiting = false;
   const exit = () => process.exit();
   // What is printed has to leave first, if somebody reads it.
   const exitWhenWritten = () => {
-    timer(exit, exitTimeout);
+    startTimer(exit, exitTimeout);
     stdout.write("", exit);
   };
   /** Ends the process, once its work is done. */
-  const leave = async (work) => {
-    if (isLeaving) return;
-    isLeaving = true;
-    timer(exit, exitTimeout);
+  const exitAfter = async (work) => {
+    if (isExiting) return;
+    isExiting = true;
+    startTimer(exit, exitTimeout);
     await Promise.allSettled([work, channel.idle()]);
     exitWhenWritten();
   };
   // Standard output cannot be closed; the end of the process is its end, too.
-  const streams = { readable: readableOf(stdin), writable: writableOf(stdout, exitWhenWritten) };
+  const streams = { readable: toReadableStream(stdin), writable: toWritableStream(stdout, exitWhenWritten) };
   // There is nobody to read it any more.
   stdout.on("error", exit);
   const channel = new WipcChannel(streams, {
@@ -41,10 +41,10 @@ export function guestChannel(options = {}) {
         return (closing = onClose?.(payload));
       } finally {
         // It also exits if the application fails, which the channel reports.
-        void leave(closing);
+        void exitAfter(closing);
       }
     },
   });
-  channel.ended.then(() => leave(closing));
-  return (current = channel);
+  channel.ended.then(() => exitAfter(closing));
+  return (guest = channel);
 }

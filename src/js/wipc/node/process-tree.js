@@ -7,7 +7,7 @@ import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 export const HAS_GROUPS = process.platform !== "win32";
 
 /** Sends a signal to a process, or by a negative id to a group. Returns whether it was sent. Signal 0 only tests. */
-function send(id, signal) {
+function sendSignal(id, signal) {
   try {
     return process.kill(id, signal);
   } catch {
@@ -19,7 +19,7 @@ function send(id, signal) {
  * The names in `/proc`. None if it cannot be read, for instance if no file descriptor is left, or if it is that of another namespace,
  * whose ids are those of other processes.
  */
-function names() {
+function processNames() {
   try {
     return readlinkSync("/proc/self") === String(process.pid) ? readdirSync("/proc") : [];
   } catch {
@@ -28,10 +28,10 @@ function names() {
 }
 
 /** All processes that can be seen, from `/proc/ID/stat`, see proc_pid_stat(5); elsewhere none. */
-function processes() {
+function listProcesses() {
   if (process.platform !== "linux") return [];
   const found = [];
-  for (const name of names()) {
+  for (const name of processNames()) {
     const id = Number(name);
     if (!(id > 0)) continue;
     try {
@@ -67,7 +67,7 @@ export class ProcessTree {
   #descendants = [];
 
   /** Sets the leader: a child that was spawned with `detached`, if there are groups. */
-  lead(leader) {
+  setLeader(leader) {
     this.#leader = leader;
   }
 
@@ -77,8 +77,8 @@ export class ProcessTree {
   }
 
   /** Records the current descendants. Once the parent of a descendant has ended, it cannot be found any more. */
-  look() {
-    this.#find(processes());
+  refresh() {
+    this.#find(listProcesses());
   }
 
   #find(all) {
@@ -101,10 +101,10 @@ export class ProcessTree {
   }
 
   /** Whether any process is left, after the leader has exited. */
-  remains() {
+  hasProcesses() {
     const hasGroup = this.#hasGroup();
     if (!hasGroup && this.#descendants.length === 0) return false;
-    const all = processes();
+    const all = listProcesses();
     this.#find(all);
     // A zombie has ended. In a container it may wait for ever for its parent.
     const isMember = ({ group, isZombie }) => group === this.#leader && !isZombie;
@@ -115,11 +115,11 @@ export class ProcessTree {
 
   /** Signals all processes. Returns whether a signal was sent. */
   signal(signal) {
-    this.look();
-    let isSent = this.#hasGroup() && send(-this.#leader, signal);
+    this.refresh();
+    let isSent = this.#hasGroup() && sendSignal(-this.#leader, signal);
     // It may have joined another group.
-    if (!this.#hasExited) isSent = send(this.#leader, signal) || isSent;
-    for (const { id, group } of this.#descendants) isSent = send(group === id ? -id : id, signal) || isSent;
+    if (!this.#hasExited) isSent = sendSignal(this.#leader, signal) || isSent;
+    for (const { id, group } of this.#descendants) isSent = sendSignal(group === id ? -id : id, signal) || isSent;
     return isSent;
   }
 
@@ -128,7 +128,7 @@ export class ProcessTree {
    * id is another one.
    */
   #hasGroup() {
-    if (this.#isGroup && this.#hasExited) this.#isGroup = send(-this.#leader, 0) && !send(this.#leader, 0);
+    if (this.#isGroup && this.#hasExited) this.#isGroup = sendSignal(-this.#leader, 0) && !sendSignal(this.#leader, 0);
     return this.#isGroup;
   }
 }

@@ -3,13 +3,13 @@
 import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../../web/limit-values.js";
 import { spawn } from "node:child_process";
 import { WipcChannel } from "../../entry/wipc.js";
-import { timer } from "../timers.js";
+import { startTimer } from "../timers.js";
 import { beforeExit } from "./last-signals.js";
 import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
-import { readableOf, writableOf } from "./web-streams.js";
+import { toReadableStream, toWritableStream } from "./web-streams.js";
 
 /** How often to look for the remaining descendants of a guest, in milliseconds. The system does not report their end. */
-const PAUSE = 20;
+const POLL_INTERVAL_MS = 20;
 
 /** The guests that run, with their descendants. They end with this process. */
 const running = new Set();
@@ -33,8 +33,8 @@ export async function spawnGuest(command, args = [], options = {}) {
   try {
     // A detached child leads its own process group.
     const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"], detached: HAS_GROUPS });
-    tree.lead(child.pid);
-    await started(child, command);
+    tree.setLeader(child.pid);
+    await untilSpawned(child, command);
     return new WipcGuest(child, tree, channelOptions, signal);
   } catch (error) {
     // The process may have started, although the options are wrong.
@@ -44,7 +44,7 @@ export async function spawnGuest(command, args = [], options = {}) {
   }
 }
 
-function started(child, command) {
+function untilSpawned(child, command) {
   return new Promise((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", (error) =>
@@ -60,13 +60,13 @@ class WipcGuest {
   #tree;
   #timeout;
   #hasExited = false;
-  #setGone;
+  #resolveTreeEnded;
   /** Resolves once the guest and its descendants have ended. */
-  #gone = new Promise((resolve) => (this.#setGone = resolve));
+  #treeEnded = new Promise((resolve) => (this.#resolveTreeEnded = resolve));
   /** The timer of the next signal. */
   #timer = undefined;
   /** The last signal that was sent. */
-  #sent = undefined;
+  #lastSignal = undefined;
 
   constructor(child, tree, options, signal) {
     this.#child = child;
@@ -86,18 +86,21 @@ class WipcGuest {
         const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel?.ended.then(() => clearTimeout(late));
         // Its descendants end soon after it.
-        if (this.#timer === undefined) this.#end(OUTPUT_GRACE);
-        this.#watch();
+        if (this.#timer === undefined) this.#killAfter(OUTPUT_GRACE);
+        this.#pollTree();
         resolve({ code, signal: signalName });
       });
     });
     // However the channel is closed, by us or by the guest, the guest has to exit then.
-    const writable = writableOf(child.stdin, () => {
-      if (!this.#hasExited) this.#end(this.#timeout);
+    const writable = toWritableStream(child.stdin, () => {
+      if (!this.#hasExited) this.#killAfter(this.#timeout);
       child.stdin.end();
     });
     this.#timeout = options.closeTimeout ?? CLOSE_TIMEOUT;
-    this.channel = new WipcChannel({ readable: readableOf(child.stdout), writable }, { ...options, role: "host" });
+    this.channel = new WipcChannel(
+      { readable: toReadableStream(child.stdout), writable },
+      { ...options, role: "host" },
+    );
   }
 
   get pid() {
@@ -111,39 +114,40 @@ class WipcGuest {
   async close({ payload, timeout = this.#timeout } = {}) {
     this.channel.close(payload, { timeout });
     this.#timeout = timeout;
-    if (!this.#hasExited) this.#end(timeout);
-    await this.#gone;
+    if (!this.#hasExited) this.#killAfter(timeout);
+    await this.#treeEnded;
     return this.exited;
   }
 
   kill(signal = "SIGKILL") {
-    return (!this.#hasExited || this.#tree.remains()) && this.#tree.signal(signal);
+    return (!this.#hasExited || this.#tree.hasProcesses()) && this.#tree.signal(signal);
   }
 
   /** Starts the timer that ends them after a time in milliseconds. */
-  #end(time) {
-    if (this.#sent !== undefined) return;
+  #killAfter(time) {
+    if (this.#lastSignal !== undefined) return;
     // The guest is about to lose its input, and may end before its descendants.
-    this.#tree.look();
+    this.#tree.refresh();
     clearTimeout(this.#timer);
-    this.#timer = timer(() => {
-      this.#send("SIGTERM");
+    this.#timer = startTimer(() => {
+      this.#signalTree("SIGTERM");
       // A stopped process could not handle the signal.
       this.#tree.signal("SIGCONT");
-      this.#timer = setTimeout(() => this.#send("SIGKILL"), TERM_GRACE);
+      this.#timer = setTimeout(() => this.#signalTree("SIGKILL"), TERM_GRACE);
     }, time);
   }
 
-  #send(signal) {
-    this.#sent = signal;
+  #signalTree(signal) {
+    this.#lastSignal = signal;
     this.#tree.signal(signal);
   }
 
   /** Watches the remaining descendants of a guest that has exited. */
-  #watch() {
-    if (this.#sent !== "SIGKILL" && this.#tree.remains()) return void setTimeout(() => this.#watch(), PAUSE);
+  #pollTree() {
+    if (this.#lastSignal !== "SIGKILL" && this.#tree.hasProcesses())
+      return void setTimeout(() => this.#pollTree(), POLL_INTERVAL_MS);
     clearTimeout(this.#timer);
     remove(this.#tree);
-    this.#setGone();
+    this.#resolveTreeEnded();
   }
 }

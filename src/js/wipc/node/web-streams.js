@@ -1,7 +1,7 @@
 // Streams of Node as those of the web. Node's own converters end a stream with an error of theirs where a pipe merely ends.
 
 /** What is read from a stream; a pipe that breaks has ended. */
-export function readableOf(source) {
+export function toReadableStream(source) {
   let isOpen = true;
   return new ReadableStream({
     start(controller) {
@@ -31,22 +31,22 @@ export function readableOf(source) {
  * nothing more can be written. Its `writeNow(chunks)` is for a process that exits: it writes the chunks that were not written
  * yet.
  */
-export function writableOf(target, onEnd = () => target.end()) {
+export function toWritableStream(target, onEnd = () => target.end()) {
   let last;
   /** Ends the write that waits: with an error, if it is not done. */
-  let settle = () => {};
+  let endWrite = () => {};
   let isCorked = false;
   const stream = new WritableStream({
     start(controller) {
       const fail = (error) => {
         controller.error(error);
-        settle(error);
+        endWrite(error);
       };
       target.on("error", fail);
       target.on("close", () => fail(new Error("the pipe is closed")));
-      target.on("drain", () => settle());
+      target.on("drain", () => endWrite());
       // A write that waits is not to keep it from being given up.
-      controller.signal.addEventListener("abort", () => settle(controller.signal.reason));
+      controller.signal.addEventListener("abort", () => endWrite(controller.signal.reason));
     },
     write(chunk) {
       if (!isCorked) {
@@ -60,7 +60,9 @@ export function writableOf(target, onEnd = () => target.end()) {
       }
       last = chunk;
       if (target.write(chunk)) return;
-      return new Promise((resolve, reject) => (settle = (error) => (error === undefined ? resolve() : reject(error))));
+      return new Promise(
+        (resolve, reject) => (endWrite = (error) => (error === undefined ? resolve() : reject(error))),
+      );
     },
     close() {
       onEnd();

@@ -2,7 +2,7 @@
 
 import { MAX_CAPACITY, START_TIMEOUT } from "../../../web/limit-values.js";
 
-export function checked({
+export function parseOptions({
   args = [],
   env = {},
   worker,

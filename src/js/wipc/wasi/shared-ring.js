@@ -10,40 +10,40 @@ import { MAX_UNREAD_OUTPUT } from "../../../web/limit-values.js";
 
 const STDIN = 0;
 const OUTPUT = 1;
-const HEAD = 2 * Int32Array.BYTES_PER_ELEMENT;
+const HEADER_BYTES = 2 * Int32Array.BYTES_PER_ELEMENT;
 
 /** Flag of STDIN: nothing more will come. */
-const ENDED = 1 << 30;
+const ENDED_FLAG = 1 << 30;
 /** Flag of STDIN: the page has more, and waits to be told of room. */
-const WAITING = 1 << 29;
-const COUNT = WAITING - 1;
+const WAITING_FLAG = 1 << 29;
+const COUNT_MASK = WAITING_FLAG - 1;
 
 /** What a piece of output counts for: its bytes, and the message that carries them. */
-const weight = (bytes) => bytes.length + 256;
+const cost = (bytes) => bytes.length + 256;
 
-export function makeMemory(capacity) {
-  return new SharedArrayBuffer(HEAD + capacity);
+export function createSharedMemory(capacity) {
+  return new SharedArrayBuffer(HEADER_BYTES + capacity);
 }
 
 /** The page's side. */
-export class HostMemory {
+export class HostRing {
   #words;
   #ring;
   #next = 0;
 
   constructor(memory) {
-    this.#words = new Int32Array(memory, 0, HEAD / Int32Array.BYTES_PER_ELEMENT);
-    this.#ring = new Uint8Array(memory, HEAD);
+    this.#words = new Int32Array(memory, 0, HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT);
+    this.#ring = new Uint8Array(memory, HEADER_BYTES);
   }
 
   /** Puts as many of the bytes into the ring as there is room for. If it gives 0, the worker will tell of room. */
-  put(bytes) {
+  write(bytes) {
     for (;;) {
       const state = Atomics.load(this.#words, STDIN);
-      const length = Math.min(bytes.length, this.#ring.length - (state & COUNT));
+      const length = Math.min(bytes.length, this.#ring.length - (state & COUNT_MASK));
       if (length > 0) return this.#copy(bytes.subarray(0, length));
       // Fails if the worker has just made room.
-      if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING) === state) return 0;
+      if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING_FLAG) === state) return 0;
     }
   }
 
@@ -59,19 +59,19 @@ export class HostMemory {
 
   /** After what is in the ring, the guest reads the end. */
   end() {
-    Atomics.or(this.#words, STDIN, ENDED);
+    Atomics.or(this.#words, STDIN, ENDED_FLAG);
     Atomics.notify(this.#words, STDIN);
   }
 
   /** This piece of output is taken. */
-  took(bytes) {
-    Atomics.sub(this.#words, OUTPUT, weight(bytes));
+  acknowledge(bytes) {
+    Atomics.sub(this.#words, OUTPUT, cost(bytes));
     Atomics.notify(this.#words, OUTPUT);
   }
 }
 
 /** The worker's side, which sleeps. */
-export class GuestMemory {
+export class GuestRing {
   #words;
   #ring;
   #next = 0;
@@ -79,44 +79,44 @@ export class GuestMemory {
 
   /** `onRoom` is called when the page waits for room, and half of the ring is free. */
   constructor(memory, onRoom) {
-    this.#words = new Int32Array(memory, 0, HEAD / Int32Array.BYTES_PER_ELEMENT);
-    this.#ring = new Uint8Array(memory, HEAD);
+    this.#words = new Int32Array(memory, 0, HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT);
+    this.#ring = new Uint8Array(memory, HEADER_BYTES);
     this.#onRoom = onRoom;
   }
 
-  /** Takes what is there, `most` bytes at most, and sleeps before that if nothing is. Nothing at the end. */
-  take(most) {
+  /** Takes what is there, `maxLength` bytes at most, and sleeps before that if nothing is. Nothing at the end. */
+  read(maxLength) {
     let state;
-    while (((state = Atomics.load(this.#words, STDIN)) & COUNT) === 0) {
-      if (state & ENDED) return new Uint8Array();
+    while (((state = Atomics.load(this.#words, STDIN)) & COUNT_MASK) === 0) {
+      if (state & ENDED_FLAG) return new Uint8Array();
       Atomics.wait(this.#words, STDIN, state);
     }
-    return this.takeNow(most);
+    return this.readNow(maxLength);
   }
 
   /** The same without sleep. */
-  takeNow(most) {
-    const length = Math.min(most, Atomics.load(this.#words, STDIN) & COUNT);
+  readNow(maxLength) {
+    const length = Math.min(maxLength, Atomics.load(this.#words, STDIN) & COUNT_MASK);
     const bytes = new Uint8Array(length);
     const first = this.#ring.subarray(this.#next, this.#next + length);
     bytes.set(first);
     bytes.set(this.#ring.subarray(0, length - first.length), first.length);
     this.#next = (this.#next + length) % this.#ring.length;
     const before = Atomics.sub(this.#words, STDIN, length);
-    const left = (before & COUNT) - length;
+    const left = (before & COUNT_MASK) - length;
     // Not for every byte, for a guest that reads single ones.
-    if (before & WAITING && left <= this.#ring.length / 2) {
-      Atomics.and(this.#words, STDIN, ~WAITING);
+    if (before & WAITING_FLAG && left <= this.#ring.length / 2) {
+      Atomics.and(this.#words, STDIN, ~WAITING_FLAG);
       this.#onRoom();
     }
     return bytes;
   }
 
   /** Counts a piece of output before it is posted, and sleeps as long as the page has too much of it. */
-  give(bytes) {
+  reserve(bytes) {
     let waiting;
     while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
       Atomics.wait(this.#words, OUTPUT, waiting);
-    Atomics.add(this.#words, OUTPUT, weight(bytes));
+    Atomics.add(this.#words, OUTPUT, cost(bytes));
   }
 }

@@ -1,15 +1,15 @@
 // A WASI guest in a worker, and its three streams on the page.
 
-import { commandOf } from "./module.js";
-import { checked } from "./options.js";
-import { HostMemory, makeMemory } from "./shared-ring.js";
-import { ConsoleLines, TextOf } from "./stderr.js";
+import { compileCommand } from "./module.js";
+import { parseOptions } from "./options.js";
+import { HostRing, createSharedMemory } from "./shared-ring.js";
+import { ConsoleLines, Utf8Sink } from "./stderr.js";
 
 export async function startWasiGuest(module, options) {
-  const settings = checked(options);
+  const settings = parseOptions(options);
   requireSharedMemory();
   settings.signal?.throwIfAborted();
-  const command = await commandOf(await module, settings.signal);
+  const command = await compileCommand(await module, settings.signal);
   settings.signal?.throwIfAborted();
   const guest = new Guest(settings);
   await guest.start(command);
@@ -34,7 +34,7 @@ class Guest {
   #settings;
   #worker;
   #memory;
-  #shared;
+  #ring;
   #started = withResolvers();
   #exited = withResolvers();
   /** How it has ended; undefined as long as it runs. */
@@ -46,7 +46,7 @@ class Guest {
   #wakeWriter = () => {};
   #stdin;
   /** Why nothing can be written any more. */
-  #broken;
+  #stdinError;
   #stderr;
   #console = new ConsoleLines();
   #onAbort = () => this.kill(this.#settings.signal.reason);
@@ -55,15 +55,18 @@ class Guest {
 
   constructor(settings) {
     this.#settings = settings;
-    this.#memory = makeMemory(settings.stdinCapacity);
-    this.#shared = new HostMemory(this.#memory);
-    this.#stderr = new TextOf(settings.onStderr ?? ((text) => this.#console.add(text)));
-    this.readable = new ReadableStream({ pull: (controller) => this.#pull(controller), cancel: () => this.#discard() });
+    this.#memory = createSharedMemory(settings.stdinCapacity);
+    this.#ring = new HostRing(this.#memory);
+    this.#stderr = new Utf8Sink(settings.onStderr ?? ((text) => this.#console.add(text)));
+    this.readable = new ReadableStream({
+      pull: (controller) => this.#pullOutput(controller),
+      cancel: () => this.#discardOutput(),
+    });
     this.writable = new WritableStream({
-      start: (controller) => this.#open(controller),
+      start: (controller) => this.#startStdin(controller),
       write: (chunk) => this.#write(chunk),
-      close: () => this.#shared.end(),
-      abort: () => this.#shared.end(),
+      close: () => this.#ring.end(),
+      abort: () => this.#ring.end(),
     });
   }
 
@@ -73,7 +76,7 @@ class Guest {
     // Bundlers know this form of the URL, and ship the file.
     const script = worker ?? new URL("./wasi-worker.js", import.meta.url);
     this.#worker = new Worker(script, { type: "module", name: "portway-wasi-guest" });
-    this.#worker.addEventListener("message", ({ data }) => this.#told(data));
+    this.#worker.addEventListener("message", ({ data }) => this.#onWorkerMessage(data));
     this.#worker.addEventListener("messageerror", () =>
       this.#fail("the guest's module cannot be shared with its worker"),
     );
@@ -106,22 +109,22 @@ class Guest {
     this.#end({ error: new Error(`portway: ${text}`, cause && { cause }) });
   }
 
-  #told(message) {
+  #onWorkerMessage(message) {
     if (this.#outcome !== undefined) return;
     switch (message.kind) {
       case "started":
         return this.#started.resolve();
       case "stdout":
         this.#output?.push(message.bytes);
-        if (this.#output === undefined) this.#shared.took(message.bytes);
+        if (this.#output === undefined) this.#ring.acknowledge(message.bytes);
         return this.#wakeReader();
       case "stderr":
-        this.#shared.took(message.bytes);
+        this.#ring.acknowledge(message.bytes);
         return this.#stderr.add(message.bytes);
       case "room":
         return this.#wakeWriter();
       case "closed":
-        return this.#breakStdin(new Error("portway: the guest has closed its stdin"));
+        return this.#closeStdin(new Error("portway: the guest has closed its stdin"));
       case "exit":
         return this.#end({ code: message.code });
       case "failed": {
@@ -138,7 +141,7 @@ class Guest {
     this.#worker.terminate();
     this.#settings.signal?.removeEventListener("abort", this.#onAbort);
     const { error = new Error(`portway: the guest has exited with ${outcome.code}`) } = outcome;
-    this.#breakStdin(error);
+    this.#closeStdin(error);
     this.#wakeReader();
     this.#started.reject(reason ?? error);
     this.#exited.resolve(outcome);
@@ -147,49 +150,49 @@ class Guest {
   }
 
   /** One piece of output, or the end behind the last. */
-  async #pull(controller) {
+  async #pullOutput(controller) {
     while (this.#output?.length === 0 && this.#outcome === undefined) {
       await new Promise((resolve) => (this.#wakeReader = resolve));
     }
     const bytes = this.#output?.shift();
     if (bytes === undefined) return this.#output && controller.close();
     controller.enqueue(bytes);
-    this.#shared.took(bytes);
+    this.#ring.acknowledge(bytes);
   }
 
   /** Nobody reads the output any more: the guest goes on, and what it writes is thrown away. */
-  #discard() {
-    for (const bytes of this.#output) this.#shared.took(bytes);
+  #discardOutput() {
+    for (const bytes of this.#output) this.#ring.acknowledge(bytes);
     this.#output = undefined;
     this.#wakeReader();
   }
 
-  #open(controller) {
+  #startStdin(controller) {
     this.#stdin = controller;
     controller.signal?.addEventListener("abort", () => {
-      this.#broken ??= controller.signal.reason;
+      this.#stdinError ??= controller.signal.reason;
       this.#wakeWriter();
     });
   }
 
-  #breakStdin(error) {
-    this.#broken ??= error;
+  #closeStdin(error) {
+    this.#stdinError ??= error;
     this.#stdin.error(error);
     this.#wakeWriter();
   }
 
   async #write(chunk) {
-    let rest = asBytes(chunk);
+    let rest = toBytes(chunk);
     while (rest.length > 0) {
-      if (this.#broken !== undefined) throw this.#broken;
-      const length = this.#shared.put(rest);
+      if (this.#stdinError !== undefined) throw this.#stdinError;
+      const length = this.#ring.write(rest);
       rest = rest.subarray(length);
       if (length === 0) await new Promise((resolve) => (this.#wakeWriter = resolve));
     }
   }
 }
 
-function asBytes(chunk) {
+function toBytes(chunk) {
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
   throw new TypeError("portway: the guest's stdin takes bytes");

@@ -4,7 +4,7 @@ import { complain } from "../../../web/log-error.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
-export class TextOf {
+export class Utf8Sink {
   #decoder = new TextDecoder();
   #write;
 
@@ -14,14 +14,14 @@ export class TextOf {
 
   add(bytes) {
     const text = this.#decoder.decode(bytes, { stream: true });
-    this.#give(text);
+    this.#emit(text);
   }
 
   end() {
-    this.#give(this.#decoder.decode());
+    this.#emit(this.#decoder.decode());
   }
 
-  #give(text) {
+  #emit(text) {
     try {
       if (text !== "") this.#write(text);
     } catch (error) {

@@ -2,15 +2,15 @@
 // `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`, `failed`.
 
 import { Fd, WASI, wasi } from "@bjorn3/browser_wasi_shim";
-import { GuestMemory } from "./shared-ring.js";
+import { GuestRing } from "./shared-ring.js";
 
 addEventListener("message", ({ data }) => run(data), { once: true });
 
 function run({ module, memory, args, env }) {
   try {
-    const shared = new GuestMemory(memory, () => postMessage({ kind: "room" }));
-    const stdin = new Stdin(shared);
-    const shim = new WASI(args, env, [stdin, new Output("stdout", shared), new Output("stderr", shared)]);
+    const ring = new GuestRing(memory, () => postMessage({ kind: "room" }));
+    const stdin = new Stdin(ring);
+    const shim = new WASI(args, env, [stdin, new Output("stdout", ring), new Output("stderr", ring)]);
     const imports = { ...shim.wasiImport, ...corrections(shim, stdin) };
     const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
     postMessage({ kind: "started" });
@@ -23,14 +23,14 @@ function run({ module, memory, args, env }) {
 }
 
 /** What the shim does otherwise than a guest needs it. */
-function corrections(shim, stdin) {
+function shimPatches(shim, stdin) {
   const { fd_read, fd_write } = shim.wasiImport;
   const memory = () => shim.inst.exports.memory.buffer;
   return {
     // It asks for the bytes of each buffer in turn, as if it were a file: having filled the first, a pipe must not sleep
     // for the second.
     fd_read(fd, ...rest) {
-      stdin.mayWait = true;
+      stdin.mayBlock = true;
       return fd_read(fd, ...rest);
     },
     // It writes each buffer by itself. What is written together arrives together here, and as one message.
@@ -89,19 +89,19 @@ class Pipe extends Fd {
 }
 
 class Stdin extends Pipe {
-  #shared;
+  #ring;
   /** Whether nothing has come in this read yet. */
-  mayWait = true;
+  mayBlock = true;
 
-  constructor(shared) {
+  constructor(ring) {
     super(wasi.RIGHTS_FD_READ);
-    this.#shared = shared;
+    this.#ring = ring;
   }
 
   fd_read(size) {
     if (size === 0) return { ret: wasi.ERRNO_SUCCESS, data: new Uint8Array() };
-    const data = this.mayWait ? this.#shared.take(size) : this.#shared.takeNow(size);
-    this.mayWait = false;
+    const data = this.mayBlock ? this.#ring.read(size) : this.#ring.readNow(size);
+    this.mayBlock = false;
     return { ret: wasi.ERRNO_SUCCESS, data };
   }
 
@@ -113,17 +113,17 @@ class Stdin extends Pipe {
 
 class Output extends Pipe {
   #kind;
-  #shared;
+  #ring;
 
-  constructor(kind, shared) {
+  constructor(kind, ring) {
     super(wasi.RIGHTS_FD_WRITE);
     this.#kind = kind;
-    this.#shared = shared;
+    this.#ring = ring;
   }
 
   write(bytes) {
     if (bytes.length === 0) return;
-    this.#shared.give(bytes);
+    this.#ring.reserve(bytes);
     postMessage({ kind: this.#kind, bytes }, [bytes.buffer]);
   }
 }

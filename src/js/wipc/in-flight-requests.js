@@ -2,7 +2,7 @@
 
 import { MAX_IN_FLIGHT_BYTES } from "../../web/limit-values.js";
 
-export class AtWork {
+export class InFlightRequests {
   /** The message whose requests begin now: its bytes, and how many of its requests are at work. */
   #message = { bytes: 0, requests: 0 };
   /** The bytes of all messages with requests at work. */
@@ -23,7 +23,7 @@ export class AtWork {
   }
 
   /** The requests that begin now came with so many bytes. */
-  take(bytes) {
+  startMessage(bytes) {
     this.#message = { bytes, requests: 0 };
   }
 
@@ -65,7 +65,7 @@ export class AtWork {
     if (items === undefined) return undefined;
     return {
       next: async () => {
-        if (this.#channel.isFull) await this.#channel.room();
+        if (this.#channel.isFull) await this.#channel.untilWritable();
         return items.next();
       },
       return: (value) => items.return?.(value),

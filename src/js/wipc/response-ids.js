@@ -14,14 +14,14 @@ const BOM = [0xef, 0xbb, 0xbf];
  * The ids of the answers in the text of an unreadable message, or in its beginning. For an answer whose id cannot be read, it
  * holds undefined.
  */
-export function answersIn(bytes) {
+export function responseIds(bytes) {
   const reader = new Reader(bytes);
   const isBatch = reader.skip(OPENING[1]);
   const ids = [];
   do {
     if (reader.peek() === undefined && !isBatch) return [undefined];
     if (!reader.skip(OPENING[0])) return ids;
-    const { isCall, id, isUnclear } = reader.members();
+    const { isCall, id, isUnclear } = reader.readMembers();
     if (isCall) continue;
     if (Number.isSafeInteger(id) && !isUnclear) ids.push(id);
     // The other elements of a batch are unknown.
@@ -53,32 +53,32 @@ class Reader {
   }
 
   /** Reads the members of an object whose bracket was taken, up to its end or the end of the text. */
-  members() {
-    const seen = { isCall: false, id: undefined, isUnclear: false };
-    for (let name; (name = this.#string()) !== undefined && this.skip(COLON); ) {
-      const value = this.#value();
-      if (name === "method" || name === "params") seen.isCall = true;
+  readMembers() {
+    const found = { isCall: false, id: undefined, isUnclear: false };
+    for (let name; (name = this.#readString()) !== undefined && this.skip(COLON); ) {
+      const value = this.#readValue();
+      if (name === "method" || name === "params") found.isCall = true;
       if (name === "id") {
         const id = value?.trim() ?? "";
-        seen.isUnclear = seen.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
+        found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
         // No call has an id in quotes, or null.
-        seen.id = /^\d+$/.test(id) ? Number(id) : NaN;
+        found.id = /^\d+$/.test(id) ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;
     }
     this.skip(CLOSING[0]);
-    return seen;
+    return found;
   }
 
   /** The string that comes next, as it is written; undefined if none comes, or not all of one. */
-  #string() {
+  #readString() {
     if (!this.skip(QUOTE)) return undefined;
     const begin = this.#at;
-    return this.#passString() ? textOf(this.#bytes, begin, this.#at - 1) : undefined;
+    return this.#skipString() ? textOf(this.#bytes, begin, this.#at - 1) : undefined;
   }
 
   /** Passes over the rest of a string; false if the text ends before. */
-  #passString() {
+  #skipString() {
     for (;;) {
       const end = this.#bytes.indexOf(QUOTE, this.#at);
       if (end < 0) {
@@ -93,13 +93,13 @@ class Reader {
   }
 
   /** Passes over a value, and returns its beginning; undefined if the text ends first. */
-  #value() {
+  #readValue() {
     const begin = this.#at;
     for (let depth = 0; this.#at < this.#bytes.length; ) {
       const byte = this.#bytes[this.#at];
       if (depth === 0 && (byte === COMMA || CLOSING.includes(byte))) return textOf(this.#bytes, begin, this.#at);
       this.#at += 1;
-      if (byte === QUOTE) this.#passString();
+      if (byte === QUOTE) this.#skipString();
       else if (OPENING.includes(byte)) depth += 1;
       else if (CLOSING.includes(byte)) depth -= 1;
     }
@@ -108,8 +108,8 @@ class Reader {
 }
 
 /** The longest text of an id or a name that is read. */
-const LONGEST = 64;
+const MAX_TEXT_LENGTH = 64;
 
 function textOf(bytes, begin, end) {
-  return String.fromCharCode(...bytes.subarray(begin, Math.min(end, begin + LONGEST)));
+  return String.fromCharCode(...bytes.subarray(begin, Math.min(end, begin + MAX_TEXT_LENGTH)));
 }
