@@ -4,13 +4,8 @@ import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
 import { DESTROYED } from "../web/pending-calls.js";
 import { Stream, windowProblem } from "../web/streams.js";
+import { timeoutProblem } from "../web/timers.js";
 import { finishClass } from "./finish-class.js";
-
-/** What is wrong with a timeout, or undefined. */
-function timeoutProblem(timeout) {
-  if (typeof timeout === "number" && timeout >= 0) return undefined;
-  return new RangeError(`a timeout is a number of milliseconds, or 0 for none, not ${String(timeout)}`);
-}
 
 /** What is wrong with a handler of progress, or undefined. */
 function progressProblem(handler) {

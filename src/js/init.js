@@ -4,6 +4,7 @@ import { initSync as start } from "portway-glue";
 import { install, needsWasm } from "../web/wasm-instance.js";
 import { settleEarly } from "../web/early-buffer.js";
 import { tagOf } from "../web/errors.js";
+import { readWasm } from "./wasm-response.js";
 
 /** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */
 export function initSync(input) {
@@ -65,14 +66,5 @@ async function compile(input, defaultInput, read) {
     throwError(`${location} cannot be read: copy it there, import "portway/inline", or give init() its bytes`, error);
   }
   if (source?.ok === undefined) return isModule(source) ? source : WebAssembly.compile(source);
-  const { status, url } = source;
-  location = `${url || location}`;
-  // It gives out nothing from outside of its root, where a linked package is.
-  const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
-  if (!source.ok) throwError(`${location} is not there (status ${status}${hint})`);
-  const bytes = new Uint8Array(await source.arrayBuffer());
-  // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
-  if (String(bytes.subarray(0, 4)) !== "0,97,115,109")
-    throwError(`${location} is no WebAssembly (${source.headers.get("content-type")})`);
-  return WebAssembly.compile(bytes);
+  return WebAssembly.compile(await readWasm(source, source.url || location));
 }

@@ -1,5 +1,15 @@
 // Timers. An Angular application does not count as stable while a timer of its zone is pending.
 
+/** The longest delay of a timer. Browsers run a timer with a longer delay at once. */
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Returns the error for a timeout that is not a number of milliseconds, or undefined. */
+export function timeoutProblem(timeout, name = "timeout") {
+  if (typeof timeout === "number" && timeout >= 0) return undefined;
+  const text = `${name} must be a non-negative number of milliseconds (0 = no timeout), got ${String(timeout)}`;
+  return new RangeError(text);
+}
+
 /**
  * Runs a function after a time in milliseconds; returns what `clearTimeout` takes. `kind` may be "setInterval". The timer is
  * set outside of all zones, and the function runs in the zone of the caller. In a zone with its own clock, that clock drives

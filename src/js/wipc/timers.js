@@ -3,16 +3,17 @@
 import { now } from "../../web/clock.js";
 import { runLater } from "../../web/later.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
+import { MAX_TIMEOUT_MS, timeoutProblem } from "../../web/timers.js";
 
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-export function checkTimeout(name, time) {
-  if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
+/** Throws if a timeout is not a number of milliseconds. */
+export function checkTimeout(name, timeout) {
+  const problem = timeoutProblem(timeout, name);
+  if (problem !== undefined) throw problem;
 }
 
-/** A timer, unless it is for ever. */
-export function startTimer(run, time) {
-  if (time > 0 && time <= LONGEST_TIMER) return setTimeout(run, time);
+/** Starts a timer, unless the timeout is 0 or longer than a timer can run. */
+export function startTimer(run, timeout) {
+  if (timeout > 0 && timeout <= MAX_TIMEOUT_MS) return setTimeout(run, timeout);
 }
 
 /** The time that the frames of a peer take at a stretch, so that timers and other input get their turns, too. */

@@ -1,5 +1,7 @@
 // What a caller gives as a guest, as a compiled WASI command.
 
+import { readWasm } from "../../wasm-response.js";
+
 /** Compiles it, or says why not. */
 export async function compileCommand(source, signal) {
   const module =
@@ -24,12 +26,5 @@ async function readBytes(source, signal) {
     throw new TypeError("portway: a guest is a WebAssembly.Module, its bytes, its URL or a Response");
   }
   const response = isAddress ? await fetch(source, { signal }) : source;
-  const subject = `portway: ${response.url || "the response"}`;
-  if (!response.ok) throw new Error(`${subject} is not there (status ${response.status})`);
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  // The MIME type does not matter; a page in place of the file does, and its compile error would puzzle.
-  if (String(bytes.subarray(0, 4)) !== "0,97,115,109") {
-    throw new Error(`${subject} is no WebAssembly (${response.headers.get("content-type")})`);
-  }
-  return bytes;
+  return readWasm(response, response.url || "the response");
 }

@@ -1,6 +1,7 @@
 // The options of a guest, checked before anything is started.
 
 import { MAX_CAPACITY, START_TIMEOUT } from "../../../web/limit-values.js";
+import { checkTimeout } from "../timers.js";
 
 export function parseOptions({
   args = [],
@@ -26,8 +27,7 @@ export function parseOptions({
   if (!Number.isInteger(stdinCapacity) || stdinCapacity < 1 || stdinCapacity > MAX_CAPACITY) {
     throw new RangeError(`portway: stdinCapacity is a number of bytes from 1 to ${MAX_CAPACITY}`);
   }
-  if (!(startTimeout >= 0 && startTimeout < 2 ** 31))
-    throw new RangeError("portway: startTimeout is a time in ms; 0 for none");
+  checkTimeout("startTimeout", startTimeout);
   const lines = Object.entries(env).map(([key, value]) => `${key}=${value}`);
   // The first is the program's name.
   return { args: ["guest", ...args], env: lines, worker, onStderr, stdinCapacity, startTimeout, signal };

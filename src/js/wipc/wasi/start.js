@@ -1,5 +1,6 @@
 // A WASI guest in a worker, and its three streams on the page.
 
+import { startTimer } from "../timers.js";
 import { compileCommand } from "./module.js";
 import { parseOptions } from "./options.js";
 import { HostRing, createSharedMemory } from "./shared-ring.js";
@@ -88,7 +89,7 @@ class Guest {
     });
     signal?.addEventListener("abort", this.#onAbort);
     const late = () => this.#fail(`the worker of the guest has not started within ${startTimeout} ms: ${script}`);
-    const timer = startTimeout > 0 && setTimeout(late, startTimeout);
+    const timer = startTimer(late, startTimeout);
     try {
       this.#worker.postMessage({ module, memory: this.#memory, args, env });
       await this.#started.promise;
