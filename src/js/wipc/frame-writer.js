@@ -69,7 +69,7 @@ export class FrameWriter {
   /** Writes all frames at once, as far as the stream takes them. */
   flushNow() {
     const unwritten = this.#waiting.splice(this.#writtenEntries).map(({ frame }) => frame);
-    this.#writeNow([this.#current, ...rest]);
+    this.#writeNow([this.#current, ...unwritten]);
   }
 
   /** Closes the stream once all is written. */
