@@ -7,12 +7,13 @@ import { Stream, windowProblem } from "../web/streams.js";
 import { timeoutProblem } from "../web/timers.js";
 import { finishClass } from "./finish-class.js";
 
-/** What is wrong with a handler of progress, or undefined. */
+/** Returns the error for a progress handler that is not a function, or undefined. */
 function progressProblem(handler) {
-  if (handler && typeof handler !== "function") return new TypeError(`onProgress is a function, not ${typeof handler}`);
+  if (handler && typeof handler !== "function")
+    return new TypeError(`onProgress must be a function, got ${typeof handler}`);
 }
 
-/** A timeout as wasm takes it: milliseconds, negative for none. */
+/** Converts a timeout to the form that wasm takes: milliseconds, or a negative number for no timeout. */
 function milliseconds(timeout) {
   return timeout === 0 || timeout === Infinity ? -1 : timeout;
 }
@@ -31,14 +32,14 @@ class JSONRPCClient {
   }
 
   request(method, params, options) {
-    // Most calls have none, and are to cost little.
+    // Most calls have no options. This path is the fast one.
     if (options === undefined && !this.#destroyed)
       return this.#link.request(this, method, params, milliseconds(this.#timeout));
     const timeout = options?.timeout ?? this.#timeout;
     const total = options?.totalTimeout ?? Infinity;
     const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
-    // The link may live on, for others.
+    // Other clients and servers may still use the link.
     if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
     const wait = Math.min(timeout || Infinity, total || Infinity);
     return this.#link.request(this, method, params, milliseconds(wait), options);

@@ -1,5 +1,6 @@
-// `portway/early`: imported first, and for its effect. It listens at once, and keeps the messages that come before wasm
-// has loaded and a transport is there to hear them. It imports numbers only, so that nothing runs before it.
+// `portway/early`: a module that is imported first, for its side effect. It listens at once. It buffers the messages
+// that arrive before the wasm has loaded and a transport exists. It imports only numbers, so that no other module runs
+// first.
 
 import {
   EARLY_TIMEOUT,
@@ -10,37 +11,37 @@ import {
 } from "../web/limit-values.js";
 
 const EARLY = Symbol.for("portway.early");
-/** Whom a transport hears by now; with the functions below, once this module has run. */
+/** The senders that a transport handles. Once this module has run, the set also has the functions below. */
 const handled = (globalThis[EARLY] ??= new WeakSet());
-/** What an answer to an early request costs its sender; a message costs 1. */
+/** The cost of a response to an early request, charged to its sender. A message costs 1. */
 const ANSWER_COST = 10;
-/** A fixed text: the reason may hold addresses or tokens, and any window may ask. */
+/** A fixed text: the reason may contain addresses or tokens, and any window may send a request. */
 const FAILED = { code: -32603, message: "portway could not start" };
 
 const isWindow = typeof document !== "undefined";
 
 function isMessageOrBatch(data) {
   if (!Array.isArray(data)) return data?.jsonrpc === "2.0";
-  // Ends at the first hole, of which there may be billions.
+  // `findIndex` stops at the first hole. An array may have billions of holes.
   return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
 }
 
-/** Whether an answer can have this id: a value of another kind, or a long text, may fail to be cloned, or be costly. */
+/** Returns whether a response can carry this id. Another value may fail to be cloned, and a long text is costly. */
 const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
 if (handled.take === undefined && typeof globalThis.addEventListener === "function") {
-  /** The events that are kept, by sender. Their data is not read before a transport wants them: reading it costs a copy. */
+  /** The buffered events by sender. A transport reads their data later, because reading makes the engine copy it. */
   let buffered = new Map();
   let count = 0;
   let hasWarned = false;
   let hasFailed = false;
   let timer;
-  /** The cost of each sender so far, and of all together. */
+  /** The cost of each sender so far, and of all senders together. */
   const costs = new WeakMap();
   let costOfAll = 0;
 
   const listener = (event) => {
-    // What comes from the owner of a worker has no source.
+    // A message from the owner of a worker has no source.
     const sender = event.source ?? globalThis;
     if (event.isTrusted === false || handled.has(sender)) return;
     if (hasFailed) rejectRequests(event, sender);
@@ -54,19 +55,19 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
     if (++count > MAX_EARLY_MESSAGES) dropNewest(sender, events);
   }
 
-  /** The sender that has the most events loses its newest: a sender that floods this side leaves room for the others. */
+  /** Drops the newest event of the sender with the most events, so that a flood does not displace other senders. */
   function dropNewest(sender, events) {
     for (const [other, more] of buffered) if (more.length > events.length) [sender, events] = [other, more];
     events.pop();
     count--;
     if (events.length === 0) buffered.delete(sender);
-    if (!hasWarned) console.warn("portway: early messages are dropped, since nobody handles them");
+    if (!hasWarned) console.warn("portway: early messages were dropped, because no transport handles them");
     hasWarned = true;
   }
 
-  /** Answers the requests in a message: this side will not serve. A sender that has cost too much gets no answer. */
+  /** Answers the requests in a message with an error. A sender whose cost is too high gets no answer. */
   function rejectRequests(event, sender) {
-    // In a window, an answer goes to the window that asked and to its origin. That window may be gone.
+    // In a window, the answer goes to the sender's window and origin. That window may have been removed.
     if (isWindow && event.source === null) return;
     const spent = costs.get(sender) ?? 0;
     const left = Math.min(MAX_EARLY_COST - spent, MAX_EARLY_TOTAL_COST - costOfAll);
@@ -93,7 +94,7 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
 
   globalThis.addEventListener("message", listener);
   Object.assign(handled, {
-    /** Takes the kept events of a sender that `accepts` accepts. */
+    /** Removes and returns the buffered events of a sender that `accepts` accepts. */
     take(accepts, sender) {
       const taken = [];
       const rest = [];
@@ -101,11 +102,14 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
       if (rest.length > 0) buffered.set(sender, rest);
       else buffered.delete(sender);
       count -= taken.length;
-      // A worker has one owner, and a transport hears it from here on.
+      // A worker has one owner, and from now on a transport listens to it.
       if (!isWindow) globalThis.removeEventListener("message", listener);
       return taken;
     },
-    /** The wasm has started, or has failed with an error; with null, the error was printed already. */
+    /**
+     * Ends the wait for the wasm, which has started or failed with an error. `null` is an error that was already
+     * printed.
+     */
     settle(error) {
       clearTimeout(timer);
       hasFailed = error !== undefined;

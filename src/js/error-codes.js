@@ -1,7 +1,7 @@
-// Error codes by name. The specification's own, and those of applications: there, one number has a meaning of its own in
-// each table.
+// Error codes by name: those of the specification, and those of applications. The same number has another meaning in
+// each table of an application.
 
-/** JSON-RPC 2.0 §5.1, and the one that the Language Server Protocol adds for cancelled requests. */
+/** The codes of JSON-RPC 2.0 §5.1, and the code of the Language Server Protocol for a cancelled request. */
 export const ErrorCode = /* @__PURE__ */ Object.freeze({
   ParseError: -32700,
   InvalidRequest: -32600,
@@ -11,7 +11,7 @@ export const ErrorCode = /* @__PURE__ */ Object.freeze({
   RequestCancelled: -32800,
 });
 
-/** In-browser builders, previews and agents. */
+/** The codes of Wiggum: builders, previews and agents in a browser. */
 export const wiggum = /* @__PURE__ */ Object.freeze({
   BUILD_FAILED: -32001,
   GATE_FAILED: -32002,
@@ -23,7 +23,7 @@ export const wiggum = /* @__PURE__ */ Object.freeze({
   CONTEXT_OVERFLOW: -32008,
 });
 
-/** The Kaiak agent interface. */
+/** The codes of the Kaiak agent interface. */
 export const kaiak = /* @__PURE__ */ Object.freeze({
   SESSION_CREATION_FAILED: -32001,
   WORKSPACE_ACCESS_DENIED: -32002,

@@ -1,17 +1,16 @@
-// What the classes of the API have in common.
+// The members that all classes of the API share.
 
 import { define } from "../web/errors.js";
 
 /**
- * Adds what every class of the API has. Each class is finished by a pure call, since bundlers keep code that changes a
- * class at the top of a module.
+ * Adds the shared members to a class and returns it. The call is marked as pure, because bundlers keep code that
+ * changes a class at the top of a module.
  */
 export function finishClass(Class) {
   const { prototype } = Class;
-  // `using` needs a symbol that not every engine has yet.
+  // `using` needs a symbol that some engines lack.
   if (Symbol.dispose !== undefined) prototype[Symbol.dispose] = prototype.destroy;
-  // Vue puts no proxy around an object with this member, in a `ref` or `reactive`. Behind a proxy, private members are out of
-  // reach.
+  // Vue does not wrap an object with this member in a proxy (`ref`, `reactive`). A proxy cannot access private members.
   define(prototype, "__v_skip", true);
   return Class;
 }

@@ -1,4 +1,5 @@
-// What the package exports besides `init`. The glue passes it on, so that it is one with the wasm.
+// The exports of the package besides `init`. They come through the glue of the wasm, so that there is one instance of
+// each.
 
 export {
   CallError,

@@ -1,4 +1,4 @@
-// Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
+// Loads the wasm. The loader of wasm-bindgen's glue is four times as large.
 
 import { initSync as start } from "portway-glue";
 import { install, needsWasm } from "../web/wasm-instance.js";
@@ -6,21 +6,23 @@ import { settleEarly } from "../web/early-buffer.js";
 import { tagOf } from "../web/errors.js";
 import { readWasm } from "./wasm-response.js";
 
-/** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */
+/** Starts the wasm from bytes or a compiled module, synchronously. Does nothing while it runs. */
 export function initSync(input) {
   if (!needsWasm()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
-  // The glue would take it, fail, and keep it for good.
+  // The glue would accept the module, fail, and then keep it.
   if (WebAssembly.Module.imports(module).length === 0)
-    throw new Error("portway: this is the WebAssembly of something else");
+    throw new Error("portway: this WebAssembly module was not built from portway");
   install(start(module));
   settleEarly();
 }
 
-/** Also true for a module of another realm: a test runner has several. */
+/** Returns whether a value is a compiled module, also one of another realm. A test runner has several realms. */
 const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
-/** Makes `init`. `defaultInput` returns its default input, and `read` reads a URL or path to a response or bytes. */
+/**
+ * Creates `init`. `defaultInput` returns its default input. `read` returns a response or the bytes of a URL or path.
+ */
 export function makeInit(defaultInput, read = (location) => fetch(location)) {
   let started;
   return function init(input) {
@@ -32,7 +34,7 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
         if (needsWasm()) settleEarly(error);
         throw error;
       })
-      // A failure is told to each who asked; the next call tries again.
+      // Every waiting caller gets the failure. The next call tries again.
       .finally(() => (started = undefined));
     return started;
   };
@@ -40,11 +42,11 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
 
 function throwWithHint(error) {
   const { message } = Object(error);
-  // Browsers name the permission that allows `eval`, too; wasm needs less.
+  // Browsers name the permission that also allows `eval`. WebAssembly needs less.
   if (/unsafe-eval|CSP/.test(message))
     throwError("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
   if (/\bmemory/.test(message))
-    throwError("this process has no memory for WebAssembly left; Chromium has some for 120 realms", error);
+    throwError("this process has no memory for WebAssembly left; in Chromium it suffices for about 120 realms", error);
   throw error;
 }
 

@@ -1,6 +1,6 @@
-// Values that JSON cannot express. As a member of a message they would be left out, and a response needs its result.
+// Values that JSON cannot express. JSON.stringify would omit them from a message, but a response needs its result.
 
-/** Throws if JSON cannot express the result, or the item of a stream, in a message. */
+/** Throws if JSON cannot express the result of a response or the item of a stream. */
 export function checkValue({ method, params, result }) {
   const value = method === "rpc.item" ? params?.value : result;
   const type = typeof value;
@@ -8,5 +8,5 @@ export function checkValue({ method, params, result }) {
     typeof value?.toJSON === "function"
       ? JSON.stringify(value) === undefined
       : type === "function" || type === "symbol";
-  if (isMissing) throw new TypeError(`JSON cannot express this ${type}`);
+  if (isMissing) throw new TypeError(`cannot serialize a value of type ${type} as JSON`);
 }

@@ -1,4 +1,5 @@
-// Node's `Worker`, and processes with an IPC channel: they have `on` and `off`, and messages without an event around them.
+// Adapters for Node's `Worker` and for processes with an IPC channel. They have `on` and `off`, and emit messages
+// without an event.
 
 import { checkValue } from "./json-values.js";
 import { connect as connectEvents, workerTransport as eventTransport } from "portway-glue";
@@ -10,12 +11,15 @@ export function workerTransport(worker) {
 
 export async function connect(target, options) {
   if (target === globalThis.process && target.send === undefined) {
-    throw new TypeError("this process has no channel to a parent: start it with fork()");
+    throw new TypeError("this process has no IPC channel: start it with fork()");
   }
   return connectEvents(isEmitter(target) ? toEventTarget(target) : target, options);
 }
 
-/** A `Worker`, a `ChildProcess`, or `process` in a child. Node's ports have both, `on` and `addEventListener`. */
+/**
+ * Returns whether a target is a `Worker`, a `ChildProcess`, or `process` in a child. Node's ports also have
+ * `addEventListener`.
+ */
 function isEmitter(target) {
   return (
     typeof target?.on === "function" &&
@@ -28,15 +32,15 @@ function isWorker(target) {
   return typeof target.postMessage === "function" && typeof target.threadId === "number";
 }
 
-/** A process without an IPC channel has no `send`. */
+/** Returns whether a target is a process with an IPC channel. Without one, a process has no `send`. */
 function isProcess(target) {
   return typeof target.send === "function" && "connected" in target;
 }
 
-/** Each worker has one wrapper, so that all transports on it are on one boundary. */
+/** Each emitter has one adapter, so that all transports on it share one boundary. */
 const adapters = new WeakMap();
 
-// What a thread dies of has to be listened to, since as long as nobody does, it ends the whole program.
+// Without a listener for `error`, the error of a thread would end the whole program.
 const WORKER_EVENTS = { message: "message", messageerror: "messageerror", error: "error", close: "exit" };
 const PROCESS_EVENTS = { message: "message", error: "error", close: "disconnect" };
 
@@ -55,17 +59,20 @@ function post(worker, message, transfer) {
   worker.postMessage(message, transfer);
 }
 
-/** Sends to a process. The event `disconnect` reports that its channel is closed. Without a callback, Node emits that as an error. */
+/**
+ * Sends a message to a process. `disconnect` reports a closed channel; without the callback, Node would emit an error
+ * for it.
+ */
 function send(process, message, transfer) {
-  if (transfer?.length > 0) throw new TypeError("nothing can be transferred to a process");
-  // A session wraps its messages in another message.
+  if (transfer?.length > 0) throw new TypeError("objects cannot be transferred to a process");
+  // A session wraps its messages in a message of its own.
   for (const part of [message?.message ?? message].flat()) checkValue(Object(part));
   if (process.connected) process.send(message, () => {});
 }
 
 function createEventTarget(emitter, events, send) {
   const wrappers = new Map();
-  // Told again with the exit, which is what ends a thread that has begun.
+  // The error is passed on with the exit event, which ends a thread that has started.
   let error;
   return {
     postMessage: (message, transfer) => send(emitter, message, transfer),

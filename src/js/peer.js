@@ -30,10 +30,12 @@ class JSONRPCPeer extends JSONRPCClient {
   }
 }
 
-/** Names that the language, consoles and test runners look up in any object. They are no methods of the peer. */
+/**
+ * Names that the language, consoles and test runners look up in any object. The proxy does not treat them as methods.
+ */
 const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
 
-/** The peer as an object: `remote.name(params, options)` is `request("name", params, options)`. */
+/** Returns a proxy of the peer: `remote.name(params, options)` is `request("name", params, options)`. */
 function remote(client) {
   return new Proxy(Object.freeze({}), {
     get(target, name) {

@@ -4,10 +4,11 @@ import { Link } from "../web/link.js";
 import { finishClass } from "./finish-class.js";
 
 function checkHandler(name, handler) {
-  if (typeof name !== "string") throw new TypeError(`the name of a method is a string, not ${typeof name}`);
-  if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
+  if (typeof name !== "string") throw new TypeError(`a method name must be a string, got ${typeof name}`);
+  if (name.startsWith("rpc."))
+    throw new TypeError(`the method name "${name}" is reserved, because it begins with "rpc."`);
   if (typeof handler !== "function")
-    throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
+    throw new TypeError(`the handler of "${name}" must be a function, got ${typeof handler}`);
 }
 
 class JSONRPCServer {

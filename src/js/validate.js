@@ -1,4 +1,4 @@
-// Says all that is wrong with a message by the letter of JSON-RPC 2.0. The rules are in wasm (`validate/`).
+// Checks messages against JSON-RPC 2.0. The rules are in wasm (`validate/`).
 
 import { VALIDATE } from "../web/wasm-commands.js";
 import { runAnywhere } from "../web/wasm-instance.js";
@@ -6,15 +6,15 @@ import { VERSION, kindOf, shapeOf } from "../web/envelope.js";
 import { MAX_FINDINGS } from "../web/limit-values.js";
 import { takeFindings } from "../web/wasm-callbacks.js";
 
-// What wasm is told to expect.
+// The kinds of message that wasm can be asked to expect.
 const EXPECTATIONS = { request: 1, response: 2 };
 const EMPTY_BATCH = 3;
 
-/** `{ isValid, errors, warnings }` for a message or a batch; `options.type` says what it ought to be. */
+/** Returns `{ isValid, errors, warnings }` for a message or a batch. `options.type` is the expected kind. */
 export function validateMessage(message, options) {
   const type = options?.type;
   if (type !== undefined && !Object.hasOwn(EXPECTATIONS, type)) {
-    throw new TypeError(`the type of a message is "request" or "response", not ${String(type)}`);
+    throw new TypeError(`type must be "request" or "response", got ${String(type)}`);
   }
   const expect = EXPECTATIONS[type] ?? 0;
   const errors = [];
@@ -33,7 +33,7 @@ export function validateMessage(message, options) {
   return { isValid: errors.length === 0, errors, warnings };
 }
 
-/** The items of an array, to its first hole, of which there may be billions; undefined for anything else. */
+/** Returns the items of an array up to its first hole, or undefined. An array may have billions of holes. */
 function itemsOf(message) {
   try {
     if (!Array.isArray(message)) return undefined;
@@ -44,7 +44,7 @@ function itemsOf(message) {
   }
 }
 
-/** What wasm has to know of an item: kinds, in the bits that `validator.rs` says, and the code of its error. */
+/** Returns the facts about an item that wasm needs: kinds, in the bits of `validator.rs`, and the code of its error. */
 function elementFacts(item) {
   try {
     const kind = kindOf(item);
@@ -54,7 +54,7 @@ function elementFacts(item) {
     const shape = shapeOf(item, item) | (item.jsonrpc === "2.0" ? VERSION : 0);
     return [(shape | (kind << 24) | (text << 28)) >>> 0, typeof code === "number" ? code : NaN];
   } catch {
-    // What cannot be read cannot be sent: it is as good as no object.
+    // An item whose members cannot be read cannot be sent either. It counts as a value that is not an object.
     return [kindOf(undefined) << 24];
   }
 }

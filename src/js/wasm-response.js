@@ -3,7 +3,9 @@
 /** The first bytes of a WebAssembly file. */
 const MAGIC = "0,97,115,109";
 
-/** Returns the bytes of a WebAssembly file. Throws if the response does not hold one; `location` names it in the error. */
+/**
+ * Returns the bytes of a WebAssembly file. Throws if the response does not hold one; `location` names it in the error.
+ */
 export async function readWasm(response, location) {
   const { ok, status, headers } = response;
   // Vite refuses files outside of its root, such as those of a linked package.

@@ -297,7 +297,7 @@ describe("a guest that cannot be started", () => {
   const broken = (worker) => ({ worker: new URL(worker, import.meta.url) });
 
   for (const [name, module, options, kind, message] of [
-    ["a module that is no command", empty, {}, TypeError, /no WASI command.*_start/],
+    ["a module that is no command", empty, {}, TypeError, /not a WASI command.*_start/],
     ["a module that imports something else", foreign, {}, TypeError, /imports env\.f/],
     ["a module that imports what WASI has not", unknown, {}, Error, /LinkError/],
     ["bytes that are no wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],

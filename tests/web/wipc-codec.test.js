@@ -227,7 +227,7 @@ describe("a hook of the decoder that throws", () => {
     decoder.push(concat([encodeWipc(DATA, "1"), encodeWipc(DATA, "2")]));
     assert.deepEqual(payloads, ["1", "2"]);
     assert.lengthOf(errors, 4);
-    for (const message of errors) assert.include(message, "inside of its own hooks");
+    for (const message of errors) assert.include(message, "in its own hooks");
   });
 });
 

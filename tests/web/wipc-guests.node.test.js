@@ -291,7 +291,7 @@ describe("a guest that closes by itself", () => {
   it("may do so only once in a process", async () => {
     const guest = await guestOf("echo");
     const client = new JSONRPCClient(guest.transport());
-    assert.include((await rejection(client.request("again"))).message, "a guest already");
+    assert.include((await rejection(client.request("again"))).message, "already a guest");
     await guest.close();
   });
 

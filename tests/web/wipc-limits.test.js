@@ -748,7 +748,7 @@ describe("CALL frames that nobody handles yet", function () {
         await pause(50);
       });
       assert.lengthOf(lines, 1);
-      assert.include(lines[0], "reading pauses");
+      assert.include(lines[0], "reading is paused");
       assert.equal(data, 0);
       let handled = 0;
       new JSONRPCServer(raw.channel.transport()).method("echo", () => (handled += 1));

@@ -275,7 +275,7 @@ describe("the calls that wait", () => {
   for (const [how, end, says, roles = ["host", "guest"]] of [
     ["the stream ends", (raw) => raw.end(), "the stream has ended"],
     ["the stream fails", (raw) => raw.fail(new Error("cut")), "cut"],
-    ["its host closes", (raw) => raw.post(CLOSE), "the other side has closed the channel", ["guest"]],
+    ["its host closes", (raw) => raw.post(CLOSE), "the peer has closed the channel", ["guest"]],
   ]) {
     for (const role of roles) {
       it(`end at once when ${how}, for a ${role}, and later ones are refused`, async () => {
@@ -304,7 +304,7 @@ describe("the calls that wait", () => {
     assert.equal((await rejection(client.request("c"))).name, "WipcClosedError");
     raw.end();
     const { reason, cause } = await waiting;
-    assert.deepEqual([reason, cause.message], ["peer-gone", "the other side has closed the channel"]);
+    assert.deepEqual([reason, cause.message], ["peer-gone", "the peer has closed the channel"]);
   });
 
   it("end two seconds after the CLOSE of a guest that stays", async () => {

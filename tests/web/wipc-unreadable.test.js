@@ -39,7 +39,7 @@ describe("an unreadable answer over WIPC", () => {
       await post(raw, text);
       const error = await rejection(calls[1]);
       assert.deepEqual([error.name, error.reason, error.id], ["CallError", "unreadable-response", 2]);
-      assert.match(error.cause.message, /without JSON|was dropped/);
+      assert.match(error.cause.message, /is not JSON|exceeds maxMessage/);
       assert.deepEqual([errors.length, client.pending], [1, 2]);
       await post(raw, '{"jsonrpc":"2.0","id":3,"result":"yes"}');
       assert.equal(await calls[2], "yes");

@@ -1,4 +1,4 @@
-// `portway/inline`: the wasm is part of the module, for places that cannot load a second file.
+// `portway/inline`: the module contains the wasm, for environments that cannot load a second file.
 
 import text from "portway-wasm";
 import { makeInit } from "../init.js";
@@ -7,7 +7,7 @@ export * from "../index.js";
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The bytes of a text in base64. Not every realm has `atob`. */
+/** Returns the bytes of a base64 text. Not every realm has `atob`. */
 function decodeBase64(text) {
   const bytes = new Uint8Array(Math.floor((text.replace(/=+$/, "").length * 3) / 4));
   let bits = 0;

@@ -1,4 +1,4 @@
-// `portway` in Node, whose `fetch` reads no files.
+// `portway` in Node, where `fetch` does not read files.
 
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 import { makeInit } from "../init.js";
 
 export * from "../index.js";
-// The same for Node's workers; it goes before the one of that name above.
+// These also accept Node's workers. A named export takes precedence over one of the same name above.
 export { connect, workerTransport } from "../node-worker-adapter.js";
 
 /**
- * The folder of this module. In a CommonJS bundle, the module has no URL. (Vite would take `new URL(…, import.meta.url)` for an
- * asset of a page.)
+ * Returns the folder of this module. In a CommonJS bundle, the module has no URL. Vite would treat
+ * `new URL(…, import.meta.url)` as an asset of a page.
  */
 const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
 
-/** The bytes of a file, by its path or URL; other URLs are fetched. */
+/** Reads a file by its path or `file:` URL. Fetches any other URL. */
 function read(location) {
   const text = location.url ?? String(location);
   if (/^(https?|data|blob):/.test(text)) return fetch(location);

@@ -1,3 +1,3 @@
-// `wasi-worker.js`, which `portway/wipc/wasi` starts as a worker.
+// `wasi-worker.js`: the worker script of `portway/wipc/wasi`.
 
 import "../wipc/wasi/worker.js";

@@ -1,4 +1,4 @@
-// `portway` in browsers: the wasm lies beside the module. Bundlers know this form of the URL, and ship the file.
+// `portway` in browsers: the wasm file is beside the module. Bundlers recognize this form of URL and ship the file.
 
 import { makeInit } from "../init.js";
 

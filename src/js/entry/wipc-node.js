@@ -1,4 +1,5 @@
-// `portway/wipc/node`: guests as child processes, and being one. The codec is that of `portway/wipc`, one for both.
+// `portway/wipc/node`: spawns guests as child processes, or makes this process a guest. It shares the codec of
+// `portway/wipc`.
 
 export { guestChannel } from "../wipc/node/guest.js";
 export { spawnGuest } from "../wipc/node/spawn.js";

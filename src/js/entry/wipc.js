@@ -1,4 +1,4 @@
-// `portway/wipc`: frames over byte streams, between a host and a guest. It needs no wasm and no `init()`.
+// `portway/wipc`: frames over byte streams between a host and a guest. It needs neither wasm nor `init()`.
 
 export { WipcChannel, WipcClosedError } from "../wipc/channel.js";
 export { WipcDecoder } from "../wipc/decoder.js";

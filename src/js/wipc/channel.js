@@ -1,4 +1,4 @@
-// One end of WIPC on a pair of streams: frames go out, frames that come are handed to whoever waits for them.
+// One end of WIPC on a pair of streams: it sends frames, and dispatches received frames to hooks and to the transport.
 
 import { complain } from "../../web/log-error.js";
 import { define } from "../../web/errors.js";
@@ -17,14 +17,14 @@ import { FrameWriter } from "./frame-writer.js";
 import { Turn, checkTimeout, startTimer } from "./timers.js";
 import { OversizeMessage, WipcTransport } from "./rpc-transport.js";
 
-/** So many messages of one chunk are handled before those that are answered soon have their answers. */
+/** The number of messages of one chunk that are handled before their handlers get time to answer. */
 const MAX_MESSAGES_AT_ONCE = 16;
-/** So many steps a turn goes on for that. */
+/** The number of microtasks that handlers get to answer. */
 const MICROTASKS_PER_TURN = 8;
-/** After so many frames and chunks the clock is read. */
+/** The number of frames and chunks between two readings of the clock. */
 const STEPS_PER_CLOCK_READ = 32;
 
-/** Nothing can be sent, or is coming, any more; `reason` says why. */
+/** The error of a channel that can no longer send or receive. `reason` is the cause. */
 export class WipcClosedError extends Error {
   static name = "WipcClosedError";
 
@@ -46,9 +46,9 @@ export class WipcChannel {
   #decoder;
   #maxMessage;
   #transport = undefined;
-  /** Once the last frame is taken. What is written is taken in order. */
+  /** Resolves once the stream has accepted the last frame. Frames are accepted in order. */
   #lastWrite = undefined;
-  /** Why nothing is sent any more: a `WipcClosedError`. */
+  /** A `WipcClosedError`, once frames can no longer be sent. */
   #closedError = undefined;
   #isClosedByPeer = false;
   #hasEnded = false;
@@ -57,19 +57,19 @@ export class WipcChannel {
   isDestroyed = false;
   #onDestroy;
   #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));
-  /** Whether no more bytes come; frames may still wait. */
+  /** Whether the stream of the peer has ended. Received frames may still wait. */
   #isAtEnd = false;
-  /** Whether a hook of the application runs: what it sends is caused by the peer. */
+  /** Whether a hook runs. The peer caused the frames that a hook sends. */
   #isInHook = false;
-  /** How many messages were handled since the decoder has begun. */
+  /** The number of messages since the decoder was last started. */
   #handledMessages = 0;
   #isResuming = false;
-  /** The time that frames take at a stretch, and how many frames and chunks there were since the clock was read. */
+  /** The turn of the event loop, and the number of frames and chunks since the last reading of the clock. */
   #turn = new Turn();
   #stepsSinceClockRead = 0;
-  /** Whether the frames that wait at the end are dropped, since the peer reads nothing. */
+  /** Whether the frames that wait at the end are dropped, because the peer does not read. */
   #isStalled = false;
-  /** What waits until reading may go on. */
+  /** The functions that resume waiting operations. */
   #wakers = [];
   /** The frame that `headerTimeout` runs for. */
   #timedFrame = undefined;
@@ -81,11 +81,10 @@ export class WipcChannel {
 
   constructor(streams, options = {}) {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
-      throw new TypeError("a channel needs { readable, writable }: a ReadableStream and a WritableStream of bytes");
+      throw new TypeError("streams must be { readable, writable }, a ReadableStream and a WritableStream of bytes");
     }
     const { role = "host", headerTimeout = 0, closeTimeout = 0, maxMessage = MAX_MESSAGE_BYTES } = options;
-    if (role !== "host" && role !== "guest")
-      throw new TypeError(`a channel has the role "host" or "guest", not ${String(role)}`);
+    if (role !== "host" && role !== "guest") throw new TypeError(`role must be "host" or "guest", got ${String(role)}`);
     checkTimeout("headerTimeout", headerTimeout);
     checkTimeout("closeTimeout", closeTimeout);
     if (!Number.isInteger(maxMessage) || maxMessage < 1 || maxMessage > MAX_PAYLOAD) {
@@ -99,7 +98,7 @@ export class WipcChannel {
         frame: (type, payload) => this.#receive(type, payload),
         passthrough: (bytes) => this.#runHook("onPassthrough", bytes),
         truncated: (size) => this.#runHook("onTruncated", size),
-        // A message that is too long is not kept.
+        // The payload of a message that exceeds the limit is not stored.
         skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#hasCallHook,
         skipped: (type, length, beginning) => this.#receive(type, new OversizeMessage(length, beginning)),
       },
@@ -109,7 +108,7 @@ export class WipcChannel {
     this.#writer = streams.writable.getWriter();
     this.#frameWriter = new FrameWriter(this.#writer, this.#turn, () => this.wake(), streams.writable.writeNow);
     this.#writer.closed.catch((error) => this.#onWriteError(error));
-    // While reading is paused, this is how the end is noticed.
+    // While reading is paused, this reports the end of the stream.
     const end = () => {
       this.#isAtEnd = true;
       this.wake();
@@ -128,7 +127,7 @@ export class WipcChannel {
 
   sendJSON(type, value) {
     const text = JSON.stringify(value);
-    if (text === undefined) throw new TypeError(`JSON has no word for ${typeof value}`);
+    if (text === undefined) throw new TypeError(`cannot serialize a value of type ${typeof value} as JSON`);
     return this.send(type, text);
   }
 
@@ -139,7 +138,7 @@ export class WipcChannel {
       this.#closeForSending("closed", "the channel is closed");
       this.#write(frame);
       this.#frameWriter.end();
-      // What the peer has sent before its end is still handled.
+      // Frames that the peer sent before its end are still handled.
       const late = () => (this.#isAtEnd && !this.isFull) || this.destroy();
       if (!this.#hasEnded) this.#closeTimer = startTimer(late, timeout);
     }
@@ -168,24 +167,24 @@ export class WipcChannel {
     do {
       while (this.#isPaused) await this.#untilWoken();
       await this.#transport?.idle();
-      // Messages may wait for the end of their turn.
+      // Handlers may answer within a few microtasks.
       await runMicrotasks();
     } while (this.#isPaused);
-    // A stream that is aborted still waits for its last write.
+    // An aborted stream still waits for its last write.
     await Promise.race([this.#lastWrite, this.#destroyed]);
   }
 
-  /** @internal Sends a message. Where the peer has caused it, reading may pause until it is written. */
+  /** @internal Sends a message. If the peer caused it, reading may pause until it is written. */
   sendMessage(text, isPeerCaused) {
     const frame = encodeWipc(WipcType.CALL, text);
     this.checkLength(frame.length - HEADER_BYTES);
     if (this.#closedError !== undefined) throw this.#closedError;
     this.#write(frame, isPeerCaused);
-    // The answer may be behind what is not read yet.
+    // The response may follow bytes that were not read yet.
     if (!isPeerCaused) this.wake();
   }
 
-  /** @internal Throws if a message has more than the most bytes: so many, or at least so many. */
+  /** @internal Throws if a message is longer than `maxMessage`. `what` is its size in the error. */
   checkLength(size, what = size) {
     if (size <= this.#maxMessage) return;
     throw new RangeError(
@@ -193,19 +192,19 @@ export class WipcChannel {
     );
   }
 
-  /** @internal Whether the peer has left unread as much as it may. */
+  /** @internal Whether the unread frames that the peer caused exceed the limit. */
   get isFull() {
     return this.#frameWriter.isFull && !this.isDestroyed;
   }
 
-  /** @internal Resolves once what was handled has its answers, if that takes no time, and there is room and time for more. */
+  /** @internal Resolves once handlers had time to answer, the writer has room, and the turn has time left. */
   async untilWritable() {
     await runMicrotasks();
     while (this.isFull) await this.#untilWoken();
     if (this.#turn.isOver()) await this.#turn.next();
   }
 
-  /** @internal Has those that wait look again whether they may go on. */
+  /** @internal Resumes the waiting operations, which check their conditions again. */
   wake() {
     for (const resolve of this.#wakers.splice(0)) resolve();
   }
@@ -215,7 +214,7 @@ export class WipcChannel {
   }
 
   async #read() {
-    // Whoever makes the channel says first what is to be done with what comes.
+    // The creator of the channel can finish its setup first.
     await undefined;
     let error;
     try {
@@ -231,22 +230,25 @@ export class WipcChannel {
     }
     await this.#handleRemaining();
     if (this.#isStalled)
-      error ??= new WipcClosedError("ended", "the peer has ended and reads no answers: its last frames were dropped");
+      error ??= new WipcClosedError(
+        "ended",
+        "the peer has ended and does not read responses: its last frames were dropped",
+      );
     this.#decode(() => this.#decoder.finish());
     this.#hasEnded = true;
     [this.#headerTimer, this.#closeTimer, this.#writeTimer, this.#responseTimer, this.#stallTimer].forEach(
       clearTimeout,
     );
-    // A guest may be at work on its last answers.
+    // A guest may still be answering its last requests.
     if (!this.#isGuest) {
-      this.#closeForSending("ended", "the other side has ended", error);
+      this.#closeForSending("ended", "the peer has ended", error);
       this.#frameWriter.end();
     }
     this.#endPendingCalls(error);
     return { closed: this.#isClosedByPeer, error };
   }
 
-  /** Handles what waits at the end. A peer that reads nothing for the time of a close does not keep the channel from its end. */
+  /** Handles the frames that wait at the end of the stream. Stops if the peer reads nothing for `closeTimeout`. */
   async #handleRemaining() {
     let last = -1;
     const check = () => {
@@ -260,38 +262,39 @@ export class WipcChannel {
     while (this.#isPaused) await this.#untilWoken();
   }
 
-  /** Whether frames that have come wait: for their turn, or until the peer has read enough. */
+  /** Whether received frames wait for their turn, or for the peer to read. */
   get #isPaused() {
     return this.#decoder.isStopped && !this.isDestroyed && !this.#isStalled;
   }
 
   /**
-   * While it is paused, some is read ahead, so that the end is noticed. It is more if calls of ours wait: a peer that is
-   * paused, too, can write no answer until it is read, and then each would wait for the other.
+   * Whether more bytes may be read. While the channel is paused, it reads ahead up to a limit, to notice the end of the
+   * stream. The limit is higher while own calls are pending: if both peers paused, neither would read the responses of
+   * the other.
    */
   get #mayRead() {
     if (!this.#isPaused || this.#isAtEnd) return true;
     return this.#decoder.queuedBytes <= (this.#transport?.isWaiting() ? MAX_UNWRITTEN_BYTES : READ_AHEAD);
   }
 
-  /** Goes on with what has come, as there is room for what follows from it. */
+  /** Handles the received frames that wait, whenever the writer has room. */
   async #resume() {
     if (this.#isResuming) return;
     this.#isResuming = true;
     while (this.#isPaused) {
       await this.untilWritable();
-      // No more comes behind the end.
+      // At the end of the stream, the remaining frames are handled without this limit.
       while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#untilWoken();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());
-      // What is read ahead has become less.
+      // There is room to read ahead again.
       this.wake();
     }
     this.#isResuming = false;
     this.wake();
   }
 
-  /** Whether calls go to the application's own `onCall`, where messages have no limit but that of frames. */
+  /** Whether CALL frames go to the application's `onCall`, for which `maxMessage` does not apply. */
   get #hasCallHook() {
     return this.#transport === undefined && this.#options.onCall !== undefined;
   }
@@ -302,7 +305,7 @@ export class WipcChannel {
     if (isFull || this.isDestroyed || this.#isTurnOver(payload.length)) this.#decoder.stop();
   }
 
-  /** Whether the time of this turn is up, asked after each frame and each chunk of so many bytes. A KiB counts as one more. */
+  /** Returns whether the turn is over. Called after each frame and chunk; each KiB counts as one more step. */
   #isTurnOver(bytes) {
     this.#stepsSinceClockRead += 1 + (bytes >>> 10);
     if (this.#stepsSinceClockRead < STEPS_PER_CLOCK_READ) return false;
@@ -318,49 +321,49 @@ export class WipcChannel {
       case WipcType.DATA:
         return this.#runHook("onData", payload);
       case WipcType.CALL:
-        // With nobody there yet, calls wait for the transport.
+        // Without a handler, calls wait for the transport.
         if (this.#hasCallHook) return this.#runHook("onCall", payload);
         this.#handledMessages += 1;
-        // Of a payload that is too long, only its length and its beginning are kept.
+        // Only the length and the beginning of an oversize payload are stored.
         return this.transport().receive(
           payload.length > this.#maxMessage
             ? new OversizeMessage(payload.length, payload.slice(0, MAX_BEGINNING))
             : payload,
         );
       case WipcType.CLOSE:
-        // A peer sends nothing after its CLOSE.
+        // A peer must not send after its CLOSE.
         if (this.#isClosedByPeer) return;
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {
-          this.#closeForSending("closed-by-peer", "the other side has closed the channel");
+          this.#closeForSending("closed-by-peer", "the peer has closed the channel");
           this.#frameWriter.end();
-          // Answers may come behind CLOSE, up to the end of the stream.
+          // Responses may follow CLOSE, up to the end of the stream.
           this.#responseTimer ??= startTimer(() => this.#endPendingCalls(), CLOSE_TIMEOUT);
         }
         return this.#runHook("onClose", payload);
     }
   }
 
-  /** Ends the calls that wait. A guest goes on with those that it answers, until it is destroyed. */
+  /** Ends the pending calls. A guest continues to answer requests until it is destroyed. */
   #endPendingCalls(error) {
     if (this.#hasEndedCalls && !this.#hasEnded) return;
     this.#hasEndedCalls = true;
-    const text = this.#isClosedByPeer ? "the other side has closed the channel" : "the stream has ended";
+    const text = this.#isClosedByPeer ? "the peer has closed the channel" : "the stream has ended";
     const end = error ?? new WipcClosedError(this.#isClosedByPeer ? "closed-by-peer" : "ended", text);
     this.#transport?.handleClose(end, this.#isGuest && !this.isDestroyed);
   }
 
   #write(frame, isPeerCaused) {
     const written = this.#frameWriter.write(frame, isPeerCaused);
-    // The application need not wait for it; `ended` tells.
+    // The application need not await the write: `ended` reports its failure.
     this.#lastWrite = written.catch(() => {});
     return written;
   }
 
   #onWriteError(error) {
-    this.#closeForSending("ended", "the other side reads no more", error);
+    this.#closeForSending("ended", "the peer no longer reads", error);
     const endCalls = () => {
-      // Answers may be among the frames that wait for their turn.
+      // Responses may be among the frames that wait for their turn.
       if (this.#isPaused) this.#writeTimer = startTimer(endCalls, WRITE_GRACE);
       else this.#endPendingCalls(error);
     };
@@ -388,7 +391,7 @@ export class WipcChannel {
       this.#reportError(error);
     }
     if (this.#isPaused) this.#resume();
-    // A host that has sent CLOSE says no more than what has come with it.
+    // After the CLOSE of the host, no further response arrives.
     else if (this.#isGuest && this.#isClosedByPeer && !this.#hasEnded) this.#endPendingCalls();
     this.#setHeaderTimer();
   }
@@ -420,7 +423,7 @@ export class WipcChannel {
   }
 }
 
-/** Until what has just begun and needs no time is done. */
+/** Resolves after a few microtasks, in which handlers that do not wait can answer. */
 async function runMicrotasks() {
   for (let step = 0; step < MICROTASKS_PER_TURN; step++) await undefined;
 }

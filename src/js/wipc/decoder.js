@@ -1,5 +1,5 @@
-// Finds the frames in a stream of bytes that comes in any pieces. Every byte leaves once, in order: in a frame, or as
-// passthrough.
+// Finds the frames in a stream of bytes that arrives in chunks of any size. Every byte is emitted once, in order: in a
+// frame, or as passthrough.
 
 import { MAX_BEGINNING, MAX_PAYLOAD } from "../../web/limit-values.js";
 import {
@@ -17,30 +17,29 @@ import { PayloadBuffer } from "./payload-buffer.js";
 export class WipcDecoder {
   #hooks;
   #maxPayload;
-  /** The end of the bytes so far, if a header can begin with it. */
+  /** The last bytes of the input so far, if they may be the start of a header. */
   #pendingHeader = new Uint8Array(0);
-  /** The frame whose payload is coming, its header, and what has come of the payload: nothing, if it is not kept. */
+  /** The frame whose payload is incomplete, its header, and the payload so far, unless that is skipped. */
   #partial = undefined;
   #header;
   #payload;
-  /** The beginning of a payload that is not kept. */
+  /** The beginning of a payload that is skipped. */
   #payloadStart;
-  /** Chunks that are not searched yet; the first of them, and what all of them cost. */
+  /** The chunks that were not searched yet, the index of the first, and the cost of all. */
   #queue = [];
   #queueStart = 0;
   #queuedBytes = 0;
   #isStopped = false;
   #isBusy = false;
-  /** What the hooks have thrown. */
+  /** The errors that hooks threw. */
   #errors = undefined;
 
   constructor(hooks, options) {
     const maxPayload = options?.maxPayload ?? MAX_PAYLOAD;
     if (!Number.isInteger(maxPayload) || maxPayload < 0 || maxPayload > MAX_PAYLOAD) {
-      throw new RangeError(`maxPayload is a number of bytes up to ${MAX_PAYLOAD}, not ${String(maxPayload)}`);
+      throw new RangeError(`maxPayload must be a number of bytes from 0 to ${MAX_PAYLOAD}, got ${String(maxPayload)}`);
     }
-    if (typeof hooks?.frame !== "function")
-      throw new TypeError("a decoder needs a function `frame`, which gets what is found");
+    if (typeof hooks?.frame !== "function") throw new TypeError("hooks.frame must be a function");
     this.#hooks = hooks;
     this.#maxPayload = maxPayload;
   }
@@ -50,27 +49,27 @@ export class WipcDecoder {
   }
 
   push(chunk) {
-    const bytes = toBytes(chunk, "a chunk");
+    const bytes = toBytes(chunk, "chunk");
     this.#run(() => (this.#isStopped ? this.#enqueue(bytes) : this.#process(bytes)));
   }
 
-  /** @internal From inside of a hook: what follows this frame is kept, and searched by `resume`. */
+  /** @internal Stops the search, called in a hook. The bytes after this frame are queued until `resume`. */
   stop() {
     this.#isStopped = true;
   }
 
-  /** @internal */
+  /** @internal Searches the queued bytes. */
   resume() {
     this.#isStopped = false;
     this.#run(() => this.#processQueue());
   }
 
-  /** @internal */
+  /** @internal Whether the search is stopped. */
   get isStopped() {
     return this.#isStopped;
   }
 
-  /** @internal What is kept until `resume`, in bytes. */
+  /** @internal The cost of the queued bytes, in bytes. */
   get queuedBytes() {
     return this.#queuedBytes;
   }
@@ -84,7 +83,7 @@ export class WipcDecoder {
       const size = partial === undefined ? pending.length : HEADER_BYTES + partial.received;
       this.#emitPassthrough(partial === undefined ? pending : this.#header);
       if (partial !== undefined) this.#payload?.views.forEach((view) => this.#emitPassthrough(view));
-      // Less than the magic may be anything.
+      // Fewer bytes than the magic are not evidence of a frame.
       if (size >= 4) this.#callHook(() => this.#hooks.truncated?.(size));
     });
   }
@@ -92,7 +91,7 @@ export class WipcDecoder {
   giveUp() {
     if (this.#partial === undefined) return false;
     this.#run(() => {
-      // A payload is awaited, so that nothing else is kept.
+      // While a payload is incomplete, the queue is empty.
       this.#queue = [this.#header.subarray(1)].concat(this.#payload?.views ?? []);
       this.#queuedBytes = this.#queue.reduce((sum, { length }) => sum + length + FRAME_OVERHEAD_BYTES, 0);
       this.#partial = undefined;
@@ -102,9 +101,9 @@ export class WipcDecoder {
     return true;
   }
 
-  /** All of the bytes are taken, whatever the hooks throw; then it is thrown on. */
+  /** Processes all bytes, even if hooks throw, and then throws their errors. */
   #run(work) {
-    if (this.#isBusy) throw new Error("a decoder cannot be used from inside of its own hooks");
+    if (this.#isBusy) throw new Error("a decoder must not be used in its own hooks");
     this.#isBusy = true;
     try {
       work();
@@ -116,7 +115,7 @@ export class WipcDecoder {
     this.#errors = undefined;
     throw errors.length === 1
       ? errors[0]
-      : new AggregateError(errors, `${errors.length} hooks of the decoder have thrown`);
+      : new AggregateError(errors, `${errors.length} hooks of the decoder threw errors`);
   }
 
   #processQueue() {
@@ -145,17 +144,17 @@ export class WipcDecoder {
     this.#queuedBytes += bytes.length + FRAME_OVERHEAD_BYTES;
   }
 
-  /** Keeps the end of the chunk that is searched, before what is kept already. */
+  /** Queues the rest of the current chunk before the chunks that are already queued. */
   #requeue(bytes, at) {
-    // A chunk that was never kept has left no place there, and then nothing else is kept.
+    // The current chunk came from `push`, so that the queue is empty.
     if (this.#queueStart === 0) return this.#enqueue(bytes.subarray(at));
     this.#queue[--this.#queueStart] = bytes.subarray(at);
     this.#queuedBytes += bytes.length - at + FRAME_OVERHEAD_BYTES;
   }
 
-  /** From here on nothing is held and no payload is open. */
+  /** Searches a chunk while no header and no payload is incomplete. */
   #scan(bytes, at) {
-    // Looked up once, since small frames take no longer than such things do.
+    // These are read once, because a small frame takes no longer than such a read.
     const { length, buffer, byteOffset } = bytes;
     const max = this.#maxPayload;
     const hooks = this.#hooks;
@@ -194,8 +193,8 @@ export class WipcDecoder {
   }
 
   /**
-   * Decides on what is held, now that there is more; gives how many of the new bytes that took. A header may begin at any
-   * of the held bytes, and a few of the new ones are enough to tell.
+   * Completes the pending header with new bytes, and returns the number of bytes that it used. A header may begin at
+   * any of the pending bytes. The length of a header suffices to decide.
    */
   #completeHeader(bytes) {
     const pendingLength = this.#pendingHeader.length;
@@ -224,7 +223,7 @@ export class WipcDecoder {
     this.#partial = { type: header[4], length: size, received: 0 };
   }
 
-  /** Adds to the payload that is coming; gives where it ends in these bytes. */
+  /** Adds bytes to the incomplete payload, and returns the position of its end in these bytes. */
   #addToPayload(bytes, at) {
     const partial = this.#partial;
     const end = Math.min(bytes.length, at + partial.length - partial.received);

@@ -1,17 +1,17 @@
-// Frames on their way into a stream, one write each. They wait here and not in the stream: Node's moves all that waits for
-// each write that it takes.
+// Writes frames into a stream, one write each. Frames wait here instead of in the stream, because Node's streams move
+// all waiting chunks at each write.
 
 import { MAX_UNWRITTEN_BYTES } from "../../web/limit-values.js";
 import { FRAME_OVERHEAD_BYTES } from "./frame.js";
 
-/** No fewer than so many that are written are forgotten together. */
+/** The smallest number of written entries that are removed together. */
 const MIN_REMOVED_ENTRIES = 1_024;
-/** After so many frames the clock is read. */
+/** The number of frames between two readings of the clock. */
 const FRAMES_PER_CLOCK_READ = 32;
 
 /**
- * The instances with waiting frames. A process that exits has no more turns: it writes these frames at once, and all later
- * ones.
+ * The writers with waiting frames. A process that exits runs no further turn of the event loop: it writes these frames,
+ * and all later ones, at once.
  */
 const activeWriters = new Set();
 let isExiting = false;
@@ -19,7 +19,7 @@ const onExit = () => {
   isExiting = true;
   for (const writer of activeWriters) writer.flushNow();
 };
-// In a window, that name may be a frame's of any origin, no member of which may be read.
+// In a window, `process` may be an iframe of any origin, whose members must not be read.
 if (typeof document === "undefined") globalThis.process?.on?.("exit", onExit);
 
 export class FrameWriter {
@@ -29,19 +29,19 @@ export class FrameWriter {
   #current;
   #onDrain;
   #waiting = [];
-  /** How many at the front of the list are written. */
+  /** The number of written entries at the front of the list. */
   #writtenEntries = 0;
-  /** The bytes that wait and that the peer has caused. */
+  /** The cost of the waiting frames that the peer caused, in bytes. */
   #peerCausedBytes = 0;
-  /** How many frames the stream has taken. */
+  /** The number of frames that the stream has accepted. */
   writtenCount = 0;
   #isWriting = false;
   #isEnding = false;
   #turn;
 
   /**
-   * `onDrain` is called when `isFull` becomes false. A stream that takes all at once is written to for the time of a `turn`.
-   * `writeNow`, if there is one, writes the frames that the stream has not taken, without a turn.
+   * Calls `onDrain` when `isFull` becomes false. `turn` limits the time for which frames are written without a pause.
+   * `writeNow` writes the frames that the stream has not accepted, synchronously.
    */
   constructor(writer, turn, onDrain, writeNow = () => {}) {
     this.#writer = writer;
@@ -50,12 +50,12 @@ export class FrameWriter {
     this.#onDrain = onDrain;
   }
 
-  /** Whether the peer has caused more than it may leave unread. */
+  /** Whether the waiting frames that the peer caused exceed the limit. */
   get isFull() {
     return this.#peerCausedBytes > MAX_UNWRITTEN_BYTES;
   }
 
-  /** Resolves once the stream has taken the frame, and rejects if it cannot. `isPeerCaused` says that the peer has caused it. */
+  /** Writes a frame. Resolves once the stream has accepted it. `isPeerCaused` marks a frame that the peer caused. */
   write(frame, isPeerCaused) {
     return new Promise((resolve, reject) => {
       const size = isPeerCaused ? frame.length + FRAME_OVERHEAD_BYTES : 0;
@@ -66,13 +66,13 @@ export class FrameWriter {
     });
   }
 
-  /** Writes all frames at once, as far as the stream takes them. */
+  /** Writes all waiting frames synchronously, as far as the stream accepts them. */
   flushNow() {
     const unwritten = this.#waiting.splice(this.#writtenEntries).map(({ frame }) => frame);
     this.#writeNow([this.#current, ...unwritten]);
   }
 
-  /** Closes the stream once all is written. */
+  /** Closes the stream once all frames are written. */
   end() {
     if (this.#isEnding) return;
     this.#isEnding = true;

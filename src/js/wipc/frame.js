@@ -1,5 +1,5 @@
 // A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload.
-// The format needs nothing of the core, so there is no wasm here: nothing to load, and no payload is copied into it.
+// This codec does not use wasm, so that there is nothing to load and payloads are not copied into wasm memory.
 
 import { MAX_PAYLOAD } from "../../web/limit-values.js";
 
@@ -7,26 +7,26 @@ import { MAX_PAYLOAD } from "../../web/limit-values.js";
 export const WipcType = /* @__PURE__ */ Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
 export const HEADER_BYTES = 9;
-/** What a frame or a piece of input costs beside its bytes, in bytes. */
+/** The cost of a frame or of a piece of input besides its bytes, in bytes. */
 export const FRAME_OVERHEAD_BYTES = 256;
-/** "W", with which a header begins. */
+/** "W", the first byte of a header. */
 export const MAGIC_0 = 0x57;
 
 const MAX_TYPE = WipcType.DATA;
 
 const EMPTY = new Uint8Array(0);
-/** Created at their first use: not every realm has them. */
+/** Created at first use: not every realm has these classes. */
 let textEncoder;
 let textDecoder;
 
-/** What `payloadLengthAt` says of bytes that are no header. */
+/** Returned by `payloadLengthAt` for bytes that cannot be a header. */
 export const INVALID_HEADER = -1;
-/** What `payloadLengthAt` says of bytes that can become a header. */
+/** Returned by `payloadLengthAt` for bytes that may be the start of a header. */
 export const INCOMPLETE_HEADER = -2;
 
 /**
- * The length of the payload whose header begins at `at`. The header is valid as a whole or not at all; of an unfinished
- * one only its length is not judged yet.
+ * Returns the length of the payload whose header begins at `at`. A header is valid only if its magic, type and length
+ * are all valid. The length of an incomplete header is not checked.
  */
 export function payloadLengthAt(bytes, at, maxPayload) {
   const { length } = bytes;
@@ -44,17 +44,17 @@ export function payloadLengthAt(bytes, at, maxPayload) {
   return size > maxPayload ? INVALID_HEADER : size;
 }
 
-/** One whole frame. Whatever is wrong with it is thrown before there is any byte of it. */
+/** Returns one whole frame. Throws if the type or the payload is invalid. */
 export function encodeWipc(type, payload) {
   if (!Number.isInteger(type) || type < 0 || type > MAX_TYPE) {
-    throw new RangeError(`a frame has the type 0 (OPEN), 1 (CLOSE), 2 (CALL) or 3 (DATA), not ${String(type)}`);
+    throw new RangeError(`frame type must be 0 (OPEN), 1 (CLOSE), 2 (CALL) or 3 (DATA), got ${String(type)}`);
   }
   const bytes =
     typeof payload === "string"
       ? (textEncoder ??= new TextEncoder()).encode(payload)
-      : toBytes(payload ?? EMPTY, "a payload");
+      : toBytes(payload ?? EMPTY, "payload");
   const size = bytes.length;
-  if (size > MAX_PAYLOAD) throw new RangeError(`a payload has at most ${MAX_PAYLOAD} bytes, not ${size}`);
+  if (size > MAX_PAYLOAD) throw new RangeError(`payload must have at most ${MAX_PAYLOAD} bytes, got ${size}`);
   const frame = new Uint8Array(HEADER_BYTES + size);
   frame[0] = MAGIC_0;
   frame[1] = 0x49;
@@ -69,27 +69,27 @@ export function encodeWipc(type, payload) {
   return frame;
 }
 
-/** The value that the JSON text in a payload stands for; a `SyntaxError` or `TypeError` if it is none, or no UTF-8. */
+/** Parses the JSON text of a payload. Throws a `SyntaxError` if it is not JSON, a `TypeError` if it is not UTF-8. */
 export function parseWipcJSON(payload) {
   textDecoder ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   return JSON.parse(textDecoder.decode(payload));
 }
 
-/** Binary data as a view of the same bytes, of one class whatever it was. */
+/**
+ * Returns binary data as a `Uint8Array` over the same bytes. Throws for any other value; `name` names it in the error.
+ */
 export function toBytes(data, name) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (isArrayBuffer(data)) return new Uint8Array(data);
-  throw new TypeError(
-    `${name} is a Uint8Array, an ArrayBuffer or another view of one, not ${data === null ? "null" : typeof data}`,
-  );
+  throw new TypeError(`${name} must be an ArrayBuffer or a view of one, got ${data === null ? "null" : typeof data}`);
 }
 
-/** The same bytes to keep, in memory that has hardly more than them: a small view would keep all that it is a part of. */
+/** Returns the bytes in a buffer of at most twice their size. A small view would keep its whole buffer in memory. */
 export function compactBytes(bytes) {
   return 2 * bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes;
 }
 
-// No `instanceof`: it may be of another frame.
+// `instanceof` fails for a buffer of another realm.
 function isArrayBuffer(data) {
   return /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data));
 }

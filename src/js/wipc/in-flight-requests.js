@@ -1,18 +1,18 @@
-// The requests of the peer that are being answered, and the bytes that they came with.
+// The requests of the peer that are in flight, and the bytes of the messages that they arrived in.
 
 import { MAX_IN_FLIGHT_BYTES } from "../../web/limit-values.js";
 
 export class InFlightRequests {
-  /** The message whose requests begin now: its bytes, and how many of its requests are at work. */
+  /** The message whose requests start now: its bytes, and the number of its requests in flight. */
   #message = { bytes: 0, requests: 0 };
-  /** The bytes of all messages with requests at work. */
+  /** The bytes of all messages with requests in flight. */
   #bytes = 0;
   /** The message of each request. */
   #messages = new Map();
   #channel;
   #onEnd;
 
-  /** `onEnd` is called after each request that ends. */
+  /** Calls `onEnd` after each request that ends. */
   constructor(channel, onEnd) {
     this.#channel = channel;
     this.#onEnd = onEnd;
@@ -22,14 +22,14 @@ export class InFlightRequests {
     return this.#messages.size;
   }
 
-  /** The requests that begin now came with so many bytes. */
+  /** Starts a message: the requests that are added next arrived in it. */
   startMessage(bytes) {
     this.#message = { bytes, requests: 0 };
   }
 
   /**
-   * A request begins; false if it may not. By itself it may be of any size. A batch counts with all of its bytes as long as
-   * one of its requests is at work: what that one keeps may be any of them.
+   * Adds a request. Returns false if the limit does not allow it. A single request may have any size. A batch counts
+   * with all of its bytes while one of its requests is in flight, because that request may refer to any of them.
    */
   add(request) {
     const message = this.#message;
@@ -42,7 +42,7 @@ export class InFlightRequests {
     return true;
   }
 
-  /** A request is answered, or never will be. */
+  /** Removes a request that has ended. */
   delete(request) {
     const message = this.#messages.get(request);
     if (message === undefined) return;
@@ -52,7 +52,7 @@ export class InFlightRequests {
     this.#onEnd();
   }
 
-  /** None of them is answered any more. */
+  /** Removes all requests. */
   clear() {
     this.#messages.clear();
     this.#message = { bytes: 0, requests: 0 };
@@ -60,7 +60,7 @@ export class InFlightRequests {
     this.#onEnd();
   }
 
-  /** The items of a stream, each asked for once the peer has read enough of those before it. */
+  /** Returns an iterator of a stream that requests each item only when the peer has read enough of the earlier ones. */
   paced(items) {
     if (items === undefined) return undefined;
     return {

@@ -1,25 +1,25 @@
-// A payload that comes in pieces. Nothing is set aside for what a header merely announces.
+// Collects a payload that arrives in pieces. Memory is not reserved for the length that a header announces.
 
 import { compactBytes } from "./frame.js";
 
-/** A smaller piece is copied: as a view of its own it would cost more than its bytes. */
+/** A smaller piece is copied into a block: a view of its own would cost more than its bytes. */
 const MIN_VIEW_BYTES = 1_024;
 const BLOCK_BYTES = 16 * MIN_VIEW_BYTES;
 
 export class PayloadBuffer {
-  /** What has come, in order. */
+  /** The bytes so far, in order. */
   views = [];
-  /** Where small pieces go, one after the other, and how far it is used. */
+  /** The block that small pieces are copied into, and the number of its used bytes. */
   #block = undefined;
   #used = BLOCK_BYTES;
-  /** Whether the last view ends where the block is used up to, so that it can grow. */
+  /** Whether the last view ends at the used end of the block, so that it can be extended. */
   #canExtendLast = false;
 
   add(bytes) {
     const { length } = bytes;
     if (length === 0) return;
     if (length >= MIN_VIEW_BYTES) {
-      // The first may be the end of a chunk that was read anyway.
+      // The first piece may be the end of a chunk that is in memory anyway.
       this.views.push(this.views.length === 0 ? bytes : compactBytes(bytes));
       this.#canExtendLast = false;
       return;
@@ -36,7 +36,7 @@ export class PayloadBuffer {
     this.#canExtendLast = true;
   }
 
-  /** All pieces and `last` in one, which is `length` bytes long. */
+  /** Returns all pieces and `last` as one array of `length` bytes. */
   concat(length, last) {
     const whole = new Uint8Array(length);
     let at = 0;

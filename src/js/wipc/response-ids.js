@@ -1,5 +1,5 @@
-// Finds the ids of the answers in a message that cannot be read. The text may be cut off anywhere, and may not be JSON. Its
-// members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
+// Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and may not be JSON.
+// Members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -11,8 +11,8 @@ const CLOSING = [0x7d, 0x5d];
 const BOM = [0xef, 0xbb, 0xbf];
 
 /**
- * The ids of the answers in the text of an unreadable message, or in its beginning. For an answer whose id cannot be read, it
- * holds undefined.
+ * Returns the ids of the responses in the text of an unreadable message, or in its beginning. The id of a response is
+ * undefined if it cannot be read.
  */
 export function responseIds(bytes) {
   const reader = new Reader(bytes);
@@ -39,20 +39,20 @@ class Reader {
     if (BOM.every((byte, index) => bytes[index] === byte)) this.#at = 3;
   }
 
-  /** The next byte that is not white space; undefined at the end. */
+  /** Returns the next byte that is not white space, or undefined at the end. */
   peek() {
     while (BLANKS.includes(this.#bytes[this.#at])) this.#at += 1;
     return this.#bytes[this.#at];
   }
 
-  /** Passes over this byte, if it is the next one. */
+  /** Skips this byte if it is next. Returns whether it was. */
   skip(byte) {
     const isNext = this.peek() === byte;
     if (isNext) this.#at += 1;
     return isNext;
   }
 
-  /** Reads the members of an object whose bracket was taken, up to its end or the end of the text. */
+  /** Reads the members of an object after its opening bracket, up to its end or the end of the text. */
   readMembers() {
     const found = { isCall: false, id: undefined, isUnclear: false };
     for (let name; (name = this.#readString()) !== undefined && this.skip(COLON); ) {
@@ -61,7 +61,7 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // No call has an id in quotes, or null.
+        // The ids of own calls are numbers.
         found.id = /^\d+$/.test(id) ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;
@@ -70,14 +70,14 @@ class Reader {
     return found;
   }
 
-  /** The string that comes next, as it is written; undefined if none comes, or not all of one. */
+  /** Returns the next string without unescaping it, or undefined if there is no complete string. */
   #readString() {
     if (!this.skip(QUOTE)) return undefined;
     const begin = this.#at;
     return this.#skipString() ? textOf(this.#bytes, begin, this.#at - 1) : undefined;
   }
 
-  /** Passes over the rest of a string; false if the text ends before. */
+  /** Skips the rest of a string. Returns false if the text ends first. */
   #skipString() {
     for (;;) {
       const end = this.#bytes.indexOf(QUOTE, this.#at);
@@ -92,7 +92,7 @@ class Reader {
     }
   }
 
-  /** Passes over a value, and returns its beginning; undefined if the text ends first. */
+  /** Skips a value and returns its beginning, or undefined if the text ends first. */
   #readValue() {
     const begin = this.#at;
     for (let depth = 0; this.#at < this.#bytes.length; ) {
@@ -107,7 +107,7 @@ class Reader {
   }
 }
 
-/** The longest text of an id or a name that is read. */
+/** The longest text of an id or a name that is read, in bytes. */
 const MAX_TEXT_LENGTH = 64;
 
 function textOf(bytes, begin, end) {

@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
+// A transport for clients, servers and peers that carries JSON-RPC 2.0 in CALL frames.
 
 import { complain } from "../../web/log-error.js";
 import { checkValue } from "../json-values.js";
@@ -14,7 +14,7 @@ const OVERSIZE = {
   id: null,
 };
 
-/** The size and the beginning of a message that is too long. */
+/** The size and the beginning of a message that exceeds the limit. */
 export class OversizeMessage {
   constructor(size, beginning) {
     this.size = size;
@@ -23,18 +23,18 @@ export class OversizeMessage {
 }
 
 export class WipcTransport {
-  /** @internal The requests that are being answered, for the link. */
+  /** @internal The requests in flight, which the link adds and removes. */
   atWork;
   #channel;
   #handler = undefined;
-  /** The payloads that wait for a handler, with their costs. */
+  /** The payloads that wait for a handler, and their cost in bytes. */
   #queue = [];
   #queuedBytes = 0;
   #isServing;
   #onError = () => {};
   #onClose = undefined;
   #isWaiting = () => false;
-  /** How the other side has ended, if it has: the arguments of `#onClose`. */
+  /** The arguments of `#onClose`, once the peer has ended. */
   #closeArguments = undefined;
   #isHandling = false;
   #idleResolvers = [];
@@ -45,17 +45,17 @@ export class WipcTransport {
   }
 
   send(message, transfer) {
-    if (transfer?.length > 0) throw new TypeError("WIPC carries bytes: nothing can be transferred");
+    if (transfer?.length > 0) throw new TypeError("WIPC carries bytes, so that objects cannot be transferred");
     try {
-      // Of calls there are as many as this side makes; all else may be caused by the peer.
+      // The application limits its own calls. The peer may cause all other messages.
       this.#channel.sendMessage(this.#textOf(message), !someMessage(message, isRequest));
     } catch (error) {
-      // Whom an answer does not reach any more does not wait for it.
+      // A peer that has ended does not wait for the response.
       if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
   }
 
-  /** The text of a message. That of a batch is not made if it is too long: its parts may have any length together. */
+  /** Returns the text of a message. Throws before it joins the parts of a batch that exceed the limit together. */
   #textOf(message) {
     if (!Array.isArray(message)) return textOf(message);
     let size = 2 + message.length;
@@ -69,7 +69,8 @@ export class WipcTransport {
   }
 
   onMessage(handler, isServing = () => true) {
-    if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
+    if (typeof handler !== "function")
+      throw new TypeError(`the handler of onMessage must be a function, got ${typeof handler}`);
     this.#isServing = isServing;
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
@@ -90,17 +91,17 @@ export class WipcTransport {
     this.#channel.close();
   }
 
-  /** @internal Whether calls of ours wait for an answer. */
+  /** @internal Returns whether own calls are pending. */
   isWaiting() {
     return this.#isWaiting();
   }
 
-  /** @internal Whether as much as may be waits for a handler. */
+  /** @internal Whether the payloads that wait for a handler have reached the limit. */
   get isFull() {
     return this.#queue.length >= MAX_UNHANDLED_MESSAGES || this.#queuedBytes > MAX_UNWRITTEN_BYTES;
   }
 
-  /** @internal A CALL frame has come: its payload, or a `OversizeMessage`. */
+  /** @internal Handles a CALL frame: its payload, or an `OversizeMessage`. */
   receive(payload) {
     if (this.#handler !== undefined && this.#queue.length === 0) return this.#handlePayload(payload);
     const wasFull = this.isFull;
@@ -108,12 +109,15 @@ export class WipcTransport {
     this.#queuedBytes += costOf(payload);
     if (!wasFull && this.isFull && this.#handler === undefined) {
       console.warn(
-        "portway: reading pauses, since nobody handles CALL frames: make a client or server of transport(), or set onCall",
+        "portway: reading is paused, because CALL frames have no handler: create a client or server on transport(), or set onCall",
       );
     }
   }
 
-  /** @internal No answer comes any more; with `listens`, the other side still takes some. */
+  /**
+   * @internal Ends pending calls, since no further response can arrive. With `listens`, the peer still accepts
+   * responses.
+   */
   handleClose(error, listens) {
     this.#closeArguments = [error, false, listens];
     this.#onClose?.(...this.#closeArguments);
@@ -124,7 +128,7 @@ export class WipcTransport {
     this.#resolveIdle();
   }
 
-  /** @internal Once all requests that came are answered. */
+  /** @internal Resolves once all requests in flight have ended. */
   idle() {
     return new Promise((resolve) => {
       this.#idleResolvers.push(resolve);
@@ -132,9 +136,9 @@ export class WipcTransport {
     });
   }
 
-  /** Hands over what has waited for a handler, as there is room for what follows from it. */
+  /** Handles the payloads that waited for a handler, and pauses while the writer is full. */
   async #handleQueue() {
-    // Whoever attaches the handler may finish setting up first.
+    // The caller that sets the handler can finish its setup first.
     await undefined;
     while (this.#queue.length > 0 && !this.#channel.isDestroyed) {
       const payload = this.#queue.shift();
@@ -162,7 +166,7 @@ export class WipcTransport {
   #parse(payload) {
     if (payload instanceof OversizeMessage) {
       const { size, beginning } = payload;
-      const text = `a message of ${size} bytes in a CALL frame was dropped: maxMessage sets the limit`;
+      const text = `dropped a message of ${size} bytes in a CALL frame: it exceeds maxMessage`;
       return this.#reject(OVERSIZE, beginning, new Error(text));
     }
     let value;
@@ -172,7 +176,7 @@ export class WipcTransport {
       return this.#reject(
         PARSE_ERROR,
         payload,
-        new Error(`a CALL frame without JSON: ${error.message}`, { cause: error }),
+        new Error(`received a CALL frame that is not JSON: ${error.message}`, { cause: error }),
       );
     }
     if (!Array.isArray(value)) return this.#deliver(asMessage(value), payload.length);
@@ -181,7 +185,7 @@ export class WipcTransport {
     else if (value.length === 0) this.#deliver(INVALID_REQUEST, 0);
   }
 
-  /** Answers a message that cannot be read, if this side serves. If the message is an answer, its call ends. */
+  /** Answers an unreadable message if a server uses this transport. If the message is a response, its call ends. */
   #reject(answer, bytes, error) {
     if (this.#isServing()) this.send(answer);
     else this.#onError(error);
@@ -200,13 +204,13 @@ export class WipcTransport {
   }
 }
 
-/** There may be millions of elements that are none: one object stands for all of them. */
+/** Replaces each value that is not a message: one object suffices for millions of them. */
 const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 
 /**
- * What the core shall make of a value. On a boundary that is shared, what does not say `jsonrpc: "2.0"` belongs to somebody
- * else and is passed over; a CALL frame is for us, so that it becomes an invalid request, which is answered. A response
- * without a version is answered nowhere.
+ * Returns a value as a message for the core, or undefined. On a shared boundary, the core ignores values without
+ * `jsonrpc: "2.0"`, because they belong to other code. A CALL frame belongs to this transport, so that such a value
+ * becomes an invalid request, which is answered. A response without a version is not answered.
  */
 function asMessage(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
@@ -216,10 +220,12 @@ function asMessage(value) {
   return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID_REQUEST;
 }
 
-/** In place of an id that cannot be echoed: a request that has it is refused. */
+/** Replaces an id that cannot be echoed. A request with this id is refused. */
 const UNUSABLE_ID = {};
 
-/** Whether an id may have been another number in the text: several integers up there are read as one. */
+/**
+ * Returns whether an id may differ from the number in the text: beyond 2^53 - 1, several integers parse to one value.
+ */
 function isInexactId(id) {
   return Number.isInteger(id) && !Number.isSafeInteger(id);
 }
@@ -229,7 +235,7 @@ function textOf(message) {
   return JSON.stringify(message);
 }
 
-/** What a payload costs that waits, in bytes. */
+/** Returns the cost of a waiting payload, in bytes. */
 function costOf(payload) {
   return FRAME_OVERHEAD_BYTES + (payload.length ?? payload.beginning.length);
 }

@@ -1,4 +1,4 @@
-// Times that applications choose, in milliseconds: 0 and Infinity are for ever. And turns of the event loop.
+// Timeouts of applications, in milliseconds (0 and Infinity = no timeout), and turns of the event loop.
 
 import { now } from "../../web/clock.js";
 import { runLater } from "../../web/later.js";
@@ -16,11 +16,14 @@ export function startTimer(run, timeout) {
   if (timeout > 0 && timeout <= MAX_TIMEOUT_MS) return setTimeout(run, timeout);
 }
 
-/** The time that the frames of a peer take at a stretch, so that timers and other input get their turns, too. */
+/**
+ * Limits the time for which frames of a peer are processed without a pause, so that timers and other input run in
+ * between.
+ */
 export class Turn {
   #end = 0;
 
-  /** Whether it is time for the next turn. */
+  /** Returns whether the time of this turn is over. */
   isOver() {
     return now() >= this.#end;
   }

@@ -1,15 +1,15 @@
-// The codec as streams, for `pipeThrough`.
+// The codec as transform streams, for `pipeThrough`.
 
 import { WipcDecoder } from "./decoder.js";
 import { encodeWipc } from "./frame.js";
 
 class UnsupportedStream {
   constructor() {
-    throw new TypeError("there is no TransformStream here");
+    throw new TypeError("this realm has no TransformStream");
   }
 }
 
-/** Not every realm has streams. Without them, only the uses of this class fail. */
+/** Not every realm has streams. Without them, only the constructors of these classes throw. */
 const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? UnsupportedStream)();
 
 export class WipcDecoderStream extends Base {

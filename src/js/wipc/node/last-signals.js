@@ -1,12 +1,14 @@
 // Runs functions before this process ends, also by a signal without a handler.
 
-/** The signals that end a program. Node does not ignore those that its parent ignored (nohup). */
+/** The signals that end a program. Node handles them even if its parent ignored them (nohup). */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
-/** All copies of this library in the process share one listener. Each would take that of another for the application's. */
+/**
+ * All copies of this library in the process share one listener, so that none mistakes it for one of the application.
+ */
 const shared = (process[Symbol.for("portway.before-exit")] ??= { runs: new Set(), stop: undefined });
 
-/** Runs a function when this process exits or is ended by a signal. Returns a function that undoes this. */
+/** Registers a function that runs when this process exits or a signal ends it. Returns a function that removes it. */
 export function beforeExit(run) {
   const { runs } = shared;
   if (runs.size === 0) start();
@@ -18,7 +20,7 @@ export function beforeExit(run) {
 
 function start() {
   const onSignal = (signal) => {
-    // If the application listens, too, it decides whether the process ends.
+    // If the application also listens, it decides whether the process ends.
     if (process.listenerCount(signal) > 1 + listenersOfSignalExit()) return;
     runAll();
     shared.stop();
@@ -37,12 +39,14 @@ function runAll() {
     try {
       run();
     } catch {
-      // The process ends all the same.
+      // The process ends in any case.
     }
   }
 }
 
-/** The package `signal-exit` listens in many programs, and leaves the end to others if there are any. These are its versions 3 and 4. */
+/**
+ * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. It leaves the end to other listeners.
+ */
 function listenersOfSignalExit() {
   const emitters = [process.__signal_exit_emitter__, globalThis[Symbol.for("signal-exit emitter")]];
   return emitters.reduce((sum, emitter) => sum + (emitter?.count ?? 0), 0);

@@ -1,12 +1,15 @@
-// Signals for a child process and its descendants: its process group, and on Linux its descendants in other groups. A process
-// that has left the group and has lost its parent does not count as a descendant. Daemons do that on purpose.
+// Sends signals to a child process and its descendants: to its process group, and on Linux to descendants in other
+// groups. A process that has left the group and lost its parent is not counted as a descendant: daemons do this on
+// purpose.
 
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 
-/** Whether a child that is spawned with `detached` leads its own group. */
+/** Whether a child that is spawned with `detached` leads its own process group. */
 export const HAS_GROUPS = process.platform !== "win32";
 
-/** Sends a signal to a process, or by a negative id to a group. Returns whether it was sent. Signal 0 only tests. */
+/**
+ * Sends a signal to a process, or to a group by its negative id. Returns whether it was sent. Signal 0 only tests this.
+ */
 function sendSignal(id, signal) {
   try {
     return process.kill(id, signal);
@@ -16,8 +19,8 @@ function sendSignal(id, signal) {
 }
 
 /**
- * The names in `/proc`. None if it cannot be read, for instance if no file descriptor is left, or if it is that of another namespace,
- * whose ids are those of other processes.
+ * Returns the names in `/proc`. The list is empty if `/proc` cannot be read, for instance without a free file
+ * descriptor, or if it belongs to another namespace, whose ids name other processes.
  */
 function processNames() {
   try {
@@ -27,7 +30,10 @@ function processNames() {
   }
 }
 
-/** All processes that can be seen, from `/proc/ID/stat`, see proc_pid_stat(5); elsewhere none. */
+/**
+ * Returns all visible processes from `/proc/ID/stat`, see proc_pid_stat(5). The list is empty on other systems than
+ * Linux.
+ */
 function listProcesses() {
   if (process.platform !== "linux") return [];
   const found = [];
@@ -36,10 +42,10 @@ function listProcesses() {
     if (!(id > 0)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      // The name of the program before it may hold spaces and parentheses.
+      // The name of the program, which precedes these fields, may contain spaces and parentheses.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
-      // Its id alone is not unique: another process may get it later.
+      // The id alone is not unique: another process may get it later.
       found.push({
         id,
         parent: Number(parent),
@@ -54,19 +60,19 @@ function listProcesses() {
   return found;
 }
 
-/** If only the main thread of a process has ended, its other threads go on. */
+/** Returns whether a process is a zombie. If only its main thread has ended, its other threads continue. */
 const isZombie = (state, threads) => "ZX".includes(state) && Number(threads) <= 1;
 
 export class ProcessTree {
   #leader = undefined;
-  /** Whether the leader has exited. From then on its id may be that of another process. */
+  /** Whether the leader has exited. Another process may get its id after that. */
   #hasExited = false;
   /** Whether the leader leads a group that still exists. */
   #isGroup = HAS_GROUPS;
   /** The known descendants in other groups. */
   #descendants = [];
 
-  /** Sets the leader: a child that was spawned with `detached`, if there are groups. */
+  /** Sets the leader: a child that was spawned with `detached` where groups exist. */
   setLeader(leader) {
     this.#leader = leader;
   }
@@ -76,7 +82,7 @@ export class ProcessTree {
     this.#hasExited = true;
   }
 
-  /** Records the current descendants. Once the parent of a descendant has ended, it cannot be found any more. */
+  /** Records the current descendants. A descendant cannot be found once its parent has ended. */
   refresh() {
     this.#find(listProcesses());
   }
@@ -84,7 +90,7 @@ export class ProcessTree {
   #find(all) {
     // The list could not be read.
     if (all.length === 0) return;
-    // They may have ended since, or have changed their group.
+    // Known descendants may have ended, or may have changed their group.
     const now = (known) => all.find(({ id, start }) => id === known.id && start === known.start);
     // Members of the group are kept during the search, to find their children.
     const found = new Map(this.#descendants.map(now).flatMap((process) => (process ? [[process.id, process]] : [])));
@@ -100,13 +106,13 @@ export class ProcessTree {
     this.#descendants = [...found.values()].filter(({ group }) => !hasGroup || group !== this.#leader);
   }
 
-  /** Whether any process is left, after the leader has exited. */
+  /** Returns whether any process remains after the leader has exited. */
   hasProcesses() {
     const hasGroup = this.#hasGroup();
     if (!hasGroup && this.#descendants.length === 0) return false;
     const all = listProcesses();
     this.#find(all);
-    // A zombie has ended. In a container it may wait for ever for its parent.
+    // A zombie has ended. In a container, it may wait for its parent without end.
     const isMember = ({ group, isZombie }) => group === this.#leader && !isZombie;
     return (
       (hasGroup && (all.length === 0 || all.some(isMember))) || this.#descendants.some(({ isZombie }) => !isZombie)
@@ -117,15 +123,15 @@ export class ProcessTree {
   signal(signal) {
     this.refresh();
     let isSent = this.#hasGroup() && sendSignal(-this.#leader, signal);
-    // It may have joined another group.
+    // The leader may have joined another group.
     if (!this.#hasExited) isSent = sendSignal(this.#leader, signal) || isSent;
     for (const { id, group } of this.#descendants) isSent = sendSignal(group === id ? -id : id, signal) || isSent;
     return isSent;
   }
 
   /**
-   * While a group has members, no new process gets its id. If a new process has it, the group has ended, and a later group with this
-   * id is another one.
+   * Returns whether the group of the leader still exists. While a group has members, a new process does not get its id.
+   * If a new process has the id, the group has ended, and a later group with this id is another one.
    */
   #hasGroup() {
     if (this.#isGroup && this.#hasExited) this.#isGroup = sendSignal(-this.#leader, 0) && !sendSignal(this.#leader, 0);

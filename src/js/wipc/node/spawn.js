@@ -1,4 +1,5 @@
-// A guest as a child process: frames on its standard input and output, its standard error beside ours.
+// A guest as a child process, with frames on its standard input and output. It shares the standard error of this
+// process.
 
 import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../../web/limit-values.js";
 import { spawn } from "node:child_process";
@@ -8,10 +9,10 @@ import { beforeExit } from "./last-signals.js";
 import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
 import { toReadableStream, toWritableStream } from "./web-streams.js";
 
-/** How often to look for the remaining descendants of a guest, in milliseconds. The system does not report their end. */
+/** The interval between checks for remaining descendants of a guest. The system does not report their end. */
 const POLL_INTERVAL_MS = 20;
 
-/** The guests that run, with their descendants. They end with this process. */
+/** The running guests with their descendants. They end with this process. */
 const running = new Set();
 let stopWatching;
 
@@ -28,7 +29,7 @@ export async function spawnGuest(command, args = [], options = {}) {
   const { cwd, env, signal, ...channelOptions } = options;
   signal?.throwIfAborted();
   const tree = new ProcessTree();
-  // It is added first, so that the guest ends with this process from its start.
+  // The tree is added before the spawn, so that the guest never outlives this process.
   add(tree);
   try {
     // A detached child leads its own process group.
@@ -37,7 +38,7 @@ export async function spawnGuest(command, args = [], options = {}) {
     await untilSpawned(child, command);
     return new WipcGuest(child, tree, channelOptions, signal);
   } catch (error) {
-    // The process may have started, although the options are wrong.
+    // The process may have started before the options turned out to be wrong.
     tree.signal("SIGKILL");
     remove(tree);
     throw error;
@@ -71,18 +72,18 @@ class WipcGuest {
   constructor(child, tree, options, signal) {
     this.#child = child;
     this.#tree = tree;
-    // Such as a signal that cannot be sent: the exit tells.
+    // Errors, such as a signal that cannot be sent, are ignored: `exit` reports the end.
     child.on("error", () => {});
     const onAbort = () => this.kill();
     signal?.addEventListener("abort", onAbort);
-    // That may have been while it was started.
+    // The signal may have been aborted during the start.
     if (signal?.aborted) onAbort();
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signalName) => {
         this.#hasExited = true;
         this.#tree.leaderExited();
         signal?.removeEventListener("abort", onAbort);
-        // What has been read by then is still handled.
+        // Output that was read until then is still handled.
         const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel?.ended.then(() => clearTimeout(late));
         // Its descendants end soon after it.
@@ -91,7 +92,7 @@ class WipcGuest {
         resolve({ code, signal: signalName });
       });
     });
-    // However the channel is closed, by us or by the guest, the guest has to exit then.
+    // Once either side closes the channel, the guest has to exit.
     const writable = toWritableStream(child.stdin, () => {
       if (!this.#hasExited) this.#killAfter(this.#timeout);
       child.stdin.end();
@@ -123,10 +124,10 @@ class WipcGuest {
     return (!this.#hasExited || this.#tree.hasProcesses()) && this.#tree.signal(signal);
   }
 
-  /** Starts the timer that ends them after a time in milliseconds. */
+  /** Starts the timer that ends the guest and its descendants after a time in milliseconds. */
   #killAfter(time) {
     if (this.#lastSignal !== undefined) return;
-    // The guest is about to lose its input, and may end before its descendants.
+    // The guest may exit before its descendants, which cannot be found after that.
     this.#tree.refresh();
     clearTimeout(this.#timer);
     this.#timer = startTimer(() => {
@@ -142,7 +143,7 @@ class WipcGuest {
     this.#tree.signal(signal);
   }
 
-  /** Watches the remaining descendants of a guest that has exited. */
+  /** Polls for the remaining descendants of a guest that has exited. */
   #pollTree() {
     if (this.#lastSignal !== "SIGKILL" && this.#tree.hasProcesses())
       return void setTimeout(() => this.#pollTree(), POLL_INTERVAL_MS);

@@ -1,6 +1,6 @@
-// Streams of Node as those of the web. Node's own converters end a stream with an error of theirs where a pipe merely ends.
+// Converts streams of Node to web streams. Node's own converters report an error where a pipe only ends.
 
-/** What is read from a stream; a pipe that breaks has ended. */
+/** Returns a `ReadableStream` of a stream of Node. A broken pipe counts as the end. */
 export function toReadableStream(source) {
   let isOpen = true;
   return new ReadableStream({
@@ -27,13 +27,13 @@ export function toReadableStream(source) {
 }
 
 /**
- * A `WritableStream` that writes to a stream of Node, and waits while that is full. `onEnd` is called once all is written, or
- * nothing more can be written. Its `writeNow(chunks)` is for a process that exits: it writes the chunks that were not written
- * yet.
+ * Returns a `WritableStream` that writes to a stream of Node, and waits while that is full. Calls `onEnd` once all
+ * chunks are written, or none can be written. A process that exits calls its `writeNow(chunks)`, which writes the
+ * chunks that were not written yet.
  */
 export function toWritableStream(target, onEnd = () => target.end()) {
   let last;
-  /** Ends the write that waits: with an error, if it is not done. */
+  /** Ends the pending write, with an error if it failed. */
   let endWrite = () => {};
   let isCorked = false;
   const stream = new WritableStream({
@@ -45,12 +45,12 @@ export function toWritableStream(target, onEnd = () => target.end()) {
       target.on("error", fail);
       target.on("close", () => fail(new Error("the pipe is closed")));
       target.on("drain", () => endWrite());
-      // A write that waits is not to keep it from being given up.
+      // A pending write must not delay an abort.
       controller.signal.addEventListener("abort", () => endWrite(controller.signal.reason));
     },
     write(chunk) {
       if (!isCorked) {
-        // What is written in one turn of the event loop leaves by one system call.
+        // All chunks of one turn of the event loop are written by one system call.
         isCorked = true;
         target.cork();
         process.nextTick(() => {

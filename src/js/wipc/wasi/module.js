@@ -1,20 +1,21 @@
-// What a caller gives as a guest, as a compiled WASI command.
+// Compiles the module of a guest.
 
 import { readWasm } from "../../wasm-response.js";
 
-/** Compiles it, or says why not. */
+/** Returns the compiled module. Throws if it is not a WASI command. */
 export async function compileCommand(source, signal) {
   const module =
     source instanceof WebAssembly.Module ? source : await WebAssembly.compile(await readBytes(source, signal));
   const exported = (name, kind) =>
     WebAssembly.Module.exports(module).some((entry) => entry.name === name && entry.kind === kind);
   if (!exported("_start", "function"))
-    throw new TypeError("portway: the guest is no WASI command: it exports no function _start");
-  if (!exported("memory", "memory")) throw new TypeError("portway: the guest is no WASI command: it exports no memory");
+    throw new TypeError("portway: the guest is not a WASI command: it does not export a function _start");
+  if (!exported("memory", "memory"))
+    throw new TypeError("portway: the guest is not a WASI command: it does not export a memory");
   const foreign = WebAssembly.Module.imports(module).find(({ module }) => module !== "wasi_snapshot_preview1");
   if (foreign)
     throw new TypeError(
-      `portway: the guest imports ${foreign.module}.${foreign.name}, and is given WASI preview 1 alone`,
+      `portway: the guest imports ${foreign.module}.${foreign.name}, but only WASI preview 1 is available`,
     );
   return module;
 }
@@ -23,7 +24,7 @@ async function readBytes(source, signal) {
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
   const isAddress = typeof source === "string" || source instanceof URL;
   if (!isAddress && !(source instanceof Response)) {
-    throw new TypeError("portway: a guest is a WebAssembly.Module, its bytes, its URL or a Response");
+    throw new TypeError("portway: the guest must be a WebAssembly.Module, its bytes, its URL or a Response");
   }
   const response = isAddress ? await fetch(source, { signal }) : source;
   return readWasm(response, response.url || "the response");

@@ -1,8 +1,9 @@
-// The options of a guest, checked before anything is started.
+// Checks the options of a guest before it is started.
 
 import { MAX_CAPACITY, START_TIMEOUT } from "../../../web/limit-values.js";
 import { checkTimeout } from "../timers.js";
 
+/** Returns the options with their defaults. Throws if one is invalid. */
 export function parseOptions({
   args = [],
   env = {},
@@ -12,23 +13,26 @@ export function parseOptions({
   startTimeout = START_TIMEOUT,
   signal,
 } = {}) {
-  if (!Array.isArray(args)) throw new TypeError("portway: args is a list of strings");
+  if (!Array.isArray(args)) throw new TypeError("portway: args must be an array of strings");
   for (const [name, text] of [
-    ...args.map((arg) => ["args", arg]),
+    ...args.map((arg, index) => [`args[${index}]`, arg]),
     ...Object.entries(env).map(([key, value]) => [`env.${key}`, value]),
   ]) {
-    // It is the end of a string where the guest reads it.
+    // A guest reads a string up to its first NUL.
     if (typeof text !== "string" || text.includes("\0"))
-      throw new TypeError(`portway: ${name} holds what is no string without NUL`);
+      throw new TypeError(`portway: ${name} must be a string without NUL characters`);
   }
   const badKey = Object.keys(env).find((key) => key === "" || /[=\0]/.test(key));
-  if (badKey !== undefined) throw new TypeError(`portway: env has a name that cannot be: ${JSON.stringify(badKey)}`);
-  if (onStderr !== undefined && typeof onStderr !== "function") throw new TypeError("portway: onStderr is no function");
+  if (badKey !== undefined) throw new TypeError(`portway: invalid environment variable name ${JSON.stringify(badKey)}`);
+  if (onStderr !== undefined && typeof onStderr !== "function")
+    throw new TypeError(`portway: onStderr must be a function, got ${typeof onStderr}`);
   if (!Number.isInteger(stdinCapacity) || stdinCapacity < 1 || stdinCapacity > MAX_CAPACITY) {
-    throw new RangeError(`portway: stdinCapacity is a number of bytes from 1 to ${MAX_CAPACITY}`);
+    throw new RangeError(
+      `portway: stdinCapacity must be a number of bytes from 1 to ${MAX_CAPACITY}, got ${String(stdinCapacity)}`,
+    );
   }
   checkTimeout("startTimeout", startTimeout);
   const lines = Object.entries(env).map(([key, value]) => `${key}=${value}`);
-  // The first is the program's name.
+  // The first argument is the program's name.
   return { args: ["guest", ...args], env: lines, worker, onStderr, stdinCapacity, startTimeout, signal };
 }

@@ -1,10 +1,11 @@
-// The shared memory between a page and the worker of its guest. It knows bytes and nothing of frames or of WASI.
+// The shared memory between a page and the worker of its guest. It carries bytes, and is independent of frames and of
+// WASI.
 //
-//   Int32  [0]  STDIN: how many bytes are in the ring, and two flags
-//   Int32  [1]  OUTPUT: what the guest has written and the page has not taken yet
-//   bytes  [8…] the ring: the page fills it and never blocks, the worker empties it and sleeps while it is empty
+//   Int32  [0]  STDIN: the number of bytes in the ring, and two flags
+//   Int32  [1]  OUTPUT: the cost of the guest's output that the page has not acknowledged
+//   bytes  [8…] the ring: the page writes without blocking; the worker reads, and sleeps while the ring is empty
 //
-// The state of stdin is one word, so that nothing can change between a look at it and the sleep.
+// The state of stdin is one word, so that it cannot change between the check and the sleep.
 
 import { MAX_UNREAD_OUTPUT } from "../../../web/limit-values.js";
 
@@ -12,20 +13,20 @@ const STDIN = 0;
 const OUTPUT = 1;
 const HEADER_BYTES = 2 * Int32Array.BYTES_PER_ELEMENT;
 
-/** Flag of STDIN: nothing more will come. */
+/** Flag of STDIN: the input has ended. */
 const ENDED_FLAG = 1 << 30;
-/** Flag of STDIN: the page has more, and waits to be told of room. */
+/** Flag of STDIN: the page has more bytes, and waits for room. */
 const WAITING_FLAG = 1 << 29;
 const COUNT_MASK = WAITING_FLAG - 1;
 
-/** What a piece of output counts for: its bytes, and the message that carries them. */
+/** Returns the cost of a piece of output: its bytes, and 256 bytes for the message that carries them. */
 const cost = (bytes) => bytes.length + 256;
 
 export function createSharedMemory(capacity) {
   return new SharedArrayBuffer(HEADER_BYTES + capacity);
 }
 
-/** The page's side. */
+/** The ring of the page. */
 export class HostRing {
   #words;
   #ring;
@@ -36,13 +37,13 @@ export class HostRing {
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
   }
 
-  /** Puts as many of the bytes into the ring as there is room for. If it gives 0, the worker will tell of room. */
+  /** Writes as many bytes as fit, and returns their number. If it returns 0, the worker reports when there is room. */
   write(bytes) {
     for (;;) {
       const state = Atomics.load(this.#words, STDIN);
       const length = Math.min(bytes.length, this.#ring.length - (state & COUNT_MASK));
       if (length > 0) return this.#copy(bytes.subarray(0, length));
-      // Fails if the worker has just made room.
+      // The exchange fails if the worker has just read.
       if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING_FLAG) === state) return 0;
     }
   }
@@ -57,34 +58,36 @@ export class HostRing {
     return bytes.length;
   }
 
-  /** After what is in the ring, the guest reads the end. */
+  /** Marks the end of the input, after the bytes in the ring. */
   end() {
     Atomics.or(this.#words, STDIN, ENDED_FLAG);
     Atomics.notify(this.#words, STDIN);
   }
 
-  /** This piece of output is taken. */
+  /** Acknowledges a piece of output. */
   acknowledge(bytes) {
     Atomics.sub(this.#words, OUTPUT, cost(bytes));
     Atomics.notify(this.#words, OUTPUT);
   }
 }
 
-/** The worker's side, which sleeps. */
+/** The ring of the worker, which sleeps while it waits. */
 export class GuestRing {
   #words;
   #ring;
   #next = 0;
   #onRoom;
 
-  /** `onRoom` is called when the page waits for room, and half of the ring is free. */
+  /** Calls `onRoom` when the page waits for room, and half of the ring is free. */
   constructor(memory, onRoom) {
     this.#words = new Int32Array(memory, 0, HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT);
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
     this.#onRoom = onRoom;
   }
 
-  /** Takes what is there, `maxLength` bytes at most, and sleeps before that if nothing is. Nothing at the end. */
+  /**
+   * Returns up to `maxLength` bytes, and sleeps until there are some. Returns an empty array at the end of the input.
+   */
   read(maxLength) {
     let state;
     while (((state = Atomics.load(this.#words, STDIN)) & COUNT_MASK) === 0) {
@@ -94,7 +97,7 @@ export class GuestRing {
     return this.readNow(maxLength);
   }
 
-  /** The same without sleep. */
+  /** Returns up to `maxLength` bytes without waiting. */
   readNow(maxLength) {
     const length = Math.min(maxLength, Atomics.load(this.#words, STDIN) & COUNT_MASK);
     const bytes = new Uint8Array(length);
@@ -104,7 +107,7 @@ export class GuestRing {
     this.#next = (this.#next + length) % this.#ring.length;
     const before = Atomics.sub(this.#words, STDIN, length);
     const left = (before & COUNT_MASK) - length;
-    // Not for every byte, for a guest that reads single ones.
+    // A guest may read single bytes, each of which must not cost a message.
     if (before & WAITING_FLAG && left <= this.#ring.length / 2) {
       Atomics.and(this.#words, STDIN, ~WAITING_FLAG);
       this.#onRoom();
@@ -112,7 +115,7 @@ export class GuestRing {
     return bytes;
   }
 
-  /** Counts a piece of output before it is posted, and sleeps as long as the page has too much of it. */
+  /** Reserves room for a piece of output before it is posted, and sleeps while the page has too much output. */
   reserve(bytes) {
     let waiting;
     while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)

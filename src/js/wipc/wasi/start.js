@@ -1,4 +1,4 @@
-// A WASI guest in a worker, and its three streams on the page.
+// Runs a WASI guest in a worker, and connects its standard streams to the page.
 
 import { startTimer } from "../timers.js";
 import { compileCommand } from "./module.js";
@@ -21,14 +21,14 @@ export async function startWasiGuest(module, options) {
 function requireSharedMemory() {
   if (globalThis.crossOriginIsolated !== true) {
     throw new Error(
-      "portway: a guest shares memory with its page, which has to be isolated from other origins for that: serve the page " +
-        "with Cross-Origin-Opener-Policy: same-origin, it and wasi-worker.js with Cross-Origin-Embedder-Policy: " +
-        "require-corp, and both by HTTPS or from localhost",
+      "portway: a WASI guest shares memory with its page, which must be cross-origin isolated: serve the page with " +
+        "Cross-Origin-Opener-Policy: same-origin, the page and wasi-worker.js with Cross-Origin-Embedder-Policy: " +
+        "require-corp, and both over HTTPS or from localhost",
     );
   }
-  // WebKitGTK hides it from isolated pages, too, unless JSC_useSharedArrayBuffer=1 is in its environment.
+  // WebKitGTK also hides it from isolated pages, unless JSC_useSharedArrayBuffer=1 is in its environment.
   if (typeof SharedArrayBuffer !== "function")
-    throw new Error("portway: a guest needs a browser with SharedArrayBuffer");
+    throw new Error("portway: a WASI guest needs a browser with SharedArrayBuffer");
 }
 
 class Guest {
@@ -38,15 +38,15 @@ class Guest {
   #ring;
   #started = withResolvers();
   #exited = withResolvers();
-  /** How it has ended; undefined as long as it runs. */
+  /** The exit code or the error of the guest, once it has ended. */
   #outcome;
-  /** What it has written and nobody has read. */
+  /** The output that was not read yet; undefined once it is discarded. */
   #output = [];
-  /** Called when there may be output, and when there may be room in stdin; each waits for its own. */
+  /** Resume the reader when there may be output, and the writer when there may be room in stdin. */
   #wakeReader = () => {};
   #wakeWriter = () => {};
   #stdin;
-  /** Why nothing can be written any more. */
+  /** The error of stdin, once it cannot be written to. */
   #stdinError;
   #stderr;
   #console = new ConsoleLines();
@@ -71,24 +71,22 @@ class Guest {
     });
   }
 
-  /** Until the guest runs. */
+  /** Starts the worker, and resolves once the guest runs. */
   async start(module) {
     const { args, env, worker, startTimeout, signal } = this.#settings;
-    // Bundlers know this form of the URL, and ship the file.
+    // Bundlers recognize this form of URL and ship the file.
     const script = worker ?? new URL("./wasi-worker.js", import.meta.url);
     this.#worker = new Worker(script, { type: "module", name: "portway-wasi-guest" });
     this.#worker.addEventListener("message", ({ data }) => this.#onWorkerMessage(data));
     this.#worker.addEventListener("messageerror", () =>
-      this.#fail("the guest's module cannot be shared with its worker"),
+      this.#fail("the guest's module cannot be posted to its worker"),
     );
     this.#worker.addEventListener("error", (event) => {
       event.preventDefault();
-      this.#fail(
-        `the worker of the guest has failed: ${event.message || `${script} cannot be loaded, or is not allowed to be`}`,
-      );
+      this.#fail(`the worker of the guest has failed: ${event.message || `${script} cannot be loaded, or is blocked`}`);
     });
     signal?.addEventListener("abort", this.#onAbort);
-    const late = () => this.#fail(`the worker of the guest has not started within ${startTimeout} ms: ${script}`);
+    const late = () => this.#fail(`the worker of the guest did not start within ${startTimeout} ms: ${script}`);
     const timer = startTimer(late, startTimeout);
     try {
       this.#worker.postMessage({ module, memory: this.#memory, args, env });
@@ -135,7 +133,7 @@ class Guest {
     }
   }
 
-  /** Settles everything, once. `reason` is what a start that is aborted rejects with. */
+  /** Ends the worker, the streams and the promises, once. An aborted start rejects with `reason`. */
   #end(outcome, reason) {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
@@ -150,7 +148,7 @@ class Guest {
     this.#console.end();
   }
 
-  /** One piece of output, or the end behind the last. */
+  /** Enqueues one piece of output, or closes the stream after the last piece. */
   async #pullOutput(controller) {
     while (this.#output?.length === 0 && this.#outcome === undefined) {
       await new Promise((resolve) => (this.#wakeReader = resolve));
@@ -161,7 +159,7 @@ class Guest {
     this.#ring.acknowledge(bytes);
   }
 
-  /** Nobody reads the output any more: the guest goes on, and what it writes is thrown away. */
+  /** Discards the output from now on, because its stream was cancelled. The guest continues to run. */
   #discardOutput() {
     for (const bytes of this.#output) this.#ring.acknowledge(bytes);
     this.#output = undefined;
@@ -196,7 +194,7 @@ class Guest {
 function toBytes(chunk) {
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
-  throw new TypeError("portway: the guest's stdin takes bytes");
+  throw new TypeError("portway: the guest's stdin accepts only bytes");
 }
 
 function withResolvers() {

@@ -1,9 +1,9 @@
-// What a guest writes for humans, as text.
+// Decodes the standard error of a guest.
 
 import { complain } from "../../../web/log-error.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
-/** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
+/** Decodes UTF-8 and calls `write` with each piece of text. Two pieces of bytes may share a character. */
 export class Utf8Sink {
   #decoder = new TextDecoder();
   #write;
@@ -25,13 +25,13 @@ export class Utf8Sink {
     try {
       if (text !== "") this.#write(text);
     } catch (error) {
-      // The guest goes on.
+      // The guest continues to run.
       complain(error);
     }
   }
 }
 
-/** Prints whole lines: many programs write them in pieces. */
+/** Prints whole lines, because many programs write a line in several pieces. */
 export class ConsoleLines {
   #text = "";
 

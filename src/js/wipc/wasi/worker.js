@@ -1,5 +1,6 @@
-// The worker in which a guest runs. It gets one message, runs the guest in it to its end, and tells the page what happens:
-// `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`, `failed`.
+// The worker in which a guest runs. It receives one message with the guest and runs the guest to its end. It posts
+// messages of these kinds: `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`,
+// `failed`.
 
 import { Fd, WASI, wasi } from "@bjorn3/browser_wasi_shim";
 import { GuestRing } from "./shared-ring.js";
@@ -14,7 +15,7 @@ function run({ module, memory, args, env }) {
     const imports = { ...shim.wasiImport, ...corrections(shim, stdin) };
     const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
     postMessage({ kind: "started" });
-    // WASI has it unsigned, and what crosses into JavaScript is signed.
+    // The exit code of WASI is unsigned, but JavaScript receives a signed number.
     postMessage({ kind: "exit", code: shim.start(instance) >>> 0 });
   } catch (error) {
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
@@ -22,18 +23,18 @@ function run({ module, memory, args, env }) {
   }
 }
 
-/** What the shim does otherwise than a guest needs it. */
+/** Returns replacements for functions of the shim that do not suit a guest. */
 function shimPatches(shim, stdin) {
   const { fd_read, fd_write } = shim.wasiImport;
   const memory = () => shim.inst.exports.memory.buffer;
   return {
-    // It asks for the bytes of each buffer in turn, as if it were a file: having filled the first, a pipe must not sleep
-    // for the second.
+    // The shim reads each buffer in turn, as from a file. A pipe that has filled the first buffer must not sleep for
+    // the second.
     fd_read(fd, ...rest) {
       stdin.mayBlock = true;
       return fd_read(fd, ...rest);
     },
-    // It writes each buffer by itself. What is written together arrives together here, and as one message.
+    // The shim writes each buffer separately. Here the buffers of one write are posted as one message.
     fd_write(fd, buffers, count, written) {
       const output = shim.fds[fd];
       if (!(output instanceof Output)) return fd_write(fd, buffers, count, written);
@@ -49,7 +50,7 @@ function shimPatches(shim, stdin) {
       output.write(bytes);
       return wasi.ERRNO_SUCCESS;
     },
-    // It counts UTF-16 here, and writes UTF-8.
+    // The shim counts UTF-16 code units, but writes UTF-8.
     args_sizes_get(count, size) {
       const view = new DataView(memory());
       const sizes = shim.args.map((text) => new TextEncoder().encode(text).length + 1);
@@ -64,7 +65,7 @@ function shimPatches(shim, stdin) {
   };
 }
 
-/** A pipe: no terminal, and not to be moved in. */
+/** A pipe: it is not a terminal, and cannot seek. */
 class Pipe extends Fd {
   #rights;
 
@@ -90,7 +91,7 @@ class Pipe extends Fd {
 
 class Stdin extends Pipe {
   #ring;
-  /** Whether nothing has come in this read yet. */
+  /** Whether this read has not returned any bytes yet. */
   mayBlock = true;
 
   constructor(ring) {
