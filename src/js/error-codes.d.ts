@@ -1,39 +1,39 @@
-// Error codes by name. The tables of different applications give different meanings to the same number, so a code can
-// only be named by somebody who knows which application is at the other end.
+// Error codes by name. The same number has different meanings in the tables of different applications. The application
+// of the peer decides which table applies.
 
-/** The codes of JSON-RPC 2.0 §5.1, and that of a cancelled request as in the Language Server Protocol. */
+/** The codes of JSON-RPC 2.0 §5.1, and the code of the Language Server Protocol for a cancelled request. */
 export const ErrorCode: {
-  /** What arrived is no JSON. Only on boundaries that carry text. */
+  /** The message is not JSON. Only on transports that carry text. */
   readonly ParseError: -32700;
-  /** What arrived is no valid message, or breaks one of the receiver's limits (then `data.reason` names it). */
+  /** The message is invalid, or exceeds a limit of the receiver, which `data.reason` names. */
   readonly InvalidRequest: -32600;
-  /** The other side does not serve this method. */
+  /** The peer does not serve this method. */
   readonly MethodNotFound: -32601;
-  /** The method does not take such parameters. */
+  /** The method does not accept these parameters. */
   readonly InvalidParams: -32602;
-  /** The handler failed in a way that says no more, or its result could not be sent. */
+  /** The handler failed without a code of its own, or its result could not be sent. */
   readonly InternalError: -32603;
-  /** The handler stopped because the caller gave up. */
+  /** The handler stopped because the caller cancelled the request. */
   readonly RequestCancelled: -32800;
 };
-/** One of the codes in the table of the same name. */
+/** One of these codes. */
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** The codes of Wiggum, which the method maps of wiggum.d.ts refer to. */
+/** The codes of Wiggum, used by the method maps of wiggum.d.ts. */
 export const wiggum: {
   /** The code does not compile. `data` is a `Diagnostic[]`. */
   readonly BUILD_FAILED: -32001;
   /** A quality gate did not pass. `data` is a `GateFailure`. */
   readonly GATE_FAILED: -32002;
-  /** The user said no. */
+  /** The user denied permission. */
   readonly PERMISSION_DENIED: -32003;
-  /** The task was cancelled by the user or by the chief. */
+  /** The user or the chief cancelled the task. */
   readonly TASK_CANCELLED: -32004;
   /** The preview's index.html could not be loaded or parsed. */
   readonly PREVIEW_LOAD_FAILED: -32005;
-  /** The preview could not go to that URL. */
+  /** The preview could not navigate to the URL. */
   readonly NAVIGATION_FAILED: -32006;
-  /** An MCP server answered with an error. `data` is its answer. */
+  /** An MCP server answered with an error. `data` is its response. */
   readonly MCP_SERVER_ERROR: -32007;
   /** The request does not fit into the model's context window. */
   readonly CONTEXT_OVERFLOW: -32008;

@@ -1,62 +1,68 @@
-// The errors that calls end with.
+// The errors of calls.
 
-/** A failure with a JSON-RPC code: thrown by a handler it is sent; an error answer arrives as one. */
+/**
+ * An error with a JSON-RPC code. A handler throws it to choose the error response; a call rejects with it for such a
+ * response.
+ */
 export class RPCError extends Error {
-  /** `code` is an integer; -32768 to -32000 belong to the protocol, of these -32099 to -32000 to applications. */
+  /** `code` is an integer. The protocol reserves -32768 to -32000, and leaves -32099 to -32000 to applications. */
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
   /**
-   * What the peer sent beside code and message, if anything. A Portway server sends what `errorData` returns, else the `data`
-   * of the thrown error if that is a value of its own (not inherited, no getter). Otherwise it sends `name` (unless `Error` or
-   * `RPCError`), `code` and `errno` if they are texts or numbers, and of `cause` and `errors` the same, with `message` and own
-   * `data`. No other member crosses, and no stack. Bounds: 8 levels, 1 000 values, 2^20 characters.
+   * The `data` of the error response. A Portway server sends the value that `errorData` returns. Without one, it sends
+   * the own `data` of the thrown error (not inherited, not a getter). Without that, it sends these members of the
+   * error: `name` (unless `Error` or `RPCError`), `code` and `errno` if they are strings or numbers, and `cause` and
+   * `errors` in the same form with `message` and own `data`. It sends no other member, and no stack. Bounds: 8 levels,
+   * 1 000 values, 2^20 characters.
    */
   readonly data?: unknown;
-  /** `data.cause`; an `Error` if it was one. */
+  /** The value of `data.cause`. It is an `Error` if the peer sent one. */
   readonly cause?: unknown;
 }
 
-/**
- * Why a call ended without an answer: no answer in time; this side destroyed; an answer that is neither result nor
- * error; an answer that cannot be read here, with the `cause`; `limits.pendingCalls` reached.
- */
+/** The reason why a call ended without a response of the peer. */
 export type CallErrorReason =
+  /** The peer did not answer in time. */
   | "timeout"
+  /** The client, server or peer was destroyed. */
   | "destroyed"
+  /** The response has neither a result nor an error. */
   | "invalid-response"
+  /** The response could not be read. The `cause` has the reason. */
   | "unreadable-response"
+  /** `limits.pendingCalls` was reached. */
   | "too-many-calls"
-  /** The other side has reloaded, navigated or closed this session; calls made later wait for its next one. */
+  /** The peer reloaded, navigated or closed this session. Later calls wait for its next session. */
   | "session-ended"
-  /** The other side is removed, closed, terminated or has not started; later calls are refused at once. */
+  /** The peer was removed, closed or terminated, or did not start. Later calls are refused at once. */
   | "peer-gone"
-  /** The other side did not answer the heartbeat. Later calls are sent. */
+  /** The peer did not answer the heartbeat. Later calls are sent. */
   | "unresponsive"
-  /** The peer's wasm has died of a full memory, a panic or a trap. It answers no more requests. */
+  /** The peer's wasm trapped, panicked or ran out of memory. The peer no longer answers requests. */
   | "peer-died"
-  /** This side's wasm has died. `init()` starts another, for new clients and servers. */
+  /** The wasm of this realm trapped. `init()` starts another instance for new clients and servers. */
   | "wasm-died"
-  /** `connect`: nobody has answered in time. */
+  /** `connect`: the peer did not answer in time. */
   | "no-answer"
-  /** `connect`: the other side has an origin that is not allowed. */
+  /** `connect`: the origin of the peer is not allowed. */
   | "wrong-origin"
-  /** `connect`: the worker has not started. */
+  /** `connect`: the worker did not start. */
   | "worker-failed"
-  /** `connect`: the other side has answered with an error, which is the `cause`. */
+  /** `connect`: the peer answered with an error, which is the `cause`. */
   | "refused";
 
 /**
- * A call that ended without an answer of the other side. Made by the library only. What could not be sent at all rejects
- * with what the transport threw, such as a `DataCloneError`.
+ * The error of a call that ended without a response of the peer. Only the library creates it. A call that could not be
+ * sent rejects with the error of the transport instead, such as a `DataCloneError`.
  */
 export class CallError extends Error {
   private constructor();
   readonly reason: CallErrorReason;
   /** The method that was called. */
   readonly method?: string;
-  /** The id under which it was sent, if it was. */
+  /** The id of the request, if it was sent. */
   readonly id?: number;
-  /** What it came from, where that is known. */
+  /** The underlying error, if it is known. */
   readonly cause?: unknown;
 }
 

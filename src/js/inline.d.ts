@@ -1,5 +1,5 @@
-// What `import … from "portway/inline"` gives: the same as "portway", with the wasm inside. `init()` takes nothing
-// from the network, so that it works where nothing can be: `srcdoc` frames, `blob:` workers, bundlers without assets.
+// The declarations of `portway/inline`: the exports of `portway`, with the wasm inside the module. `init()` does not
+// use the network, so that it works in `srcdoc` iframes, `blob:` workers, and with bundlers that do not support assets.
 
 export * from "./portway.js";
 export { default } from "./portway.js";

@@ -1,54 +1,55 @@
-// What crosses a boundary, and what there is to say about it.
+// The messages of JSON-RPC 2.0, and their validation.
 
-/** A request: a call that the other side answers, once, under the same `id`. */
+/** A request: the peer answers it once, under the same `id`. */
 export interface JSONRPCRequest {
   jsonrpc: "2.0";
   method: string;
-  /** By name (object) or by position (array); absent when the method takes none. */
+  /** The parameters by name (object) or by position (array). Absent if the method takes none. */
   params?: Record<string, unknown> | unknown[];
   id: number | string;
 }
 
-/** A notification: has no `id` key and is never answered. */
+/** A notification: it has no `id` and is not answered. */
 export interface JSONRPCNotification {
   jsonrpc: "2.0";
   method: string;
   params?: Record<string, unknown> | unknown[];
 }
 
-/** The answer to a request that went well. */
+/** The response to a request that succeeded. */
 export interface JSONRPCSuccessResponse {
   jsonrpc: "2.0";
   result: unknown;
   id: number | string;
 }
 
-/** The answer to a request that failed. */
+/** The response to a request that failed. */
 export interface JSONRPCErrorResponse {
   jsonrpc: "2.0";
   error: { code: number; message: string; data?: unknown };
-  /** `null` when the request was too broken to find its id in it (JSON-RPC 2.0 §5). */
+  /** `null` if the id of the request could not be determined (JSON-RPC 2.0 §5). */
   id: number | string | null;
 }
 
-/** Either answer. */
+/** A response of either kind. */
 export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse;
 
-/** Everything that crosses a boundary, apart from batches, which are arrays of these. */
+/** Any message except a batch, which is an array of messages. */
 export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
 
-/** What `validateMessage` found. */
+/** The result of `validateMessage`. */
 export interface ValidationReport {
-  /** Whether there are no errors; warnings do not count. */
+  /** Whether there are no errors. There may be warnings. */
   isValid: boolean;
-  /** The first 10 000; `warnings`, too. */
+  /** The first 10 000 errors. */
   errors: string[];
+  /** The first 10 000 warnings. */
   warnings: string[];
 }
 
 /**
- * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0; never throws. Without `type` the message's own
- * members decide whether it is read as a request or as a response.
+ * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0. `type` is the expected kind; without it, the
+ * members of the message decide. Throws a `TypeError` only if `type` is invalid.
  */
 export function validateMessage(
   message: unknown,

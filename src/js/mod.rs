@@ -8,7 +8,9 @@ use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(typescript_custom_section)]
-const API: &str = include_str!("api.d.ts");
+const API: &str = after_import(include_str!("api.d.ts"));
+#[wasm_bindgen(typescript_custom_section)]
+const TRANSPORTS: &str = include_str!("transports.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const ERRORS: &str = include_str!("errors.d.ts");
 #[wasm_bindgen(typescript_custom_section)]

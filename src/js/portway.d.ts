@@ -1,6 +1,7 @@
-// What `import … from "portway"` gives.
+// The declarations of `portway`.
 
 export * from "./api.js";
+export * from "./transports.js";
 export * from "./errors.js";
 export * from "./messages.js";
 export * from "./connect.js";

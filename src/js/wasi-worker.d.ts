@@ -1,3 +1,3 @@
-// The worker's script of `portway/wipc/wasi`, to be copied or named by its address. It exports nothing.
+// The worker script of `portway/wipc/wasi`. Applications copy it, or pass its address. It has no exports.
 
 export {};

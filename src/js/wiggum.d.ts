@@ -1,33 +1,33 @@
-// Method maps of an application that runs code in a browser: an editor page with a preview frame, a build worker, and
-// an agent (Ralph) that works under a harness and takes its tasks from a chief. Copy them for an application of your
-// own, or extend them: `interface MyHostApi extends PreviewHostApi { … }`.
+// Method maps of an application that runs code in a browser: an editor page with a preview iframe, a build worker, and
+// an agent (Ralph) that works under a harness and receives its tasks from a chief. Applications can copy or extend
+// them: `interface MyHostApi extends PreviewHostApi { … }`.
 //
-// For each boundary there are
-// - `…Methods` and `…Notifications`: everything that crosses it, in both directions;
-// - one `…Api` for each side that serves something, named after the side that SERVES it: the requests that this side
-//   answers and the notifications that it listens to. The side itself writes `JSONRPCPeer<TheOtherApi, ItsOwnApi>`;
-//   who only calls it, `JSONRPCClient<ItsApi>`; who only serves, `JSONRPCServer<ItsOwnApi>`.
+// Each pair of peers has
+// - `…Methods` and `…Notifications`: all requests and notifications between the peers, in both directions;
+// - one `…Api` for each peer that serves methods, named after that peer: the requests that it answers and the
+//   notifications that it handles. The peer itself uses `JSONRPCPeer<RemoteApi, OwnApi>`, a peer that only calls uses
+//   `JSONRPCClient<RemoteApi>`, and a peer that only serves uses `JSONRPCServer<OwnApi>`.
 //
-// Optional members may also be `undefined`. All types are plain data that survives JSON as well as structured clone,
-// except where a comment says otherwise.
+// Optional members may also be `undefined`. All types are plain data for JSON and structured clone, except where a
+// comment notes an exception.
 
-// ------------------------------------------------ preview frame and page
+// ----------------------------------------------- preview iframe and page
 
 /** Parameters of `fetch`. */
 export interface FetchParams {
-  /** The file's URL or absolute path, as the preview's code asked for it. */
+  /** The URL or absolute path of the file, as the preview's code requested it. */
   url: string;
   /** The HTTP method. Default `"GET"`. */
   method?: string | undefined;
 }
 
-/** What `fetch` yields. A missing file is a result with status 404, not an error. */
+/** The result of `fetch`. A missing file is a result with status 404, not an error. */
 export interface FetchResult {
   /** An HTTP status code. */
   status: number;
-  /** By header name; has at least `Content-Type`. */
+  /** The headers by name, including `Content-Type`. */
   headers: Record<string, string>;
-  /** The body's bytes in base64; text is UTF-8 first. */
+  /** The body in base64. Text is encoded as UTF-8 first. */
   body: string;
 }
 
@@ -37,18 +37,18 @@ export interface NavigateParams {
   url: string;
 }
 
-/** Parameters of `console`: one line that the preview's code wrote. */
+/** Parameters of `console`: one message that the preview's code logged. */
 export interface ConsoleParams {
   level: "log" | "warn" | "error" | "info" | "debug";
-  /** The arguments as one text. */
+  /** The arguments, joined to one text. */
   message: string;
-  /** When it was written, in ms since 1970. */
+  /** The time of the message, in ms since 1970. */
   timestamp: number;
-  /** Where it was written; with unhandled rejections. */
+  /** The stack, for unhandled rejections. */
   stack?: string | undefined;
 }
 
-/** Parameters of `updateNavigationState`: where the preview is now. */
+/** Parameters of `updateNavigationState`: the current location of the preview. */
 export interface NavigationState {
   url: string;
   canGoBack: boolean;
@@ -60,156 +60,158 @@ export interface PreviewError {
   message: string;
   /** The URL of the script. */
   source: string;
-  /** From 1; 0 when unknown. */
+  /** The line, from 1. 0 if unknown. */
   lineno: number;
-  /** From 1; 0 when unknown. */
+  /** The column, from 1. 0 if unknown. */
   colno: number;
   stack?: string | undefined;
 }
 
-/** The requests between the preview frame and the page around it. */
+/** The requests between the preview iframe and its page. */
 export interface PreviewMethods {
-  /** Frame to page: reads one file of the project. */
+  /** Iframe to page: reads one file of the project. */
   fetch: { params: FetchParams; result: FetchResult };
-  /** Page to frame: shows another route. Fails with `wiggum.NAVIGATION_FAILED`. Often sent as a notification. */
+  /**
+   * Page to iframe: navigates to another route. Fails with `wiggum.NAVIGATION_FAILED`. Often sent as a notification.
+   */
   navigate: { params: NavigateParams; result: null };
-  /** Page to frame: loads the route again. Fails with `wiggum.PREVIEW_LOAD_FAILED`. Often sent as a notification. */
+  /** Page to iframe: reloads the route. Fails with `wiggum.PREVIEW_LOAD_FAILED`. Often sent as a notification. */
   refresh: { result: null };
 }
 
-/** The notifications between the preview frame and the page around it, all from the frame to the page. */
+/** The notifications from the preview iframe to its page. */
 export interface PreviewNotifications {
   console: { params: ConsoleParams };
   updateNavigationState: { params: NavigationState };
   error: { params: PreviewError };
 }
 
-/** What the page serves to the preview frame. */
+/** The methods that the page serves to the preview iframe. */
 export interface PreviewHostApi extends Pick<PreviewMethods, "fetch">, PreviewNotifications {}
 
-/** What the preview frame serves to the page. */
+/** The methods that the preview iframe serves to the page. */
 export interface PreviewFrameApi extends Pick<PreviewMethods, "navigate" | "refresh"> {}
 
 // --------------------------------------------------- build worker and page
 
-/** Something that the compiler has to say, with its place where it has one. `wiggum.BUILD_FAILED` carries an array. */
+/** A message of the compiler, with its location if it has one. `wiggum.BUILD_FAILED` carries an array. */
 export interface Diagnostic {
   message: string;
-  /** Path inside the project. */
+  /** The path in the project. */
   file?: string | undefined;
-  /** From 1. */
+  /** The line, from 1. */
   line?: number | undefined;
-  /** From 0, as esbuild counts: in UTF-8 bytes. */
+  /** The column, from 0, in UTF-8 bytes, as in esbuild. */
   column?: number | undefined;
-  /** How much of the line is meant, in the unit of `column`. */
+  /** The length of the marked part, in the unit of `column`. */
   length?: number | undefined;
-  /** The line itself. */
+  /** The text of the line. */
   snippet?: string | undefined;
 }
 
 /** Parameters of `build` and `buildBackend`. */
 export interface BuildParams {
-  /** Path of the entry module inside the project. */
+  /** The path of the entry module in the project. */
   entry: string;
   /** Options for the compiler, such as esbuild's `BuildOptions` without its plugins. */
   config: object;
 }
 
-/** One file that a build made. */
+/** One output file of a build. */
 export interface BuildOutput {
   path: string;
-  /** As text. */
+  /** The contents as text. */
   contents: string;
-  /** As bytes, for files that are no text; needs structured clone. */
+  /** The contents as bytes, for a file that is not text. Requires structured clone. */
   bytes?: Uint8Array | undefined;
 }
 
-/** What a build yields. */
+/** The result of a build. */
 export interface BuildResult {
   output: BuildOutput[];
   warnings: Diagnostic[];
-  /** How long it took, in ms. */
+  /** The duration of the build, in ms. */
   duration?: number | undefined;
 }
 
 /** Parameters of `buildProgress`. */
 export interface BuildProgress {
-  /** What is being done, in the worker's words: "resolve", "bundle", … */
+  /** The name of the current phase: "resolve", "bundle", … */
   phase: string;
-  /** How far it is, from 0 to 1, where that is known. */
+  /** The completed fraction, from 0 to 1, if it is known. */
   fraction?: number | undefined;
-  /** The file at hand. */
+  /** The current file. */
   file?: string | undefined;
 }
 
-/** The requests between a page and its build worker, all from the page to the worker. */
+/** The requests from a page to its build worker. */
 export interface BuildMethods {
   /** Bundles the front end. Fails with `wiggum.BUILD_FAILED` and `Diagnostic[]`. */
   build: { params: BuildParams; result: BuildResult };
-  /** Bundles the back end. Fails likewise. */
+  /** Bundles the back end. Fails with `wiggum.BUILD_FAILED` and `Diagnostic[]`. */
   buildBackend: { params: BuildParams; result: BuildResult };
 }
 
-/** The notifications between a page and its build worker, all from the worker to the page. */
+/** The notifications from a build worker to its page. */
 export interface BuildNotifications {
   buildProgress: { params: BuildProgress };
   buildWarning: { params: Diagnostic };
 }
 
-/** What the build worker serves to the page. */
+/** The methods that the build worker serves to the page. */
 export interface BuildWorkerApi extends BuildMethods {}
 
-/** What the page listens to. */
+/** The notifications that the page handles. */
 export interface BuildHostApi extends BuildNotifications {}
 
 // ------------------------------------------------------- Ralph and harness
 
 /** Parameters of `requestPermission`. */
 export interface PermissionParams {
-  /** What is to be done, as a name that can be remembered: "write_file", "run_command", … */
+  /** The stable name of the action: "write_file", "run_command", … */
   action: string;
-  /** The same for a person to read. */
+  /** A description of the action for a person. */
   description: string;
-  /** What it is to be done to: the path, the command line, … */
+  /** The object of the action: the path, the command line, … */
   details?: Record<string, unknown> | undefined;
 }
 
-/** What a granted `requestPermission` yields. A refusal is the error `wiggum.PERMISSION_DENIED`. */
+/** The result of a granted `requestPermission`. A refusal is the error `wiggum.PERMISSION_DENIED`. */
 export interface PermissionGrant {
   granted: true;
-  /** Whether the same action need not be asked for again. Default `"once"`. */
+  /** The scope of the permission: this action only, or the same action in this session. Default `"once"`. */
   scope?: "once" | "session" | undefined;
 }
 
 /** Parameters of `askUser`. */
 export interface QuestionParams {
   question: string;
-  /** Answers to choose from; without them any text will do. */
+  /** The possible answers. Without them, the answer may be any text. */
   choices?: string[] | undefined;
 }
 
-/** What `askUser` yields. */
+/** The result of `askUser`. */
 export interface QuestionAnswer {
   answer: string;
 }
 
-/** Parameters of `progress`, on both of Ralph's boundaries. */
+/** Parameters of `progress`, sent to the harness and to the chief. */
 export interface AgentProgress {
-  /** What Ralph is doing, for a person to read. */
+  /** A description of Ralph's current work for a person. */
   message: string;
-  /** From 1. */
+  /** The number of the iteration, from 1. */
   iteration?: number | undefined;
 }
 
-/** Parameters of `gateResult`: how one quality gate ended, on both of Ralph's boundaries. */
+/** Parameters of `gateResult`: the outcome of one quality gate, sent to the harness and to the chief. */
 export interface GateResult {
-  /** The gate's name. */
+  /** The name of the gate. */
   gate: string;
   result: {
     pass: boolean;
-    /** What is wrong, for the next iteration to read. */
+    /** The findings, for the next iteration. */
     feedback?: string | undefined;
-    /** What would put it right. */
+    /** A proposed fix. */
     fix?: string | undefined;
   };
 }
@@ -217,44 +219,47 @@ export interface GateResult {
 /** The `data` of `wiggum.GATE_FAILED`. */
 export interface GateFailure {
   gate: string;
-  /** One text for each thing that was found. */
+  /** The findings, one text each. */
   findings: string[];
 }
 
 /** Parameters of `iterationStart`. */
 export interface IterationParams {
-  /** From 1. */
+  /** The number of the iteration, from 1. */
   iteration: number;
 }
 
-/** The requests between Ralph and the harness, all from Ralph. A person answers them: call with `timeout: 0`. */
+/** The requests from Ralph to the harness. A person answers them: call with `timeout: 0`. */
 export interface HarnessMethods {
   /** May fail with `wiggum.PERMISSION_DENIED`. */
   requestPermission: { params: PermissionParams; result: PermissionGrant };
   askUser: { params: QuestionParams; result: QuestionAnswer };
 }
 
-/** The notifications between Ralph and the harness, all from Ralph to the harness. */
+/** The notifications from Ralph to the harness. */
 export interface HarnessNotifications {
   progress: { params: AgentProgress };
   gateResult: { params: GateResult };
   iterationStart: { params: IterationParams };
 }
 
-/** What the harness serves to Ralph. Ralph serves nothing here: the harness is `JSONRPCServer<HarnessApi>`. */
+/**
+ * The methods that the harness serves to Ralph, as a `JSONRPCServer<HarnessApi>`. Ralph serves no methods to the
+ * harness.
+ */
 export interface HarnessApi extends HarnessMethods, HarnessNotifications {}
 
 // --------------------------------------------------------- chief and Ralph
 
 /** Parameters of `sendTask`. */
 export interface TaskParams {
-  /** What to do, as text. */
+  /** The description of the task. */
   task: string;
-  /** A name for it; Ralph makes one up otherwise. */
+  /** The id of the task. Default: Ralph generates one. */
   taskId?: string | undefined;
 }
 
-/** What `sendTask` yields, as soon as the task is accepted. Its end is told by `complete`. */
+/** The result of `sendTask`, sent as soon as the task is accepted. `complete` reports the end of the task. */
 export interface TaskAccepted {
   taskId: string;
 }
@@ -262,33 +267,33 @@ export interface TaskAccepted {
 /** Parameters of `cancelTask`. */
 export interface CancelTaskParams {
   taskId: string;
-  /** For the log. */
+  /** The reason, for the log. */
   reason?: string | undefined;
 }
 
 /** Parameters of `complete`. */
 export interface CompleteParams {
-  /** How many iterations it took. */
+  /** The number of iterations. */
   iterations: number;
   taskId?: string | undefined;
 }
 
-/** The requests between the chief and Ralph, all from the chief to Ralph. */
+/** The requests from the chief to Ralph. */
 export interface ChiefMethods {
   sendTask: { params: TaskParams; result: TaskAccepted };
-  /** Whatever runs for the task fails with `wiggum.TASK_CANCELLED`. */
+  /** Cancels a task. Its running requests fail with `wiggum.TASK_CANCELLED`. */
   cancelTask: { params: CancelTaskParams; result: null };
 }
 
-/** The notifications between the chief and Ralph, all from Ralph to the chief. */
+/** The notifications from Ralph to the chief. */
 export interface ChiefNotifications {
   progress: { params: AgentProgress };
   gateResult: { params: GateResult };
   complete: { params: CompleteParams };
 }
 
-/** What Ralph serves to the chief. */
+/** The methods that Ralph serves to the chief. */
 export interface RalphApi extends ChiefMethods {}
 
-/** What the chief listens to. */
+/** The notifications that the chief handles. */
 export interface ChiefApi extends ChiefNotifications {}

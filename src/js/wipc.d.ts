@@ -1,11 +1,11 @@
-// What `import … from "portway/wipc"` gives. It needs no wasm and no `init()`. The streams are those of the platform, so that
-// a project needs the types of DOM, WebWorker or Node.
+// The declarations of `portway/wipc`, which needs neither wasm nor `init()`. They use the streams of the platform, so
+// that a project needs the types of DOM, WebWorker or Node.
 
-import type { BuiltInTransport } from "./api.js";
+import type { BuiltInTransport } from "./transports.js";
 
 // ------------------------------------------------------------------- codec
 
-/** The types of frames. OPEN says that a side is ready; CLOSE asks the other to finish; 4 to 255 are reserved. */
+/** The types of frames. OPEN reports that the sender is ready. CLOSE asks the peer to finish. 4 to 255 are reserved. */
 export const WipcType: {
   readonly OPEN: 0;
   readonly CLOSE: 1;
@@ -14,7 +14,7 @@ export const WipcType: {
 };
 export type WipcType = 0 | 1 | 2 | 3;
 
-/** What may be a payload: bytes, or text, which becomes UTF-8. */
+/** A payload: bytes, or text, which is encoded as UTF-8. */
 export type WipcPayload = ArrayBuffer | ArrayBufferView | string;
 
 /** A frame. */
@@ -24,68 +24,69 @@ export interface WipcFrame {
 }
 
 /**
- * The bytes of one frame. Without a payload it is empty. Another type or a payload above 2^32 - 1 bytes is a `RangeError`, a
- * payload that is neither bytes nor text a `TypeError`.
+ * Returns the bytes of one frame. The payload is empty by default. Throws a `RangeError` for another type or for a
+ * payload of more than 2^32 - 1 bytes, and a `TypeError` for a payload that is neither bytes nor text.
  */
 export function encodeWipc(type: WipcType, payload?: WipcPayload | null): Uint8Array;
 
-/** The value of the JSON text in a payload. A `SyntaxError` if it is none, a `TypeError` if it is no UTF-8. */
+/** Parses the JSON text of a payload. Throws a `SyntaxError` if it is not JSON, a `TypeError` if it is not UTF-8. */
 export function parseWipcJSON(payload: Uint8Array): any;
 
-/** What a decoder tells. What a hook throws is thrown on by `push` or `finish`, once all bytes are taken. */
+/** The hooks of a decoder. `push` and `finish` throw the errors of hooks, after all bytes are processed. */
 export interface WipcDecoderHooks {
   /**
-   * A whole frame. A payload that came whole is a view of its chunk, and keeps all of it: to keep a small one for long, copy it
-   * with `slice()`. A payload that came in pieces is a copy.
+   * Called with each complete frame. A payload within one chunk is a view of that chunk. Such a view keeps the whole
+   * chunk in memory: copy a small payload with `slice()` to store it. A payload from several chunks is a copy.
    */
   frame(type: WipcType, payload: Uint8Array): void;
-  /** Bytes outside of frames, in order, in portions of any size. */
+  /** Called with the bytes outside of frames, in order, in pieces of any size. */
   passthrough?(bytes: Uint8Array): void;
-  /** The end came within a frame: so many bytes of it have just gone to `passthrough`. */
+  /** Called if the stream ended within a frame, after `size` bytes of that frame went to `passthrough`. */
   truncated?(size: number): void;
 }
 
 /** Options of a decoder. */
 export interface WipcDecoderOptions {
-  /** The most bytes of a payload. A header that announces more is no header. Default 2^32 - 1. */
+  /** The largest payload, in bytes. A header that announces a larger one is not a header. Default 2^32 - 1. */
   maxPayload?: number | undefined;
 }
 
 /**
- * Finds frames in a stream of bytes that comes in any pieces. Every byte leaves exactly once, in order, in a frame or as
- * passthrough. A header counts as a whole: where its magic, type or length is not valid, its first byte is passthrough and
- * the search goes on at the next. Memory grows with the bytes that come, never with a length that is announced.
+ * Finds frames in a stream of bytes that arrives in chunks of any size. Every byte is emitted exactly once, in order,
+ * in a frame or as passthrough. A header is valid only if its magic, type and length are all valid. If it is not, its
+ * first byte is passthrough, and the search continues at the second. Memory grows with the received bytes, not with
+ * announced lengths.
  *
- * A chunk belongs to the decoder, and to whom it gives payloads: it must not be written to again.
+ * The decoder and the receivers of payloads share a chunk: it must not be modified after `push`.
  */
 export class WipcDecoder {
   constructor(hooks: WipcDecoderHooks, options?: WipcDecoderOptions);
-  /** Takes the next bytes. A `TypeError` for anything else; an `Error` from inside of a hook. */
+  /** Processes the next bytes. Throws a `TypeError` for other values, and an `Error` if a hook calls it. */
   push(chunk: ArrayBuffer | ArrayBufferView): void;
-  /** The stream has ended: what is held goes to `passthrough`. */
+  /** Ends the stream. The bytes of an incomplete frame go to `passthrough`. */
   finish(): void;
   /**
-   * Takes the header whose payload is awaited for none, such as text that looks like one: its first byte is passthrough and
-   * the rest is searched again. `false` if no payload is awaited.
+   * Abandons the incomplete frame, for instance text that looked like a header. Its first byte becomes passthrough, and
+   * the following bytes are searched again. Returns `false` if there is no incomplete frame.
    */
   giveUp(): boolean;
-  /** The frame whose payload is awaited, and how many bytes of it have come; `undefined` if there is none. */
+  /** The frame whose payload is incomplete, with the number of received bytes; `undefined` if there is none. */
   readonly partial: Readonly<{ type: WipcType; length: number; received: number }> | undefined;
 }
 
 /** Options of a `WipcDecoderStream`. */
 export interface WipcDecoderStreamOptions extends WipcDecoderOptions {
-  /** As in `WipcDecoderHooks`. What it throws fails the stream. */
+  /** As in `WipcDecoderHooks`. An error that it throws fails the stream. */
   passthrough?: ((bytes: Uint8Array) => void) | undefined;
   truncated?: ((size: number) => void) | undefined;
 }
 
-/** Bytes in, frames out: `readable.pipeThrough(new WipcDecoderStream())`. */
+/** Transforms bytes to frames: `readable.pipeThrough(new WipcDecoderStream())`. */
 export class WipcDecoderStream extends TransformStream<Uint8Array, WipcFrame> {
   constructor(options?: WipcDecoderStreamOptions);
 }
 
-/** Frames in, bytes out: one chunk for each frame. */
+/** Transforms frames to bytes, one chunk for each frame. */
 export class WipcEncoderStream extends TransformStream<
   { readonly type: WipcType; readonly payload?: WipcPayload | null | undefined },
   Uint8Array
@@ -96,77 +97,83 @@ export class WipcEncoderStream extends TransformStream<
 // ----------------------------------------------------------------- channel
 
 /**
- * What a channel tells. What a hook throws, or the promise it returns rejects with, goes to `onError`.
+ * The hooks of a channel. `onError` receives the errors that a hook throws or rejects with.
  *
- * A payload stays valid, and may be a view of the chunk that it came in. To keep a small one for long, copy it with `slice()`:
- * a view keeps the whole chunk.
+ * A payload stays valid, and may be a view of a received chunk. A view keeps the whole chunk in memory: copy a small
+ * payload with `slice()` to store it.
  */
 export interface WipcChannelHooks {
-  /** OPEN has come. */
+  /** Called when OPEN arrives. */
   onOpen?: ((payload: Uint8Array) => unknown) | undefined;
-  /** CLOSE has come. Frames that come with it or after it are still told. */
+  /** Called when CLOSE arrives. Later frames are still dispatched. */
   onClose?: ((payload: Uint8Array) => unknown) | undefined;
   /**
-   * CALL has come, with whatever the two sides have agreed on; `parseWipcJSON` reads JSON. It is not called for a channel
-   * that has a `transport()`. Without either, calls are kept for the transport.
+   * Called when CALL arrives. The application defines the format of the payload; `parseWipcJSON` parses JSON. Not
+   * called once the channel has a `transport()`. Without this hook, CALL frames wait for the transport.
    */
   onCall?: ((payload: Uint8Array) => unknown) | undefined;
-  /** DATA has come. */
+  /** Called when DATA arrives. */
   onData?: ((payload: Uint8Array) => unknown) | undefined;
-  /** Bytes outside of frames, such as what a guest prints, in order, in portions of any size. */
+  /** Called with the bytes outside of frames, such as printed text of a guest, in order, in pieces of any size. */
   onPassthrough?: ((bytes: Uint8Array) => unknown) | undefined;
-  /** The end came within a frame: so many bytes of it have just gone to `onPassthrough`. */
+  /** Called if the stream ended within a frame, after `size` bytes of that frame went to `onPassthrough`. */
   onTruncated?: ((size: number) => unknown) | undefined;
-  /** Gets what hooks throw, and what is read that is no bytes. Default: it is logged with `console.error`. */
+  /** Called with the errors of hooks, and for chunks that are not bytes. Default: logs them with `console.error`. */
   onError?: ((error: Error) => void) | undefined;
 }
 
 /** Options of a channel. */
 export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions {
-  /** Which end this is. A host stops to send when CLOSE comes; a guest may still send, until it exits. Default `"host"`. */
+  /**
+   * The role of this end. After CLOSE arrives, a host no longer sends, but a guest may send until it exits. Default
+   * `"host"`.
+   */
   role?: "host" | "guest" | undefined;
   /**
-   * The most bytes of a JSON-RPC message in a CALL frame, for `transport()`: an integer from 1 to 2^32 - 1, else a `RangeError`.
-   * A longer one that comes is never kept: a side that serves answers it with -32600 `oversize` under the id null, another
-   * reports it to `onError` of its client. A longer one of ours is not sent: the call rejects with a `RangeError`, and the
-   * caller of a handler gets -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as natively.
+   * The largest JSON-RPC message of `transport()`, in bytes: an integer from 1 to 2^32 - 1. A larger message that
+   * arrives is dropped: a server answers it with -32600 `oversize` under the id null, and a client without a server
+   * reports it to `onError`. A larger message is not sent: a call rejects with a `RangeError`, and a request is
+   * answered with -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as in the native library.
    */
   maxMessage?: number | undefined;
-  /** How long a header may wait for its payload to be whole, in ms, before it is given up. Default 0, which is for ever. */
+  /**
+   * The longest wait for the whole payload after a header, in ms, before the frame is abandoned. Default 0 (no limit).
+   */
   headerTimeout?: number | undefined;
   /**
-   * How long the peer may take to end after our CLOSE, in ms; then the channel is destroyed. It is also how long a peer that has
-   * ended may read nothing while its last frames wait. Default 2 000; 0 is for ever.
+   * The longest wait for the peer to end after CLOSE was sent, in ms. After that, the channel is destroyed. It is also
+   * the longest time for which an ended peer may read nothing while its last frames wait. Default 2 000; 0 = no limit.
    */
   closeTimeout?: number | undefined;
 }
 
-/** How a channel has ended. */
+/** The outcome of a channel. */
 export interface WipcEnd {
-  /** Whether CLOSE had come. */
+  /** Whether CLOSE arrived. */
   readonly closed: boolean;
-  /** What the stream has failed with, if it did not merely end; a `WipcClosedError` if frames of the peer were dropped. */
+  /** The error of the stream, if it failed. A `WipcClosedError` if frames of the peer were dropped. */
   readonly error: unknown;
 }
 
 /**
- * One end of WIPC on two streams of bytes. It reads at once, and takes hold of both streams.
+ * One end of WIPC on two streams of bytes. It locks both streams, and reads at once.
  *
- * Reading pauses while more than 16 MiB wait to be written that the peer has caused and not read: messages of the transport
- * other than calls of ours, and what hooks send before they return. Each frame counts with 256 bytes more. Reading goes on as
- * the peer reads, and nothing is dropped. Streams that it asks for wait, too. Up to 1 MiB is read ahead, so that the end of the
- * stream is noticed. Calls of ours still end by their time-outs; while some wait, 16 MiB are read ahead, so that two peers
- * that answer each other do not both stop. If both leave more than that unread, neither goes on until one of them closes its
- * channel.
+ * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. These are the messages of
+ * the transport except own calls, and the frames that hooks send before they return. Each frame counts 256 bytes more.
+ * Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also pause. Up to 1 MiB is
+ * read ahead, so that the end of the stream is noticed. Own calls still end by their timeouts. While own calls are
+ * pending, 16 MiB are read ahead, so that two peers that answer each other do not both stop. If both peers leave more
+ * than that unread, both wait until one of them closes its channel.
  *
- * At the end of its stream, a peer may have frames of its own waiting for answers that it does not read. If it reads nothing for
- * `closeTimeout`, those frames are dropped, and `ended` resolves with an `error` that reports it.
+ * When the stream of the peer ends, frames of the peer may still wait, because the peer does not read the responses. If
+ * the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
  *
- * Frames of a peer take 4 ms at a stretch. Then other work of the event loop has its turn, such as timers.
+ * The channel processes frames for at most 4 ms per turn of the event loop, so that timers and other tasks run in
+ * between.
  *
- * Hooks are not waited for, and what the application sends by itself is not counted: an application bounds that by waiting for
- * the promise of `send`. A `readable` that is filled without regard for its `desiredSize` cannot be paused: what is put into it
- * waits in it, and its owner has to bound that.
+ * The channel does not await hooks, and does not count the frames that the application sends by itself. An application
+ * bounds those by awaiting `send`. A `readable` that ignores its `desiredSize` cannot be paused: its owner has to bound
+ * its queue.
  */
 export class WipcChannel {
   constructor(
@@ -174,47 +181,52 @@ export class WipcChannel {
     options?: WipcChannelOptions,
   );
   /**
-   * Sends a frame, in one write. The promise resolves once the stream has taken it, so that a slow reader can be waited for;
-   * it need not be awaited, and rejects with what the stream fails with. Throws `WipcClosedError` once nothing can be sent any
-   * more, and what `encodeWipc` throws.
+   * Sends a frame, in one write. Resolves once the stream has accepted the frame. Await it to wait for a slow reader;
+   * an unhandled rejection is not reported. Rejects with the error of the stream. Throws a `WipcClosedError` if the
+   * channel can no longer send, and the errors of `encodeWipc`.
    */
   send(type: WipcType, payload?: WipcPayload | null): Promise<void>;
-  /** Sends a frame with the JSON text of a value. A `TypeError` for what JSON has no word for. */
+  /** Sends a frame with the JSON text of a value. Throws a `TypeError` for a value that JSON cannot express. */
   sendJSON(type: WipcType, value: unknown): Promise<void>;
   /**
-   * Sends CLOSE, as the last frame, and closes the stream; what comes is still told. Resolves as `ended` does. `timeout` is
-   * in place of `closeTimeout`. Harmless when repeated.
+   * Sends CLOSE as the last frame and closes the stream. Frames that arrive are still dispatched. Resolves as `ended`
+   * does. `timeout` overrides `closeTimeout`. Calls after the first have no effect.
    */
   close(payload?: WipcPayload | null, options?: { timeout?: number | undefined }): Promise<WipcEnd>;
-  /** Ends both streams at once, without CLOSE. No hook and no handler runs for later frames. Harmless when repeated. */
+  /**
+   * Ends both streams at once, without CLOSE. Hooks and handlers do not run for later frames. May be called repeatedly.
+   */
   destroy(error?: unknown): void;
   /**
-   * Carries JSON-RPC 2.0 in CALL frames, for a client, a server or a peer: each call gives the same transport. Messages need
-   * `jsonrpc: "2.0"`; what has none is answered -32600, what is no JSON -32700, by a side that serves. Of the peer, 1 024
-   * requests may be at work (`limits.inFlight`), which came with 64 MiB of payload; one more is answered -32600
-   * `too-many-requests`. A batch counts in full until its last request is answered. A request whose id is an integer beyond
-   * `Number.MAX_SAFE_INTEGER` is answered -32600 under the id null, since its id cannot be echoed. Without a handler, reading
-   * pauses once 10 000 calls or 16 MiB of them wait for one; each counts with 256 bytes more. Waiting calls end at
-   * once when the stream ends, and two seconds after CLOSE in any case. Nothing can be transferred. `destroy()` of its last
-   * user closes the channel.
+   * Returns the transport of this channel, which carries JSON-RPC 2.0 in CALL frames for a client, a server or a peer.
+   *
+   * A server answers a message without `jsonrpc: "2.0"` with -32600, and a payload that is not JSON with -32700. Up to
+   * 1 024 requests of the peer (`limits.inFlight`) with up to 64 MiB of payload may be in flight. One more is answered
+   * with -32600 `too-many-requests`. A batch counts in full until its last request is answered. A request whose id is
+   * an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id cannot be
+   * echoed.
+   *
+   * Without a handler, reading pauses once 10 000 CALL frames or 16 MiB of them wait; each counts 256 bytes more.
+   * Pending calls end when the stream ends, or two seconds after CLOSE. Objects cannot be transferred. `destroy()` of
+   * the last user of the transport closes the channel.
    */
   transport(): BuiltInTransport;
   /**
-   * Resolves once every request that came to the transport is answered, or never will be since its server is destroyed, and what
-   * was sent is taken by the stream. After `destroy()` nothing is taken any more.
+   * Resolves once every request of the peer has ended and the stream has accepted all frames. A request ends when it is
+   * answered, or when its server is destroyed. After `destroy()`, this does not wait for the stream.
    */
   idle(): Promise<void>;
-  /** Resolves, and never rejects, once nothing more comes. */
+  /** Resolves once no further frame can arrive. Does not reject. */
   readonly ended: Promise<WipcEnd>;
 }
 
 /**
- * Why a frame was not sent: the channel was closed or destroyed here, or closed by the other side (a host sends no more then),
- * or the other side has ended, or does not read any more.
+ * The error of a frame that was not sent. The channel was closed or destroyed, the peer closed it (after which a host
+ * no longer sends), or the peer has ended or no longer reads.
  */
 export class WipcClosedError extends Error {
   private constructor();
   readonly reason: "closed" | "destroyed" | "closed-by-peer" | "ended";
-  /** What it came from, where that is known. */
+  /** The underlying error, if it is known. */
   readonly cause?: unknown;
 }
