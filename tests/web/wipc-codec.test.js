@@ -140,7 +140,7 @@ describe("the decoder of WIPC", () => {
     }
     const { decoder } = keeping();
     for (const wrong of [undefined, null, "WIPC", 5, {}, [1, 2]])
-      assert.throws(() => decoder.push(wrong), TypeError, "a chunk");
+      assert.throws(() => decoder.push(wrong), TypeError, "chunk must be");
   });
 
   it("is a TypeError without hooks, and a RangeError with a limit that is none", () => {

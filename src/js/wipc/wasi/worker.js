@@ -12,7 +12,7 @@ function run({ module, memory, args, env }) {
     const ring = new GuestRing(memory, () => postMessage({ kind: "room" }));
     const stdin = new Stdin(ring);
     const shim = new WASI(args, env, [stdin, new Output("stdout", ring), new Output("stderr", ring)]);
-    const imports = { ...shim.wasiImport, ...corrections(shim, stdin) };
+    const imports = { ...shim.wasiImport, ...shimPatches(shim, stdin) };
     const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
     postMessage({ kind: "started" });
     // The exit code of WASI is unsigned, but JavaScript receives a signed number.
