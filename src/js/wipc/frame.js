@@ -81,7 +81,9 @@ export function parseWipcJSON(payload) {
 export function toBytes(data, name) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (isArrayBuffer(data)) return new Uint8Array(data);
-  throw new TypeError(`${name} must be a Uint8Array, an ArrayBuffer or another view, got ${data === null ? "null" : typeof data}`);
+  throw new TypeError(
+    `${name} must be a Uint8Array, an ArrayBuffer or another view, got ${data === null ? "null" : typeof data}`,
+  );
 }
 
 /** Returns the bytes in a buffer of at most twice their size. A small view would keep its whole buffer in memory. */
