@@ -1,10 +1,10 @@
 // The classes that an application sees: thin, over `../web/link.js`.
 
-import { DESTROYED } from "../web/pending-calls.js";
+import { CLIENT_DESTROYED } from "../web/pending-calls.js";
 import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
-import { Stream, windowProblem } from "../web/streams.js";
+import { Stream, validateWindow } from "../web/streams.js";
 
 /** What is wrong with a timeout, or undefined. */
 function timeoutProblem(timeout) {
@@ -51,7 +51,7 @@ class JSONRPCClient {
     const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
     // The link may live on, for others.
-    if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
+    if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall(method));
     const wait = Math.min(timeout || Infinity, total || Infinity);
     return this.#link.request(this, method, params, milliseconds(wait), options);
   }
@@ -59,17 +59,17 @@ class JSONRPCClient {
   stream(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
     const window = options?.window ?? STREAM_WINDOW;
-    const problem = timeoutProblem(timeout) ?? windowProblem(window);
+    const problem = timeoutProblem(timeout) ?? validateWindow(window);
     if (problem !== undefined) throw problem;
     const wait = milliseconds(timeout);
     return new Stream(this.#link, method, wait, window, options?.signal, (stream, resolve, reject) => {
-      if (this.#destroyed) reject(DESTROYED.of(method));
-      else this.#link.begin(this, method, params, wait, options, resolve, reject, stream);
+      if (this.#destroyed) reject(CLIENT_DESTROYED.forCall(method));
+      else this.#link.startCall(this, method, params, wait, options, resolve, reject, stream);
     });
   }
 
   notify(method, params, options) {
-    if (this.#destroyed) return this.#link.report(DESTROYED.of(method));
+    if (this.#destroyed) return this.#link.report(CLIENT_DESTROYED.forCall(method));
     this.#link.notify(method, params, options?.transfer);
   }
 
@@ -77,7 +77,7 @@ class JSONRPCClient {
     const timeout = options?.timeout ?? this.#timeout;
     const problem = timeoutProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
-    if (this.#destroyed) return Promise.reject(DESTROYED.of("batch"));
+    if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall("batch"));
     return this.#link.batch(this, calls, milliseconds(timeout), options);
   }
 
@@ -92,7 +92,7 @@ class JSONRPCClient {
   destroy() {
     if (this.#destroyed) return;
     this.#destroyed = true;
-    this.#link.leave(this);
+    this.#link.release(this);
   }
 }
 
@@ -129,7 +129,7 @@ class JSONRPCServer {
     this.#destroyed = true;
     this.methods.clear();
     this.notifications.clear();
-    this.#link.leave(this);
+    this.#link.release(this);
   }
 }
 

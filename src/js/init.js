@@ -1,8 +1,8 @@
 // Loads the wasm. The glue of wasm-bindgen could do it, too, at four times the size.
 
 import { initSync as start } from "portway-glue";
-import { install, needsWasm } from "../web/wasm-instance.js";
-import { settleEarly } from "../web/early-buffer.js";
+import { setInstance, needsWasm } from "../web/wasm-instance.js";
+import { finishEarly } from "../web/early-buffer.js";
 import { tagOf } from "../web/errors.js";
 
 /** Starts from bytes or a compiled module, at once. While it runs, this does nothing. */
@@ -12,8 +12,8 @@ export function initSync(input) {
   // The glue would take it, fail, and keep it for good.
   if (WebAssembly.Module.imports(module).length === 0)
     throw new Error("portway: this is the WebAssembly of something else");
-  install(start(module));
-  settleEarly();
+  setInstance(start(module));
+  finishEarly();
 }
 
 /** Also true for a module of another realm: a test runner has several. */
@@ -28,7 +28,7 @@ export function makeInit(defaultInput, read = (place) => fetch(place)) {
       .then(initSync)
       .catch(explain)
       .catch((error) => {
-        if (needsWasm()) settleEarly(error);
+        if (needsWasm()) finishEarly(error);
         throw error;
       })
       // A failure is told to each who asked; the next call tries again.

@@ -25,7 +25,7 @@ const BOUNDARIES: &str = include_str!("wiggum.d.ts");
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
 fn start() {
-    install(&wasm_bindgen::exports());
+    set_instance(&wasm_bindgen::exports());
 }
 
 /// Returns the text behind the first statement of a file of declarations. That statement imports declarations that are
@@ -70,5 +70,6 @@ pass_on! {
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(module = "/src/web/wasm-instance.js")]
 extern "C" {
-    fn install(exports: &JsValue);
+    #[wasm_bindgen(js_name = setInstance)]
+    fn set_instance(exports: &JsValue);
 }

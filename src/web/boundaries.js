@@ -13,7 +13,7 @@ export const registry = /* @__PURE__ */ (() => (globalThis[Symbol.for("portway.b
 /** The connections of this realm, oldest first. Each has a `target()`, a `channel`, and `giveWay()`. */
 export const connections = (registry.connections ??= new Set());
 
-function registered(map, key) {
+function getOrCreate(map, key) {
   if (!map.has(key)) map.set(key, { ends: new Set(), lastId: 0 });
   return map.get(key);
 }
@@ -23,7 +23,7 @@ function registered(map, key) {
  * on it had.
  */
 export function boundaryOf(object) {
-  return registered(registry.objects, object);
+  return getOrCreate(registry.objects, object);
 }
 
 /**
@@ -35,22 +35,22 @@ export function boundaryOfWindow(source, target) {
   for (const { frame, current, boundary } of source === globalThis ? registry.frames : []) {
     if (frame === target || current() === target) windows.set(target, boundary);
   }
-  return registered(windows, target);
+  return getOrCreate(windows, target);
 }
 
 /** The boundary of all channels of one name. Other realms share it, so its ids are chosen at random. */
 export function boundaryOfName(name) {
-  return Object.assign(registered(registry.names, name), { isShared: true });
+  return Object.assign(getOrCreate(registry.names, name), { isShared: true });
 }
 
 /**
  * What stands behind each transport of the library: an object that has the `boundary` of the transport, and perhaps more. It is
  * found by the very transport, so that an object that wraps one, or inherits from it, is a transport of its own.
  */
-export const insides = new WeakMap();
+export const transportInternals = new WeakMap();
 
 /** Adds an end to its boundary; returns the id after which its ids begin. */
-export function enter(boundary, end) {
+export function addEnd(boundary, end) {
   // The ids 1, 2, 3 of another end may be in use.
   const isRandom = boundary.isShared || boundary.ends.size > 0;
   boundary.ends.add(end);
@@ -58,7 +58,7 @@ export function enter(boundary, end) {
 }
 
 /** Removes an end. Answers to its calls may still come, so later ends go on after its last id. */
-export function leave(boundary, end, lastId) {
+export function removeEnd(boundary, end, lastId) {
   boundary.ends.delete(end);
   boundary.lastId = lastId;
 }
@@ -67,17 +67,17 @@ export function leave(boundary, end, lastId) {
  * The end that answers a request: the first of those that have the method, else of those that serve others. What came by a
  * session of its own is answered by its own end.
  */
-export function answering({ ends }, own, method, origin, id) {
+export function chooseEnd({ ends }, own, method, origin, id) {
   let chosen = own;
-  let most = 0;
+  let highest = 0;
   for (const end of ends) {
-    const rank = end.serves(method, origin, id);
-    if (rank > most) [chosen, most] = [end, rank];
+    const rank = end.answerRank(method, origin, id);
+    if (rank > highest) [chosen, highest] = [end, rank];
   }
   return chosen;
 }
 
 /** Whether calls of other links may wait on a boundary, too. */
-export function othersWait({ isShared, ends }, own) {
+export function hasOtherPendingCalls({ isShared, ends }, own) {
   return isShared || [...ends].some((end) => end !== own && end.pending() > 0);
 }

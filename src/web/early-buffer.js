@@ -3,7 +3,7 @@
 const EARLY = Symbol.for("portway.early");
 
 /** The message events of `source` kept so far that are for the caller, which hears `source` itself from here on. */
-export function takeEarly(source, isMine = () => true) {
+export function takeBuffered(source, isMine = () => true) {
   // `early.js` may be loaded later, or not at all.
   const heard = (globalThis[EARLY] ??= new WeakSet());
   heard.add(source);
@@ -14,6 +14,6 @@ export function takeEarly(source, isMine = () => true) {
  * The wasm has not started, for this error, or null if it was printed already: callers get an answer. Without an error, it
  * has started.
  */
-export function settleEarly(error) {
+export function finishEarly(error) {
   globalThis[EARLY]?.settle?.(error);
 }

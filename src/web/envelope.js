@@ -12,15 +12,15 @@ export function kindOf(value) {
 }
 
 /** The kind of an id or a method: a string of more than `longest` is of a kind of its own. */
-function limitedKindOf(value, longest) {
-  return typeof value === "string" && value.length > longest ? 10 : kindOf(value);
+function limitedKindOf(value, maxLength) {
+  return typeof value === "string" && value.length > maxLength ? 10 : kindOf(value);
 }
 
 /** Stands for params that share an object with those of another message of the same event. */
-export const SHARED = {};
+export const SHARED_PARAMS = {};
 
 /** The bit that says that a message has the right version. */
-export const VERSION = 1 << 20;
+export const HAS_VERSION = 1 << 20;
 
 /** The shape of a message by its members, but for its version. An id may be a string of up to `idLength`. */
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
@@ -29,7 +29,7 @@ export function shapeOf(message, { id, method, params, result, error }, idLength
   return (
     (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
     (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |
-    (params === undefined ? 0 : (params === SHARED ? 10 : kindOf(params)) << 8) |
+    (params === undefined ? 0 : (params === SHARED_PARAMS ? 10 : kindOf(params)) << 8) |
     (result === undefined ? ("result" in message ? 9 << 12 : 0) : kindOf(result) << 12) |
     (error === undefined ? 0 : kindOf(error) << 16)
   );
@@ -51,7 +51,7 @@ export function isResponse(shape) {
 }
 
 /** Whether a value may be one of our messages, or a batch of them. Anything else belongs to somebody else. */
-export function isOurs(value) {
+export function isMessageOrBatch(value) {
   if (!Array.isArray(value)) return isMessage(value);
   // Not by `every`, which passes over holes: an array of billions of them is small on its way, and none of ours.
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
@@ -66,25 +66,25 @@ export function isMessage(value) {
  * The answers of a list that belong together, and all other messages. An error under the id null is about calls that get no other
  * answer beside it. In a list without one, all are others.
  */
-export function besideRefusal(list) {
+export function separateAnswers(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
   const isAnswer = ({ method }) => method === undefined;
   return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
 }
 
 /** Ids from here on are places in a frame, see `idNumber`. */
-const ELSEWHERE = 2 ** 53;
+const FOREIGN_ID_BASE = 2 ** 53;
 
 /**
  * The id of a message as a number for wasm: a safe integer is itself; any other is told by the place of the first message
  * of its batch that has it, so that wasm can tell whether two are the same. Up there, only every other integer is a number.
  */
-export function idNumber(id, place) {
-  return Number.isSafeInteger(id) ? id : ELSEWHERE + 2 * place;
+export function encodeId(id, position) {
+  return Number.isSafeInteger(id) ? id : FOREIGN_ID_BASE + 2 * position;
 }
 
 /** The id that was told as such a number, of these in their places. */
-export function idOf(number, ids) {
+export function decodeId(number, ids) {
   if (Number.isNaN(number)) return null;
-  return number >= ELSEWHERE ? ids[(number - ELSEWHERE) / 2] : number;
+  return number >= FOREIGN_ID_BASE ? ids[(number - FOREIGN_ID_BASE) / 2] : number;
 }

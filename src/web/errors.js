@@ -26,33 +26,33 @@ export class CallError extends Error {
   }
 
   /** The same end, of another call. */
-  of(method, id) {
+  forCall(method, id) {
     return new CallError(this.reason, this.message, method, id, this.cause);
   }
 }
 
 /** Why there is no answer, of no call in particular. */
-export function failure(reason, text, cause) {
+export function callError(reason, text, cause) {
   return new CallError(reason, text, undefined, undefined, cause);
 }
 
 /** The end of calls whose other side is not coming back by itself. */
-export function gone(text = "the other side is gone", cause) {
-  return failure("peer-gone", text, cause);
+export function peerGoneError(text = "the other side is gone", cause) {
+  return callError("peer-gone", text, cause);
 }
 
 /** The end of calls over a port that is closed. */
-export function portClosed() {
-  return gone("the port is closed");
+export function portClosedError() {
+  return peerGoneError("the port is closed");
 }
 
 /** The end of what waits for a worker that has not said a word. */
-export function unstarted(reason, cause) {
-  return failure(reason, `the worker has not started: ${beginning(cause?.message ?? "is its script there?")}`, cause);
+export function workerFailedError(reason, cause) {
+  return callError(reason, `the worker has not started: ${truncate(cause?.message ?? "is its script there?")}`, cause);
 }
 
 /** What a message is that did come, but cannot be read here. */
-export function unreadable() {
+export function messageError() {
   return new Error("a message of the other side cannot be read here");
 }
 
@@ -61,7 +61,7 @@ define(RPCError.prototype, "name", "RPCError");
 define(CallError.prototype, "name", "CallError");
 
 /** Has `instanceof` know the errors of other copies of this library in the realm. */
-function share(Class) {
+function recognizeOtherCopies(Class) {
   const mark = Symbol.for(`portway.${Class.name}`);
   define(Class.prototype, mark, true);
   // A subclass of an application inherits this, and has instances of its own.
@@ -70,8 +70,8 @@ function share(Class) {
   });
 }
 
-share(RPCError);
-share(CallError);
+recognizeOtherCopies(RPCError);
+recognizeOtherCopies(CallError);
 
 /**
  * Sets a member. By assignment that fails where a prototype is frozen that has such a member, and `__proto__` means something
@@ -82,7 +82,7 @@ export function define(object, key, value, enumerable = false) {
 }
 
 /** The beginning of what a peer sent, for the text of an error: 100 characters. */
-export function beginning(text) {
+export function truncate(text) {
   return /.{0,100}/su.exec(text)[0];
 }
 
@@ -95,27 +95,27 @@ export const REQUEST_CANCELLED = -32800;
 export const PEER_DIED = "peer-died";
 
 /** The peer does not get the cause of the death. */
-export const DEAD = {
+export const TRAPPED_ERROR = {
   code: INTERNAL_ERROR,
   message: "The WebAssembly of the peer has died",
   data: { reason: PEER_DIED },
 };
 
 /** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
-export function fromWire(raw) {
+export function deserializeError(raw) {
   // The call ends all the same if a member of it is a getter that throws.
   try {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code))
       return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
-    if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return failure(PEER_DIED, message);
+    if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return callError(PEER_DIED, message);
     const cause = data?.cause;
     return new RPCError(
       code,
       message,
       data,
-      cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) },
+      cause === undefined ? undefined : { cause: reviveError(cause, MAX_ERROR_DEPTH) },
     );
   } catch (thrown) {
     return thrown;
@@ -123,13 +123,13 @@ export function fromWire(raw) {
 }
 
 /** An error again, of what was one on the other side. Of the members none can take the place of what every error has. */
-function revived(value, depth) {
+function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
   // No others: a peer could name one object with many members in many answers.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
-    if (Object.hasOwn(value, key)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];
+    if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
   }
   return error;
 }
@@ -138,7 +138,7 @@ function revived(value, depth) {
  * The error object for anything that a handler threw. `errorData` is the option of the server, and `link` reports what it
  * throws. Members that are not named here never cross: libraries keep headers, tokens and paths in them.
  */
-export function toWire(thrown, signal, errorData, link) {
+export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => attempt(() => thrown[key]);
   if (signal?.aborted && (thrown === signal.reason || member("name") === "AbortError")) {
     return { code: REQUEST_CANCELLED, message: "Request cancelled" };
@@ -146,15 +146,15 @@ export function toWire(thrown, signal, errorData, link) {
   const code = member("code");
   const message = member("message");
   // The code of a DOMException is a relic, and no protocol's; neither is that of what is no error.
-  const sendsCode = Number.isInteger(code) && tagOf(thrown) === "[object Error]";
+  const hasCode = Number.isInteger(code) && tagOf(thrown) === "[object Error]";
   const error = {
-    code: sendsCode ? code : INTERNAL_ERROR,
+    code: hasCode ? code : INTERNAL_ERROR,
     message: typeof message === "string" ? message : "Internal error",
   };
   let data;
-  if (errorData !== undefined) link.guard(() => (data = errorData(thrown)));
+  if (errorData !== undefined) link.runUserCode(() => (data = errorData(thrown)));
   if (data === undefined) data = ownData(thrown);
-  if (data === undefined) data = defaultData(thrown, sendsCode);
+  if (data === undefined) data = defaultData(thrown, hasCode);
   if (data !== undefined) error.data = data;
   return error;
 }
@@ -165,10 +165,10 @@ function ownData(thrown) {
 }
 
 /** The `data` of an error without any: what the error object does not say already. */
-function defaultData(thrown, sendsCode) {
-  const left = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
-  const known = sendsCode ? ["message", "code"] : ["message"];
-  return attempt(() => reduced(thrown, 0, left, known)) ?? undefined;
+function defaultData(thrown, hasCode) {
+  const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
+  const omitted = hasCode ? ["message", "code"] : ["message"];
+  return attempt(() => reduceError(thrown, 0, budget, omitted)) ?? undefined;
 }
 
 /**
@@ -176,26 +176,26 @@ function defaultData(thrown, sendsCode) {
  * `errors` and `data` of its own, without those in `known`. What cannot be read, what is beyond the bounds that are `left`
  * and what was there before is left out.
  */
-function reduced(value, depth, left, known = []) {
+function reduceError(value, depth, budget, omitted = []) {
   const type = typeof value;
-  if (value === undefined || type === "function" || type === "symbol" || left.values-- <= 0) return undefined;
+  if (value === undefined || type === "function" || type === "symbol" || budget.values-- <= 0) return undefined;
   if (type === "string") {
-    const text = value.slice(0, left.characters);
-    left.characters -= text.length;
+    const text = value.slice(0, budget.characters);
+    budget.characters -= text.length;
     return text;
   }
   if (type !== "object" || value === null) return value;
-  if (depth > MAX_ERROR_DEPTH || left.seen.has(value)) return undefined;
-  left.seen.add(value);
-  const inner = (key) => attempt(() => reduced(value[key], depth + 1, left));
+  if (depth > MAX_ERROR_DEPTH || budget.seen.has(value)) return undefined;
+  budget.seen.add(value);
+  const reduceMember = (key) => attempt(() => reduceError(value[key], depth + 1, budget));
   if (Array.isArray(value)) {
-    const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => inner(n));
+    const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => reduceMember(n));
     return items.filter((item) => item !== undefined);
   }
-  if (tagOf(value) === "[object DOMException]") known = [...known, "code"];
+  if (tagOf(value) === "[object DOMException]") omitted = [...omitted, "code"];
   const copy = {};
   for (const key of ["name", "message", "code", "errno", "cause", "errors"]) {
-    const member = known.includes(key) ? undefined : inner(key);
+    const member = omitted.includes(key) ? undefined : reduceMember(key);
     const isNested = key === "cause" || key === "errors";
     if (isNested ? member !== undefined : typeof member === "string" || typeof member === "number") copy[key] = member;
   }

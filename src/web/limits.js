@@ -3,9 +3,9 @@
 import { DEFAULTS } from "./limit-values.js";
 
 /** The limits that are given. It fails before a link is made or changed: what is refused leaves a transport as it was. */
-export function checkedLimits(given) {
+export function parseLimits(options) {
   const limits = {};
-  for (const [name, value] of Object.entries(given ?? {})) {
+  for (const [name, value] of Object.entries(options ?? {})) {
     if (!Object.hasOwn(DEFAULTS, name)) throw new TypeError(`there is no limit "${name}"`);
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value >= 0))

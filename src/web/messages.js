@@ -3,14 +3,14 @@
 import { define, nameOf, tagOf } from "./errors.js";
 
 /** A request or, without an id, a notification. */
-export function callMessage(method, params, id) {
-  const bare = params === undefined || params === null;
-  if (id === undefined) return bare ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params };
-  return bare ? { jsonrpc: "2.0", method, id } : { jsonrpc: "2.0", method, params, id };
+export function requestOrNotification(method, params, id) {
+  const hasNoParams = params === undefined || params === null;
+  if (id === undefined) return hasNoParams ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params };
+  return hasNoParams ? { jsonrpc: "2.0", method, id } : { jsonrpc: "2.0", method, params, id };
 }
 
 /** What is wrong with a call, or undefined. */
-export function callProblem(method, params) {
+export function validateCall(method, params) {
   if (typeof method !== "string") return new TypeError(`the name of a method is a string, not ${typeof method}`);
   if (params !== undefined && typeof params !== "object") {
     return new TypeError(`the params of "${method}" are an object or an array, not ${typeof params}`);
@@ -18,14 +18,14 @@ export function callProblem(method, params) {
 }
 
 /** What is wrong with the signal of a call, or undefined. */
-export function signalProblem(signal) {
+export function validateSignal(signal) {
   if (signal !== undefined && typeof signal.addEventListener !== "function") {
     return new TypeError(`the signal of a call is an AbortSignal, not ${typeof signal}`);
   }
 }
 
 /** The reason of an aborted signal. Polyfills have none. */
-export function reasonOf({ reason }) {
+export function abortReason({ reason }) {
   if (reason !== undefined) return reason;
   const text = "the call was aborted";
   return globalThis.DOMException
@@ -38,19 +38,19 @@ export function reasonOf({ reason }) {
  * anything is gone.
  */
 export function post(transport, message, transfer) {
-  const list = transfer ? transferable(transfer) : undefined;
+  const list = transfer ? orderTransferList(transfer) : undefined;
   try {
     return transport.send(message, list);
   } catch (error) {
-    return sendPlain(error, message, (copy) => transport.send(copy, list));
+    return retryWithPlainCopy(error, message, (copy) => transport.send(copy, list));
   }
 }
 
 /** Runs `send` with a copy of a message that could not be cloned. The copy holds no proxies. Throws the first error if that fails. */
-export function sendPlain(error, message, send) {
+export function retryWithPlainCopy(error, message, send) {
   if (nameOf(error) !== "DataCloneError") throw error;
   try {
-    return send(plain(message));
+    return send(plainCopy(message));
   } catch {
     throw error;
   }
@@ -61,7 +61,7 @@ export function sendPlain(error, message, send) {
  * proxies around those, which no browser clones. `copyOther`, if there is one, copies all other objects, and those with
  * `toJSON`.
  */
-export function plain(value, copyOther, copies = new Map()) {
+export function plainCopy(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;
   if (copies.has(value)) return copies.get(value);
   const tag = tagOf(value);
@@ -71,18 +71,18 @@ export function plain(value, copyOther, copies = new Map()) {
   const isOther = copy === undefined || (copyOther !== undefined && typeof value.toJSON === "function");
   copies.set(value, isOther ? (copyOther?.(value, tag) ?? value) : copy);
   if (isOther) return copies.get(value);
-  const part = (item) => plain(item, copyOther, copies);
-  if (copy instanceof Set) for (const item of value) copy.add(part(item));
-  else if (copy instanceof Map) for (const [key, item] of value) copy.set(part(key), part(item));
+  const copyPart = (item) => plainCopy(item, copyOther, copies);
+  if (copy instanceof Set) for (const item of value) copy.add(copyPart(item));
+  else if (copy instanceof Map) for (const [key, item] of value) copy.set(copyPart(key), copyPart(item));
   else {
-    for (const key of Object.keys(value)) define(copy, key, part(value[key]), true);
+    for (const key of Object.keys(value)) define(copy, key, copyPart(value[key]), true);
     if (tag === "[object Array]") copy.length = value.length;
   }
   return copy;
 }
 
 /** What was given as a transfer list, as an array: it may be an iterator, which can be read once. */
-export function listOf(transfer) {
+export function toTransferArray(transfer) {
   if (typeof transfer[Symbol.iterator] === "function") return [...transfer];
   throw new TypeError("transfer takes a list");
 }
@@ -91,17 +91,17 @@ export function listOf(transfer) {
  * The items of a transfer list, in the order in which a browser that fails half-way has taken nothing away: engines check
  * some kinds only when their turn comes, when buffers may be detached already, and the caller's data with them.
  */
-export function transferable(given) {
-  const list = listOf(given);
+export function orderTransferList(transfer) {
+  const list = toTransferArray(transfer);
   // One buffer alone is the usual case; and only where it is empty, it may be detached.
   if (list.length === 1 && list[0] instanceof ArrayBuffer && list[0].byteLength > 0) return list;
   for (const item of list) {
     // Throws if the buffer is detached.
     if (item?.byteLength === 0) new Uint8Array(item);
-    if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw refused("a locked stream");
-    if (isPort(item) && isClosed(item)) throw refused("a port that is closed or was transferred");
+    if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw dataCloneError("a locked stream");
+    if (isPort(item) && isClosedPort(item)) throw dataCloneError("a port that is closed or was transferred");
   }
-  return list.sort((a, b) => turn(a) - turn(b));
+  return list.sort((a, b) => transferPriority(a) - transferPriority(b));
 }
 
 /** Whether a value is a port, of whichever window: each has a class of its own for them. */
@@ -110,18 +110,18 @@ export function isPort(value) {
 }
 
 /** The ports that were closed here. */
-const closed = new WeakSet();
+const closedPorts = new WeakSet();
 
-export function close(port) {
-  closed.add(port);
+export function closePort(port) {
+  closedPorts.add(port);
   port.close();
 }
 
 /** Whether a port is known to be closed. An open port refuses to carry itself. In Chromium and WebKit a closed one does not. */
-export function isClosed(port) {
+export function isClosedPort(port) {
   // An object that acts as a port may take anything.
   if (tagOf(port) !== "[object MessagePort]") return false;
-  if (closed.has(port)) return true;
+  if (closedPorts.has(port)) return true;
   try {
     port.postMessage(undefined, [port]);
     return true;
@@ -134,11 +134,11 @@ export function isClosed(port) {
  * When an item has its turn: first what is no buffer; then buffers of whole pages, the smaller ones first, since they may
  * be the memory of some wasm, which nothing tells before it refuses; then all others, which never do.
  */
-function turn(item) {
+function transferPriority(item) {
   const bytes = item?.byteLength;
   return bytes === undefined ? -1 : bytes % 65_536 === 0 ? bytes : Infinity;
 }
 
-function refused(what) {
+function dataCloneError(what) {
   return new DOMException(`${what} cannot be transferred`, "DataCloneError");
 }

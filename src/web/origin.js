@@ -13,7 +13,7 @@ export function ownOrigin(source) {
 }
 
 /** The origins that were asked for, as a list; the default if none were. */
-export function targetOrigins(origin, fallback) {
+export function parseOrigins(origin, fallback) {
   if (origin === undefined) return [fallback()];
   // Each once: a message to an origin that is named twice would arrive twice.
   const list = [...new Set([origin].flat())];
@@ -28,7 +28,7 @@ export function allowsOrigin(allowed, origin) {
 }
 
 /** That the other side has an origin that is not allowed. */
-export function strangerText(origin, allowed) {
+export function originMismatchMessage(origin, allowed) {
   return `the other side has the origin "${origin}"; allowed is "${allowed.join('", "')}"; allow it by origin: "${origin}"`;
 }
 

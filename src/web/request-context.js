@@ -1,9 +1,9 @@
 // A message that has come, and what a handler gets of it beside its params.
 
-import { SHARED, VERSION, hasInvalidId, hasName, shapeOf } from "./envelope.js";
-import { beginning } from "./errors.js";
-import { runLater } from "./later.js";
-import { listOf } from "./messages.js";
+import { SHARED_PARAMS, HAS_VERSION, hasInvalidId, hasName, shapeOf } from "./envelope.js";
+import { truncate } from "./errors.js";
+import { queueTask } from "./queue-task.js";
+import { toTransferArray } from "./messages.js";
 
 /**
  * A message of ours as it came; if it is a request or a notification, the context of its handler, too: one object for both.
@@ -11,7 +11,7 @@ import { listOf } from "./messages.js";
  * The functions are made when they are asked for: most handlers want none of them, and those that do may take them apart
  * (`(params, { signal, progress }) => …`).
  */
-export class Incoming {
+export class RequestContext {
   #session;
   #controller;
 
@@ -22,23 +22,23 @@ export class Incoming {
    * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own. Of messages
    * that came together, `event` keeps the params apart.
    */
-  constructor(session, message, idLength, event) {
+  constructor(session, message, idLength, isolator) {
     const { id, method, params, result, error } = message;
     this.#session = session;
     this.method = method;
     /** @internal The id of the request or response, exactly as it came; null if it is not valid. */
     this.id = id;
     /** @internal Until a handler has them: whoever keeps the context need not keep those. */
-    this.params = event === undefined || method === undefined ? params : event.own(params);
+    this.params = isolator === undefined || method === undefined ? params : isolator.isolateParams(params);
     /** @internal */
     this.result = result;
     /** @internal */
     this.error = error;
     /** @internal What members there are, as wasm reads it. */
-    this.shape = VERSION | shapeOf(message, this, idLength);
-    if (this.params === SHARED && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
+    this.shape = HAS_VERSION | shapeOf(message, this, idLength);
+    if (this.params === SHARED_PARAMS && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
       session.link.report(
-        new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`),
+        new Error(`"${truncate(method)}" is dropped: it shares params with a message that came with it`),
       );
     }
     // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.
@@ -50,9 +50,9 @@ export class Incoming {
     /** @internal Whose handler works on it; if that server has gone, the caller hears no more of it. */
     this.server = undefined;
     /** @internal What to transfer with the result, or with the next item. */
-    this.list = undefined;
+    this.transferList = undefined;
     /** @internal What sends the items, if they are asked for. */
-    this.outflow = undefined;
+    this.producer = undefined;
   }
 
   /** Aborted when the caller no longer wants the answer, or this side is destroyed. */
@@ -65,7 +65,8 @@ export class Incoming {
   get progress() {
     return (value, transfer) => {
       const { link } = this.#session;
-      if (!this.isDropped() && link.isRunning(this)) link.notifyNow("$/progress", { token: this.id, value }, transfer);
+      if (!this.isReplyDropped() && link.isRunning(this))
+        link.sendNotification("$/progress", { token: this.id, value }, transfer);
     };
   }
 
@@ -74,38 +75,38 @@ export class Incoming {
    * task; rejects with the reason of `signal` if the request was cancelled.
    */
   get yield() {
-    return () => new Promise(runLater).then(() => this.startedSignal?.throwIfAborted());
+    return () => new Promise(queueTask).then(() => this.startedSignal?.throwIfAborted());
   }
 
   /** Names what of the result, or of the next item, is to be transferred instead of copied. */
   get transfer() {
     return (list) => {
-      if (list) this.list = [...(this.list ?? []), ...listOf(list)];
+      if (list) this.transferList = [...(this.transferList ?? []), ...toTransferArray(list)];
     };
   }
 
   /** Sends a notification to the caller. */
   get notify() {
     return (method, params, options) => {
-      if (!this.isDropped()) this.#session.link.notify(method, params, options?.transfer);
+      if (!this.isReplyDropped()) this.#session.link.notify(method, params, options?.transfer);
     };
   }
 
   /** @internal Whether the server of the handler was destroyed. */
-  get hasLeft() {
-    return this.server?.left;
+  get isServerGone() {
+    return this.server?.isGone;
   }
 
   /** @internal Whether the session has ended. */
-  get isOver() {
+  get hasSessionEnded() {
     return this.#session.end !== undefined;
   }
 
   /** @internal Whether what the handler sends is dropped. If that is since its session has ended, it is reported. */
-  isDropped() {
+  isReplyDropped() {
     const { link, end } = this.#session;
-    if (!this.hasLeft && end !== undefined) link.report(end.of(this.method, this.id));
-    return this.hasLeft || end !== undefined;
+    if (!this.isServerGone && end !== undefined) link.report(end.forCall(this.method, this.id));
+    return this.isServerGone || end !== undefined;
   }
 
   /** @internal The signal, if anybody has asked for it. */
@@ -115,7 +116,7 @@ export class Incoming {
 
   /** @internal A context of its own for the handler of one of several servers. */
   forServer(server) {
-    const context = new Incoming(this.#session, { method: this.method }, 0);
+    const context = new RequestContext(this.#session, { method: this.method }, 0);
     context.server = server;
     return context;
   }
@@ -130,9 +131,9 @@ export class Incoming {
   /** @internal */
   abort(reason) {
     // In a realm without signals, no handler waits for one.
-    if (globalThis.AbortController === undefined) return this.outflow?.stop(reason);
+    if (globalThis.AbortController === undefined) return this.producer?.stop(reason);
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);
-    this.outflow?.stop(this.#controller.signal.reason);
+    this.producer?.stop(this.#controller.signal.reason);
   }
 }

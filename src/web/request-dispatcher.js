@@ -7,14 +7,14 @@ import {
   METHOD_NOT_FOUND,
   REQUEST_CANCELLED,
   RPCError,
-  beginning,
-  toWire,
+  truncate,
+  serializeError,
 } from "./errors.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
-import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
+import { STREAM, StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./streams.js";
 import { setTimer } from "./timers.js";
 
-export class Service {
+export class RequestDispatcher {
   /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
   /** Counts the requests that are being worked on, for a transport that bounds them: a set whose `add` may return false. */
@@ -23,13 +23,13 @@ export class Service {
   /** The requests that are being worked on, by slot. */
   #running = [];
   /** The budget of the streams. */
-  #turn = new Turn();
+  #streamBudget = new StreamBudget();
   /** Replies that wait for the rest of their batch. */
-  #held = new Map();
-  #lastHeld = 0;
+  #batchReplies = new Map();
+  #lastReplyToken = 0;
   /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
   #lingering = new Set();
-  #forgetting;
+  #lingeringTimer;
 
   constructor(link) {
     this.#link = link;
@@ -40,47 +40,47 @@ export class Service {
   }
 
   /** Runs the handler of a request. */
-  serve(slot, context, batch) {
+  dispatch(slot, context, batch) {
     context.slot = slot;
     context.batch = batch;
     // A message before it in its batch may have ended the session.
-    if (context.isOver) return this.#respond(context, undefined);
+    if (context.hasSessionEnded) return this.#respond(context, undefined);
     this.#running[slot] = context;
-    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.mostAtWork || this.atWork?.add(context) === false)
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(context) === false)
       return this.#answer(context, TOO_MANY);
     let result;
     try {
       const sent = context.takeParams();
-      const params = context.method === STREAM ? openStream(context, sent, this.#spareCredit()) : sent;
-      result = this.#handler("methods", context)?.(given(params), context);
+      const params = context.method === STREAM ? parseStreamRequest(context, sent, this.#spareCredit()) : sent;
+      result = this.#findHandler("methods", context)?.(normalizeParams(params), context);
     } catch (thrown) {
       return this.#fail(context, thrown);
     }
-    if (context.server !== undefined) return this.#settle(context, result);
-    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${beginning(context.method)}` });
+    if (context.server !== undefined) return this.#settleResult(context, result);
+    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(context.method)}` });
   }
 
   /** Answers a request with a result, or with what the result promises: that may be a promise again. */
-  #settle(context, result) {
+  #settleResult(context, result) {
     try {
       if (typeof result?.then === "function") {
         result.then(
-          (value) => (value === result ? this.#fail(context, OWN_RESULT) : this.#settle(context, value)),
+          (value) => (value === result ? this.#fail(context, SELF_RESOLVED) : this.#settleResult(context, value)),
           (thrown) => this.#fail(context, thrown),
         );
         return;
       }
-      if (context.outflow !== undefined) {
+      if (context.producer !== undefined) {
         const answer = () => this.#answer(context);
         const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
-        return void context.outflow
-          .run(this.#link, this.#turn, context, source)
+        return void context.producer
+          .run(this.#link, this.#streamBudget, context, source)
           .then(answer, (thrown) => this.#fail(context, thrown));
       }
       // A stream that is transferred is a result as any other.
-      if (isStream(result) && !context.list?.includes(result)) {
-        this.#link.guard(() => iteratorOf(result).return?.());
-        throw new RPCError(INTERNAL_ERROR, `"${beginning(context.method)}" gives a stream: call it by stream()`);
+      if (isStream(result) && !context.transferList?.includes(result)) {
+        this.#link.runUserCode(() => iteratorOf(result).return?.());
+        throw new RPCError(INTERNAL_ERROR, `"${truncate(context.method)}" gives a stream: call it by stream()`);
       }
     } catch (thrown) {
       return this.#fail(context, thrown);
@@ -89,22 +89,22 @@ export class Service {
   }
 
   /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
-  notified(context) {
-    if (context.isOver) return;
+  dispatchNotification(context) {
+    if (context.hasSessionEnded) return;
     if (this.servers.length > 1) {
-      const heard = this.servers.filter(({ notifications }) => notifications.has(context.method));
-      if (heard.length > 1) return this.#notifyAll(heard, context);
+      const listening = this.servers.filter(({ notifications }) => notifications.has(context.method));
+      if (listening.length > 1) return this.#notifyAll(listening, context);
     }
-    const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
-    if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
+    const handler = this.#findHandler("notifications", context) ?? this.#findHandler("methods", context);
+    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(context.takeParams()), context));
   }
 
   #notifyAll(servers, context) {
-    const params = given(context.takeParams());
+    const params = normalizeParams(context.takeParams());
     for (const server of servers) {
       // A handler before it may have destroyed this server.
       const handler = server.notifications.get(context.method);
-      if (handler !== undefined) this.#link.guard(() => handler(params, context.forServer(server)));
+      if (handler !== undefined) this.#link.runUserCode(() => handler(params, context.forServer(server)));
     }
   }
 
@@ -115,70 +115,70 @@ export class Service {
   }
 
   /** The peer no longer wants the answer to its request with this id. */
-  giveUp(id) {
+  cancel(id) {
     this.#find(id)?.abort();
   }
 
   /** The peer takes more items of the stream that it asked for under this id. */
-  grant(id, count) {
-    this.#find(id)?.outflow?.grant(count, this.#spareCredit());
+  addCredit(id, count) {
+    this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
 
   /** How much more credit the streams of the peer may have. */
   #spareCredit() {
-    return this.#running.reduce((spare, context) => spare - (context?.outflow?.window ?? 0), MAX_PEER_CREDIT);
+    return this.#running.reduce((spare, context) => spare - (context?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
   }
 
   /** Gives out a reply that waited for its batch. */
-  unhold(token) {
-    const reply = this.#held.get(token);
-    this.#held.delete(token);
+  takeBatchReply(token) {
+    const reply = this.#batchReplies.get(token);
+    this.#batchReplies.delete(token);
     return reply;
   }
 
   /** A server was destroyed. Its running requests are answered with an error, unless the peer gets a goodbye. */
-  leave(server, saysGoodbye) {
+  removeServer(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
-    const left = this.#running.filter((context) => context?.server === server);
-    if (!saysGoodbye) for (const context of left) this.#answer(context, SERVER_DESTROYED);
-    server.left = true;
-    for (const context of left) context.abort(STOPPED);
+    const requests = this.#running.filter((context) => context?.server === server);
+    if (!saysGoodbye) for (const context of requests) this.#answer(context, SERVER_DESTROYED);
+    server.isGone = true;
+    for (const context of requests) context.abort(SERVER_STOPPED);
   }
 
   /** Tells wasm that no request that is being worked on gets an answer any more. */
-  drop() {
+  discardAll() {
     for (const context of this.#running) {
       if (context !== undefined) this.#respond(context, undefined);
     }
   }
 
   /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
-  stop(end) {
+  abortAll(end) {
     const running = this.#running.filter((context) => context !== undefined);
     this.#running = [];
-    this.#held.clear();
+    this.#batchReplies.clear();
     this.atWork?.clear();
     for (const context of running) {
       if (end !== undefined) this.#lingering.add(context);
-      context.abort(end ?? STOPPED);
+      context.abort(end ?? SERVER_STOPPED);
     }
     // A handler that never ends is the application's. It is not to block all sessions that follow.
-    if (end === undefined) this.#forget();
-    else if (this.#lingering.size > 0) this.#forgetting ??= setTimer(() => this.#forget(), CALL_TIMEOUT);
-    this.#forgetting?.unref?.();
+    if (end === undefined) this.#clearLingering();
+    else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
+    this.#lingeringTimer?.unref?.();
   }
 
-  #forget() {
-    if (this.#forgetting !== undefined) this.#forgetting = clearTimeout(this.#forgetting);
+  #clearLingering() {
+    if (this.#lingeringTimer !== undefined) this.#lingeringTimer = clearTimeout(this.#lingeringTimer);
     this.#lingering.clear();
   }
 
   /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
-  surrender(error) {
-    const open = this.#running.filter((context) => context !== undefined);
-    const replies = open.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
-    replies.unshift(...[...this.#held.values()].filter((reply) => reply !== undefined));
-    this.stop();
+  failAll(error) {
+    const pending = this.#running.filter((context) => context !== undefined);
+    const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
+    replies.unshift(...[...this.#batchReplies.values()].filter((reply) => reply !== undefined));
+    this.abortAll();
     return replies;
   }
 
@@ -188,7 +188,7 @@ export class Service {
   }
 
   /** The handler that the context asks for, which also learns whose it is. */
-  #handler(kind, context) {
+  #findHandler(kind, context) {
     for (const server of this.servers) {
       const handler = server[kind].get(context.method);
       if (handler !== undefined) {
@@ -201,7 +201,7 @@ export class Service {
   #fail(context, thrown) {
     // Where no peer gets the answer, the server is not asked.
     const errorData = this.isRunning(context) ? context.server?.errorData : undefined;
-    this.#answer(context, toWire(thrown, context.startedSignal, errorData, this.#link));
+    this.#answer(context, serializeError(thrown, context.startedSignal, errorData, this.#link));
   }
 
   /** Answers a request with an error object, or else with a result. */
@@ -209,9 +209,9 @@ export class Service {
     // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
     this.#lingering.delete(context);
     if (!this.isRunning(context))
-      return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
+      return void (error === undefined || error.code === REQUEST_CANCELLED || context.isReplyDropped());
     const { id } = context;
-    if (error !== undefined) context.list = undefined;
+    if (error !== undefined) context.transferList = undefined;
     const message =
       error === undefined
         ? // JSON has no undefined: without a result the message would be no response.
@@ -222,14 +222,14 @@ export class Service {
   }
 
   #respond(context, message) {
-    this.#link.respond(context, message, context.batch === undefined ? 0 : this.#hold(context, message));
+    this.#link.respond(context, message, context.batch === undefined ? 0 : this.#storeBatchReply(context, message));
     this.atWork?.delete(context);
   }
 
-  #hold({ list, method }, message) {
-    this.#lastHeld = (this.#lastHeld + 1) % 2 ** 25;
-    this.#held.set(this.#lastHeld, message && { message, transfer: list, method });
-    return this.#lastHeld;
+  #storeBatchReply({ transferList, method }, message) {
+    this.#lastReplyToken = (this.#lastReplyToken + 1) % 2 ** 25;
+    this.#batchReplies.set(this.#lastReplyToken, message && { message, transfer: transferList, method });
+    return this.#lastReplyToken;
   }
 }
 
@@ -238,12 +238,12 @@ const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "to
 const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
 
 /** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
-const OWN_RESULT = /* @__PURE__ */ new TypeError("a promise is its own result");
+const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise is its own result");
 
 /** Why a handler is told to stop. */
-const STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
+const SERVER_STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
 
 /** Peers in the field send null for no params. */
-function given(params) {
+function normalizeParams(params) {
   return params === null ? undefined : params;
 }

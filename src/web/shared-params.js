@@ -1,13 +1,13 @@
 // Params of messages that came together: structured clone keeps identity within one event, so that two requests could hold one
 // object. What one handler has checked, another could then change.
 
-import { SHARED } from "./envelope.js";
+import { SHARED_PARAMS } from "./envelope.js";
 import { tagOf } from "./errors.js";
-import { plain } from "./messages.js";
-import { partOf, settle } from "./snapshot.js";
+import { plainCopy } from "./messages.js";
+import { payloadKey, snapshotIfSmall } from "./snapshot.js";
 
 /** Objects that no handler can change, and shared memory, which both sides may change. */
-const HARMLESS = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
+const IMMUTABLE_OR_SHARED = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
 /** What is in an object, by its tag: it may be of another realm. Holes of an array are not: there may be billions. */
 function partsOf(value) {
@@ -28,8 +28,8 @@ function partsOf(value) {
 }
 
 /** A copy of an object that is not plain. If undefined, the object is to be sent as it is. */
-function copied(value, tag) {
-  if (HARMLESS.test(tag)) return undefined;
+function copyOther(value, tag) {
+  if (IMMUTABLE_OR_SHARED.test(tag)) return undefined;
   // Buffers of Node have `toJSON`. Their own `slice` does not copy.
   if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0)
     return Uint8Array.prototype.slice.call(value);
@@ -37,12 +37,12 @@ function copied(value, tag) {
 }
 
 /** The params of the messages of one event, which are to share nothing. */
-export class ParamsOfEvent {
+export class ParamsIsolator {
   /** The messages so far, and the objects in them, but for those that were copied. */
   #seen = new Set();
 
   /** Whether a message with an id was there before. It asks for one answer, and not for many. */
-  isRepeated(message) {
+  isDuplicate(message) {
     const isKnown = this.#seen.has(message);
     this.#seen.add(message);
     return isKnown && message.id !== undefined && message.id !== null;
@@ -52,21 +52,21 @@ export class ParamsOfEvent {
    * The params of the next message. Small params become a copy. Large params that share an object with an earlier message
    * become `SHARED`, which is not valid: copies of large params would let few bytes fill the memory.
    */
-  own(params) {
+  isolateParams(params) {
     if (typeof params !== "object" || params === null) return params;
     const copy = { params };
-    if (settle(copy, undefined, this.#seen)) return copy.params;
-    return this.#isShared(params) ? SHARED : params;
+    if (snapshotIfSmall(copy, undefined, this.#seen)) return copy.params;
+    return this.#isShared(params) ? SHARED_PARAMS : params;
   }
 
   /**
    * Copies the objects that the next message of an array shares with the earlier ones. A message with transfers is not changed.
    */
-  part({ message, transfer }) {
+  isolateMessage({ message, transfer }) {
     try {
-      if (settle(message, transfer, this.#seen)) return;
-      const part = partOf(message);
-      if (this.#isShared(message[part]) && transfer === undefined) message[part] = plain(message[part], copied);
+      if (snapshotIfSmall(message, transfer, this.#seen)) return;
+      const key = payloadKey(message);
+      if (this.#isShared(message[key]) && transfer === undefined) message[key] = plainCopy(message[key], copyOther);
     } catch {
       // The send will fail and report this.
     }
@@ -77,7 +77,7 @@ export class ParamsOfEvent {
     const own = new Set([params]);
     let isShared = false;
     for (const value of own) {
-      if (this.#seen.has(value)) isShared ||= !HARMLESS.test(tagOf(value));
+      if (this.#seen.has(value)) isShared ||= !IMMUTABLE_OR_SHARED.test(tagOf(value));
       else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
     }
     // Though it is refused: the next message may hold the same, which is then not visited again.

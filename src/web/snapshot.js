@@ -15,8 +15,8 @@ const seen = [];
  * Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. A message that holds
  * one of the objects in `known` is left.
  */
-export function settle(message, transfer, known) {
-  const part = partOf(message);
+export function snapshotIfSmall(message, transfer, known) {
+  const part = payloadKey(message);
   left = MAX_COALESCED_VALUES;
   moved = transfer;
   refused = known;
@@ -35,7 +35,7 @@ export function settle(message, transfer, known) {
 }
 
 /** The name of the member that holds the payload of a message. */
-export function partOf(message) {
+export function payloadKey(message) {
   return "params" in message ? "params" : "error" in message ? "error" : "result";
 }
 

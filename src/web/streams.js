@@ -2,15 +2,15 @@
 // ends them. No item is sent without credit: the request has some, and `rpc.credit` gives more.
 
 import { now } from "./clock.js";
-import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, beginning, nameOf } from "./errors.js";
-import { runLater } from "./later.js";
+import { CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, truncate, nameOf } from "./errors.js";
+import { queueTask } from "./queue-task.js";
 import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_STREAM_CREDIT, MAX_TURN_TIME } from "./limit-values.js";
-import { callMessage, callProblem } from "./messages.js";
+import { requestOrNotification, validateCall } from "./messages.js";
 
 export const STREAM = "rpc.stream";
 
 /** What is wrong with the number of items that may be on their way, or undefined. */
-export function windowProblem(window) {
+export function validateWindow(window) {
   if (isCredit(window)) return undefined;
   return new RangeError(`the window of a stream is an integer from 1 to ${MAX_STREAM_CREDIT}, not ${String(window)}`);
 }
@@ -22,7 +22,7 @@ function isCredit(value) {
 // The caller's side.
 
 /** Ends that the peer knows, or cannot be notified of, or that the link reports to it. */
-const UNTOLD = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
+const SILENT_REASONS = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
 
 /** An iterator of the items that a method gives. It asks for them when the first is wanted. */
 export class Stream {
@@ -35,26 +35,26 @@ export class Stream {
   #timeout;
   #signal;
   /** Makes the call, until it is made. */
-  #begin;
+  #startCall;
   /** Items that nobody has taken yet. */
   #items = [];
   /** Who waits for items. */
-  #takers = [];
+  #pendingReads = [];
   /** How many items may still come. */
   #credit;
   /** Items that were taken since credit was given last. */
-  #taken = 0;
+  #consumed = 0;
   #isOver = false;
   /** What the next taker gets instead of an item. */
   #failure = undefined;
 
-  constructor(link, method, timeout, window, signal, begin) {
+  constructor(link, method, timeout, window, signal, startCall) {
     this.#link = link;
     this.#method = method;
     this.#timeout = timeout;
     this.#signal = signal;
     this.#window = this.#credit = window;
-    this.#begin = begin;
+    this.#startCall = startCall;
   }
 
   [Symbol.asyncIterator]() {
@@ -63,13 +63,14 @@ export class Stream {
 
   next() {
     return new Promise((resolve, reject) => {
-      const taker = { resolve, reject };
-      if (this.#items.length > 0) return this.#give(taker, this.#items.shift());
-      if (this.#isOver) return this.#dismiss(taker);
-      const begin = this.#begin;
-      this.#begin = undefined;
-      if (this.#takers.push(taker) === 1 && begin === undefined) this.#link.restart(this.slot, this.#timeout);
-      begin?.(
+      const read = { resolve, reject };
+      if (this.#items.length > 0) return this.#deliver(read, this.#items.shift());
+      if (this.#isOver) return this.#endRead(read);
+      const startCall = this.#startCall;
+      this.#startCall = undefined;
+      if (this.#pendingReads.push(read) === 1 && startCall === undefined)
+        this.#link.resetTimeout(this.slot, this.#timeout);
+      startCall?.(
         this,
         () => this.#end(),
         (error) => this.#fail(error),
@@ -79,47 +80,47 @@ export class Stream {
 
   /** No more items are wanted. */
   return(value) {
-    const isWaiting = !this.#isOver && this.#begin === undefined;
+    const isPending = !this.#isOver && this.#startCall === undefined;
     this.#end();
     this.#items = [];
     this.#failure = undefined;
-    if (isWaiting) this.#link.cancel(this.slot);
+    if (isPending) this.#link.cancel(this.slot);
     return Promise.resolve({ done: true, value });
   }
 
   /** @internal What asks for it. */
   message(params) {
-    return callMessage(STREAM, { method: this.#method, params, credit: this.#window }, this.id);
+    return requestOrNotification(STREAM, { method: this.#method, params, credit: this.#window }, this.id);
   }
 
   /** @internal An item has come. */
   item(value) {
     if (this.#credit-- === 0) {
       const text = `JSON-RPC stream has more items than were asked for: ${this.#method} (id=${this.id})`;
-      return this.#link.drop(this.slot, new CallError("invalid-response", text, this.#method, this.id));
+      return this.#link.abandon(this.slot, new CallError("invalid-response", text, this.#method, this.id));
     }
-    const taker = this.#takers.shift();
-    if (taker === undefined) return void this.#items.push(value);
+    const read = this.#pendingReads.shift();
+    if (read === undefined) return void this.#items.push(value);
     // Time counts while somebody waits.
-    this.#link.restart(this.slot, this.#takers.length > 0 ? this.#timeout : -1);
-    this.#give(taker, value);
+    this.#link.resetTimeout(this.slot, this.#pendingReads.length > 0 ? this.#timeout : -1);
+    this.#deliver(read, value);
   }
 
-  #give(taker, value) {
-    taker.resolve({ done: false, value });
-    const count = ++this.#taken;
+  #deliver(read, value) {
+    read.resolve({ done: false, value });
+    const count = ++this.#consumed;
     if (this.#isOver || count * 2 < this.#window) return;
     this.#credit += count;
-    this.#taken = 0;
-    this.#link.tell("rpc.credit", { id: this.id, count });
+    this.#consumed = 0;
+    this.#link.sendIfConnected("rpc.credit", { id: this.id, count });
   }
 
   #fail(error) {
     if (this.#isOver) return;
     // The reason of its signal may be of any class; and of a cancelled call the link tells.
     const isCancelled = error === this.#signal?.reason;
-    if (!isCancelled && error instanceof CallError && this.id !== undefined && !UNTOLD.includes(error.reason)) {
-      this.#link.tell("$/cancelRequest", { id: this.id });
+    if (!isCancelled && error instanceof CallError && this.id !== undefined && !SILENT_REASONS.includes(error.reason)) {
+      this.#link.sendIfConnected("$/cancelRequest", { id: this.id });
     }
     // An answer comes after the items that were sent before it; any other end is one at once.
     if (isCancelled || !(error instanceof RPCError)) this.#items = [];
@@ -129,11 +130,11 @@ export class Stream {
 
   #end() {
     this.#isOver = true;
-    this.#begin = undefined;
-    for (const taker of this.#takers.splice(0)) this.#dismiss(taker);
+    this.#startCall = undefined;
+    for (const read of this.#pendingReads.splice(0)) this.#endRead(read);
   }
 
-  #dismiss({ resolve, reject }) {
+  #endRead({ resolve, reject }) {
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure === undefined) resolve({ done: true, value: undefined });
@@ -172,21 +173,21 @@ export function iteratorOf(source) {
 }
 
 /** Takes a request for a stream: returns the params of the method, which the context then is of. */
-export function openStream(context, asked, spareCredit) {
-  const { method, params, credit } = Object(asked);
-  if (callProblem(method, params) !== undefined || !isCredit(credit))
+export function parseStreamRequest(context, requested, spareCredit) {
+  const { method, params, credit } = Object(requested);
+  if (validateCall(method, params) !== undefined || !isCredit(credit))
     throw new RPCError(INVALID_PARAMS, "Invalid params");
   if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
   if (method.length > MAX_METHOD_LENGTH)
     throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
   context.method = method;
-  context.outflow = new Outflow(method, credit);
+  context.producer = new StreamProducer(method, credit);
   return params;
 }
 
 /** The budget that the streams of a link share in each turn, so that handlers that never wait cannot block this thread. */
-export class Turn {
-  #left = MAX_ITEMS_PER_TURN;
+export class StreamBudget {
+  #remaining = MAX_ITEMS_PER_TURN;
   /** When the time is up. */
   #end = 0;
   /** Resolves in the next turn, if this one is over. */
@@ -196,43 +197,43 @@ export class Turn {
   take() {
     if (this.#next !== undefined) return this.#next;
     const time = now();
-    if (this.#left === MAX_ITEMS_PER_TURN) this.#end = time + MAX_TURN_TIME;
-    if (this.#left > 0 && time < this.#end) return void this.#left--;
-    this.#next = new Promise(runLater).then(() => {
+    if (this.#remaining === MAX_ITEMS_PER_TURN) this.#end = time + MAX_TURN_TIME;
+    if (this.#remaining > 0 && time < this.#end) return void this.#remaining--;
+    this.#next = new Promise(queueTask).then(() => {
       this.#next = undefined;
-      this.#left = MAX_ITEMS_PER_TURN;
+      this.#remaining = MAX_ITEMS_PER_TURN;
     });
     return this.#next;
   }
 }
 
 /** Sends the items of one stream. */
-class Outflow {
+class StreamProducer {
   /** @internal Whether an item could not be sent: none may come after it. */
   hasFailed = false;
   /** @internal The most credit that it has had at a time. */
-  window;
+  maxCredit;
   #method;
   #link;
   #credit;
   /** Goes on, when there is credit again. */
-  #wake = undefined;
+  #onCredit = undefined;
   #iterator = undefined;
   #reject;
   /** Why no more items are wanted. */
-  #stopped = undefined;
+  #stopRequest = undefined;
 
   constructor(method, credit) {
     this.#method = method;
-    this.window = this.#credit = credit;
+    this.maxCredit = this.#credit = credit;
   }
 
   /** Gives credit: beyond its window no more than all streams together may still have. */
-  grant(count, spareCredit) {
-    if (!isCredit(count) || this.#stopped !== undefined) return;
-    this.#credit = Math.min(this.#credit + count, this.window + spareCredit);
-    this.window = Math.max(this.window, this.#credit);
-    this.#wake?.();
+  addCredit(count, spareCredit) {
+    if (!isCredit(count) || this.#stopRequest !== undefined) return;
+    this.#credit = Math.min(this.#credit + count, this.maxCredit + spareCredit);
+    this.maxCredit = Math.max(this.maxCredit, this.#credit);
+    this.#onCredit?.();
   }
 
   /** Sends what a handler has returned; resolves after its last item. */
@@ -240,11 +241,11 @@ class Outflow {
     return new Promise((resolve, reject) => {
       this.#iterator = iteratorOf(source);
       if (this.#iterator === undefined) {
-        throw new RPCError(INTERNAL_ERROR, `"${beginning(context.method)}" gives no stream: call it by request()`);
+        throw new RPCError(INTERNAL_ERROR, `"${truncate(context.method)}" gives no stream: call it by request()`);
       }
       this.#link = link;
       this.#reject = reject;
-      if (this.#stopped !== undefined) this.#close();
+      if (this.#stopRequest !== undefined) this.#close();
       else this.#pump(turn, context, resolve);
     });
   }
@@ -257,16 +258,16 @@ class Outflow {
           link.flush();
           if (this.hasFailed) return;
           // Over a transport that delivers at once, there may be some by now.
-          if (this.#credit === 0) await new Promise((wake) => (this.#wake = wake));
+          if (this.#credit === 0) await new Promise((wake) => (this.#onCredit = wake));
         }
         for (let next = turn.take(); next !== undefined; next = turn.take()) {
           await next;
-          if (this.#stopped !== undefined || this.hasFailed) return;
+          if (this.#stopRequest !== undefined || this.hasFailed) return;
         }
         const { done, value } = await this.#iterator.next();
-        if (this.#stopped !== undefined || this.hasFailed) return;
-        const transfer = context.list;
-        context.list = undefined;
+        if (this.#stopRequest !== undefined || this.hasFailed) return;
+        const transfer = context.transferList;
+        context.transferList = undefined;
         if (done) {
           // The answer is another one if an item before it cannot be sent.
           link.flush();
@@ -282,7 +283,7 @@ class Outflow {
         }
       }
     } catch (thrown) {
-      if (this.#stopped === undefined) this.#reject(thrown);
+      if (this.#stopRequest === undefined) this.#reject(thrown);
     }
   }
 
@@ -292,18 +293,18 @@ class Outflow {
     this.hasFailed = true;
     // By name only, as where a result cannot be sent.
     this.#reject(new RPCError(INTERNAL_ERROR, `An item of "${this.#method}" cannot be sent: ${nameOf(problem)}`));
-    this.#link.guard(() => this.#iterator.return?.());
+    this.#link.runUserCode(() => this.#iterator.return?.());
   }
 
   /** No more items are wanted. */
   stop(reason) {
-    this.#stopped = { reason };
+    this.#stopRequest = { reason };
     if (this.#iterator !== undefined) this.#close();
   }
 
   /** Ends with what ends the iterator, however long that takes. */
   async #close() {
-    const { reason } = this.#stopped;
+    const { reason } = this.#stopRequest;
     try {
       await this.#iterator.return?.(reason);
       this.#reject(reason);

@@ -1,16 +1,16 @@
 // Transports over the message boundaries of a browser. Listeners are added and removed, never assigned, and messages of
 // others are left untouched: they share the boundary with us.
 
-import { boundaryOf, boundaryOfName, boundaryOfWindow, insides } from "./boundaries.js";
-import { complain } from "./log-error.js";
-import { takeEarly } from "./early-buffer.js";
-import { isOurs } from "./envelope.js";
-import { gone, portClosed, tagOf, unreadable, unstarted } from "./errors.js";
-import { Inbox } from "./receive-queue.js";
+import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from "./boundaries.js";
+import { logError } from "./log-error.js";
+import { takeBuffered } from "./early-buffer.js";
+import { isMessageOrBatch } from "./envelope.js";
+import { peerGoneError, portClosedError, tagOf, messageError, workerFailedError } from "./errors.js";
+import { ReceiveQueue } from "./receive-queue.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
-import { listen } from "./event-listeners.js";
-import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-import { close, isClosed } from "./messages.js";
+import { addListeners } from "./event-listeners.js";
+import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { closePort, isClosedPort } from "./messages.js";
 import { setTimer } from "./timers.js";
 
 /** The hubs of each boundary. */
@@ -26,24 +26,24 @@ function transport(options) {
   const shared = hubs.get(boundary);
   // The windows of a frame, one after another, are one boundary.
   let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
-  if (hub === undefined) shared.add((hub = { ...options, ...hear(options), users: 0 }));
+  if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
   hub.users++;
   const user = {
     send: hub.send,
-    onMessage: (handler) => insides.has(user) && hub.onMessage(handler, undefined, user),
+    onMessage: (handler) => transportInternals.has(user) && hub.onMessage(handler, undefined, user),
     onClose: hub.onClose,
     onError: hub.onError,
     destroy() {
-      if (!insides.delete(user)) return;
+      if (!transportInternals.delete(user)) return;
       hub.detach(user);
       if (--hub.users > 0) return;
       shared.delete(hub);
       // A link on it answers no requests any more.
-      hub.hears = () => false;
+      hub.receivesFrom = () => false;
       hub.destroy();
     },
   };
-  insides.set(user, hub);
+  transportInternals.set(user, hub);
   return user;
 }
 
@@ -55,68 +55,81 @@ function transport(options) {
  * source reports the end of the peer. Without such events, `isGone` is called. `isDead` is called once, at the start.
  * `lastOrigin` is noted with each message that is kept.
  */
-function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, isDead, destroy, lastOrigin }) {
-  const inbox = new Inbox(lastOrigin);
+function listenTo({
+  source,
+  send,
+  accepts = () => true,
+  buffersUntilStarted,
+  early,
+  closeEvents = [],
+  isGone,
+  isDead,
+  destroy,
+  lastOrigin,
+}) {
+  const queue = new ReceiveQueue(lastOrigin);
   // The sender is checked first: reading the data of an event makes the engine copy it.
-  const isMine = (event) => accepts(event) && isOurs(event.data);
-  let report = complain;
-  let lose = () => {};
+  const isForUs = (event) => accepts(event) && isMessageOrBatch(event.data);
+  let report = logError;
+  let reportClosed = () => {};
   let isWaiting = () => false;
-  let hasHeard = false;
-  let looking;
-  const look = () => {
-    if (isGone()) lose(gone());
+  let hasReceived = false;
+  let polling;
+  const poll = () => {
+    if (isGone()) reportClosed(peerGoneError());
     else if (isWaiting()) return;
-    looking = clearInterval(looking);
+    polling = clearInterval(polling);
   };
-  const sendAndLook = (message, transfer) => {
+  const sendAndPoll = (message, transfer) => {
     // While there is a timer, that looks: engines take their time to say whether a window is closed. But what is transferred
     // to one that is gone is gone, too.
-    if ((looking === undefined || transfer !== undefined) && isGone()) throw gone();
-    looking ??= setTimer(look, WINDOW_CHECK_INTERVAL, "setInterval");
+    if ((polling === undefined || transfer !== undefined) && isGone()) throw peerGoneError();
+    polling ??= setTimer(poll, WINDOW_CHECK_INTERVAL, "setInterval");
     send(message, transfer);
   };
   const listeners = {
     message(event) {
-      if (!isMine(event)) return;
-      hasHeard = true;
-      inbox.receive(event.data);
+      if (!isForUs(event)) return;
+      hasReceived = true;
+      queue.receive(event.data);
     },
     messageerror(event) {
       if (!accepts(event)) return;
-      const error = unreadable();
+      const error = messageError();
       report(error);
       report(error, null);
     },
-    close: ({ error }) => lose(gone(undefined, error)),
+    close: ({ error }) => reportClosed(peerGoneError(undefined, error)),
     // What runs may throw, too, and go on. What throws before it has said a word has not started.
     error(event) {
-      if (!hasHeard) lose(unstarted("peer-gone", event.error ?? event));
+      if (!hasReceived) reportClosed(workerFailedError("peer-gone", event.error ?? event));
     },
   };
-  const wanted = Object.fromEntries(["message", "messageerror", ...signs].map((event) => [event, listeners[event]]));
+  const wanted = Object.fromEntries(
+    ["message", "messageerror", ...closeEvents].map((event) => [event, listeners[event]]),
+  );
   let stop;
   let destroyed = false;
   const start = () => {
     if (stop !== undefined || destroyed) return;
-    stop = listen(source, wanted);
+    stop = addListeners(source, wanted);
     source.start?.();
   };
-  if (!keeps) start();
-  if (early !== undefined) takeEarly(early, isMine).forEach(listeners.message);
+  if (!buffersUntilStarted) start();
+  if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
-    send: isGone === undefined ? send : sendAndLook,
+    send: isGone === undefined ? send : sendAndPoll,
     /** WIPC transports use `isServing`. It is unused here. */
     onMessage(handler, isServing, user) {
-      inbox.attach(handler, user);
+      queue.setHandler(handler, user);
       start();
     },
     detach(user) {
-      inbox.detach(user);
+      queue.removeHandler(user);
     },
     onClose(handler, isAnyWaiting) {
-      lose = handler;
-      if (isDead?.()) Promise.resolve().then(() => lose(portClosed()));
+      reportClosed = handler;
+      if (isDead?.()) Promise.resolve().then(() => reportClosed(portClosedError()));
       isWaiting = isAnyWaiting ?? isWaiting;
     },
     onError(handler) {
@@ -125,14 +138,14 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     destroy() {
       if (destroyed) return;
       destroyed = true;
-      if (looking !== undefined) clearInterval(looking);
+      if (polling !== undefined) clearInterval(polling);
       stop?.();
       destroy?.();
     },
   };
 }
 
-export function need(object, name, ...methods) {
+export function requireMethods(object, name, ...methods) {
   if (tagOf(object) === "[object ServiceWorker]") {
     throw new TypeError(
       "a service worker sends nothing to this object: post a port of a MessageChannel to it, and use the other port",
@@ -145,31 +158,31 @@ export function need(object, name, ...methods) {
 
 /** A port keeps its messages until it is started. */
 export function portTransport(port) {
-  need(port, "the port", "postMessage", "addEventListener");
+  requireMethods(port, "the port", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOf(port),
     source: port,
-    keeps: true,
+    buffersUntilStarted: true,
     // Not every engine has it.
-    signs: ["close"],
-    isDead: () => isClosed(port),
+    closeEvents: ["close"],
+    isDead: () => isClosedPort(port),
     send(message, transfer) {
       // Engines find that out when the rest of the list is gone.
       if (transfer?.includes(port))
         throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
       port.postMessage(message, transfer);
     },
-    destroy: () => close(port),
+    destroy: () => closePort(port),
   });
 }
 
 /** A worker, as its owner sees it. Its termination is left to the owner. */
 export function workerTransport(worker) {
-  need(worker, "the worker", "postMessage", "addEventListener");
+  requireMethods(worker, "the worker", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOf(worker),
     source: worker,
-    signs: ["close", "error"],
+    closeEvents: ["close", "error"],
     send: (message, transfer) => worker.postMessage(message, transfer),
   });
 }
@@ -189,7 +202,7 @@ export function selfTransport() {
 export function broadcastTransport(nameOrChannel) {
   const own = typeof nameOrChannel === "string";
   const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
-  need(channel, "the channel", "postMessage", "addEventListener");
+  requireMethods(channel, "the channel", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOfName(channel.name),
     sharing: channel,
@@ -203,28 +216,28 @@ export function broadcastTransport(nameOrChannel) {
 }
 
 /** Another window. Hears nobody but that window, and only from the allowed origins; forged events are dropped. */
-export function windowTransport(target, sourceOrOptions, originInRow) {
-  need(target, "the target window (of an iframe, its contentWindow)", "postMessage");
-  const inRow = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
-  const options = inRow ? { source: sourceOrOptions, origin: originInRow } : sourceOrOptions;
+export function windowTransport(target, sourceOrOptions, positionalOrigin) {
+  requireMethods(target, "the target window (of an iframe, its contentWindow)", "postMessage");
+  const isPositional = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
+  const options = isPositional ? { source: sourceOrOptions, origin: positionalOrigin } : sourceOrOptions;
   const source = options.source ?? globalThis.window;
-  need(source, "the window to listen on", "addEventListener");
-  const allowed = targetOrigins(options.origin, () => ownOrigin(source));
+  requireMethods(source, "the window to listen on", "addEventListener");
+  const allowed = parseOrigins(options.origin, () => ownOrigin(source));
   // The origins to post to. The window may have any of several origins until its first message. A window without an origin
   // cannot be named, so messages for it are posted to "*": the caller has allowed that.
   const isAny = allowed.includes("*") || allowed.includes("null");
-  let known = isAny ? ["*"] : allowed;
-  let last;
+  let postOrigins = isAny ? ["*"] : allowed;
+  let latestOrigin;
   /** The origin of the message that was heard last, or is handed over. */
-  const lastOrigin = (origin = last) => {
-    if (allowed.length > 1 && origin) known = [origin === "null" ? "*" : origin];
-    return (last = origin);
+  const lastOrigin = (origin = latestOrigin) => {
+    if (allowed.length > 1 && origin) postOrigins = [origin === "null" ? "*" : origin];
+    return (latestOrigin = origin);
   };
   return transport({
     boundary: boundaryOfWindow(source, target),
     target,
     sharing: allowed.join(" "),
-    hears: (origin) => allowsOrigin(allowed, origin),
+    receivesFrom: (origin) => allowsOrigin(allowed, origin),
     lastOrigin,
     source,
     isGone: () => target.closed,
@@ -235,12 +248,12 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
       return true;
     },
     send(message, transfer) {
-      if (known.length > 1 && transfer?.length > 0) {
+      if (postOrigins.length > 1 && transfer?.length > 0) {
         throw new TypeError(
           "with several origins, nothing can be transferred to a window before it has sent a message",
         );
       }
-      for (const origin of known) target.postMessage(message, origin, transfer);
+      for (const origin of postOrigins) target.postMessage(message, origin, transfer);
     },
   });
 }

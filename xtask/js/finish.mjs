@@ -57,7 +57,7 @@ function withOwnParts(source) {
 const withShortNames = {
   name: "with-short-names",
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/](portway|core)\.js$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/](portway|wasm-instance)\.js$/ }, async ({ path }) => {
       if (path !== glue && path !== core) return;
       const source = path === glue ? withOwnParts(await readFile(glue, "utf8")) : await readFile(core, "utf8");
       if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");

@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 in CALL frames, as a transport of clients, servers and peers.
 
-import { complain } from "../../web/log-error.js";
+import { logError } from "../../web/log-error.js";
 import { checkValue } from "../json-values.js";
 import { answersIn } from "./answers.js";
 import { AtWork } from "./at-work.js";
@@ -142,7 +142,7 @@ export class WipcTransport {
       try {
         this.#read(payload);
       } catch (error) {
-        complain(error);
+        logError(error);
       }
       await this.#channel.room();
     }

@@ -1,7 +1,7 @@
 // Times that applications choose, in milliseconds: 0 and Infinity are for ever. And turns of the event loop.
 
 import { now } from "../../web/clock.js";
-import { runLater } from "../../web/later.js";
+import { queueTask } from "../../web/queue-task.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -26,7 +26,7 @@ export class Turn {
 
   /** Resolves in the next turn of the event loop. */
   async next() {
-    await new Promise(runLater);
+    await new Promise(queueTask);
     this.#end = now() + MAX_TURN_TIME;
   }
 }

@@ -1,6 +1,6 @@
 // What a guest writes for humans, as text.
 
-import { complain } from "../../../web/log-error.js";
+import { logError } from "../../../web/log-error.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Gives `write` each piece of text; a character may be cut between two pieces of bytes. */
@@ -26,7 +26,7 @@ export class TextOf {
       if (text !== "") this.#write(text);
     } catch (error) {
       // The guest goes on.
-      complain(error);
+      logError(error);
     }
   }
 }

@@ -11,19 +11,19 @@ const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) =>
 }))(globalThis);
 /** WebKit slows down with each port: there are two. */
 let channel;
-const waiting = [];
+const queue = [];
 
 /** Runs a function in a new task. In a realm without tasks, it is a microtask. */
-export function runLater(act) {
+export function queueTask(run) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
-  if (typeof setImmediate === "function") return void setImmediate(act);
+  if (typeof setImmediate === "function") return void setImmediate(run);
   if (MessageChannel === undefined)
-    return void (setTimeout === undefined ? Promise.resolve().then(act) : setTimeout(act));
+    return void (setTimeout === undefined ? Promise.resolve().then(run) : setTimeout(run));
   if (channel === undefined) {
     channel = new MessageChannel();
-    channel.port1.addEventListener("message", () => waiting.shift()());
+    channel.port1.addEventListener("message", () => queue.shift()());
     channel.port1.start();
   }
-  waiting.push(act);
+  queue.push(run);
   channel.port2.postMessage(0);
 }

@@ -1,8 +1,8 @@
 // Reports of faults that no call can be ended with.
 
-import { complain } from "./log-error.js";
+import { logError } from "./log-error.js";
 
-export class Reporting {
+export class ErrorReporter {
   /** Called with each fault; without it, faults are printed. */
   onError = undefined;
 
@@ -10,17 +10,17 @@ export class Reporting {
   report(error) {
     try {
       if (this.onError !== undefined) {
-        return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(complain));
+        return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(logError));
       }
     } catch (thrown) {
       // That must not keep what came with the fault from being done.
-      complain(thrown);
+      logError(thrown);
     }
-    complain(error);
+    logError(error);
   }
 
   /** Runs user code that nobody waits for. */
-  guard(run) {
+  runUserCode(run) {
     try {
       const result = run();
       if (typeof result?.then === "function") result.then(undefined, (error) => this.report(error));
