@@ -382,6 +382,13 @@ export interface ServerOptions extends LinkOptions {
 export interface HandlerContext<Remote = any, Progress = any> {
   /** The name under which it was called. */
   readonly method: string;
+  /** The id of the request, as the sender chose it. `undefined` for a notification. */
+  readonly id: string | number | null | undefined;
+  /**
+   * The origin of the window that has sent the message: over a `windowTransport`, and in a session of `connect` with a window.
+   * `"null"` for a document without an origin. Otherwise `undefined`.
+   */
+  readonly origin?: string | undefined;
   /** Aborted when the caller has given up (`$/cancelRequest`) or this side is destroyed. */
   readonly signal: Signal;
   /** Reports to the caller's `onProgress`. Does nothing for a notification, or once the handler has ended. */

@@ -4,6 +4,7 @@ import { CLIENT_DESTROYED } from "../web/pending-calls.js";
 import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
+import { RequestContext } from "../web/request-context.js";
 import { Stream, validateWindow } from "../web/streams.js";
 
 /** What is wrong with a timeout, or undefined. */
@@ -27,6 +28,11 @@ function checkHandler(name, handler) {
   if (name.startsWith("rpc.")) throw new TypeError(`"${name}": names that begin with "rpc." are reserved`);
   if (typeof handler !== "function")
     throw new TypeError(`the handler of "${name}" is a function, not ${typeof handler}`);
+}
+
+/** Returns a function that calls a handler with a context in place of the message. */
+function withContext(handler) {
+  return (params, message) => handler(params, new RequestContext(message));
 }
 
 class JSONRPCClient {
@@ -114,13 +120,13 @@ class JSONRPCServer {
 
   method(name, handler) {
     checkHandler(name, handler);
-    this.methods.set(name, handler);
+    this.methods.set(name, withContext(handler));
     return this;
   }
 
   onNotify(name, handler) {
     checkHandler(name, handler);
-    this.notifications.set(name, handler);
+    this.notifications.set(name, withContext(handler));
     return this;
   }
 

@@ -9,7 +9,7 @@ import { COLUMNS, decodeColumns } from "./columns.js";
 import { WasmConnection } from "./wasm-instance.js";
 import { separateAnswers, hasName, encodeId, isMessage, isMessageOrBatch, isResponse } from "./envelope.js";
 import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
-import { RequestContext } from "./request-context.js";
+import { IncomingMessage } from "./incoming-message.js";
 import { DEFAULTS, MAX_LIST_LENGTH } from "./limit-values.js";
 import { parseLimits } from "./limits.js";
 import { SendQueue } from "./send-queue.js";
@@ -249,20 +249,20 @@ export class Link extends ErrorReporter {
     return this.#limits.inFlight;
   }
 
-  isRunning(context) {
-    return this.#dispatcher.isRunning(context);
+  isRunning(request) {
+    return this.#dispatcher.isRunning(request);
   }
 
   /** A request has its reply; if it came in a batch, `token` is where the reply waits for the others. */
-  respond(context, message, token) {
-    const output = this.#wasm.run(RESPOND, context.slot, token);
+  respond(request, message, token) {
+    const output = this.#wasm.run(RESPOND, request.slot, token);
     // By itself it goes out even if the wasm has died. That of a batch is kept, and goes out with the rest of it.
-    if (context.batch === undefined) {
+    if (request.batch === undefined) {
       const isSent = message !== undefined && !this.#executor.suppressReplies;
       if (isSent && ((output & OPERATION) === REPLY || this.#wasm.trapError !== undefined)) {
-        this.#sendQueue.send(message, context.transferList, undefined, context.method);
+        this.#sendQueue.send(message, request.transferList, undefined, request.method);
       }
-    } else if (this.#wasm.trapError === undefined) this.#executor.execute(output, context, context.batch);
+    } else if (this.#wasm.trapError === undefined) this.#executor.execute(output, request, request.batch);
   }
 
   // Letting go.
@@ -353,7 +353,7 @@ export class Link extends ErrorReporter {
   #parse(message, isolator) {
     // The members of a value that never crossed a real boundary may be getters that throw.
     try {
-      if (isMessage(message) && !isolator?.isDuplicate(message)) return new RequestContext(this.#session, message, this.#limits.idLength, isolator);
+      if (isMessage(message) && !isolator?.isDuplicate(message)) return new IncomingMessage(this.#session, message, this.#limits.idLength, isolator, this.#internals.lastOrigin?.());
     } catch (error) {
       this.report(error);
     }
@@ -384,13 +384,14 @@ export class Link extends ErrorReporter {
     const batch = { elements, ids: [] };
     const positions = new Map();
     const isolator = new ParamsIsolator();
+    const origin = this.#internals.lastOrigin?.();
     const { batchItems, idLength } = this.#limits;
     let calls = 0;
     let answers = 0;
     // All is read before wasm is told of any: to read may throw, or lead back here.
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
-      const message = new RequestContext(session, item, idLength, calls > batchItems ? undefined : isolator);
+      const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
       // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
       // but perhaps to some that have ended.
       const isAnswer = isResponse(message.shape);
@@ -409,7 +410,7 @@ export class Link extends ErrorReporter {
   }
 
   /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */
-  #handleControlOrAccept({ method, params, id, shape }, isListItem) {
+  #handleControlOrAccept({ method, params, id, shape, origin }, isListItem) {
     if (id === undefined && hasName(shape)) {
       if (method === "$/progress") {
         const observer = this.#pendingCalls.observer(params?.token);
@@ -422,13 +423,12 @@ export class Link extends ErrorReporter {
         return this.#handleProtocolNotification(method, params), false;
       }
     }
-    return this.#dispatcher.servers.length > 0 && (this.#internals.boundary.ends.size < 2 || id === undefined || this.#shouldAnswer(method, params, id));
+    return this.#dispatcher.servers.length > 0 && (this.#internals.boundary.ends.size < 2 || id === undefined || this.#shouldAnswer(method, params, id, origin));
   }
 
   /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
-  #shouldAnswer(method, params, id) {
+  #shouldAnswer(method, params, id, origin) {
     const asked = method === STREAM ? params?.method : method;
-    const origin = this.#internals.lastOrigin?.();
     // What this end does not hear on the boundary has come by a session of its own.
     return this.answerRank(asked, origin, id) === 0 || this === chooseEnd(this.#internals.boundary, this, asked, origin, id);
   }

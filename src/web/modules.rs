@@ -27,6 +27,7 @@ ship! {
     "/src/web/errors.js" as errors,
     "/src/web/event-listeners.js" as event_listeners,
     "/src/web/handshake.js" as handshake,
+    "/src/web/incoming-message.js" as incoming_message,
     "/src/web/limit-values.js" as limit_values,
     "/src/web/limits.js" as limits,
     "/src/web/link.js" as link,

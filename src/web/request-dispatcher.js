@@ -35,76 +35,76 @@ export class RequestDispatcher {
     this.#link = link;
   }
 
-  isRunning(context) {
-    return this.#running[context.slot] === context;
+  isRunning(request) {
+    return this.#running[request.slot] === request;
   }
 
   /** Runs the handler of a request. */
-  dispatch(slot, context, batch) {
-    context.slot = slot;
-    context.batch = batch;
+  dispatch(slot, request, batch) {
+    request.slot = slot;
+    request.batch = batch;
     // A message before it in its batch may have ended the session.
-    if (context.hasSessionEnded) return this.#respond(context, undefined);
-    this.#running[slot] = context;
-    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(context) === false)
-      return this.#answer(context, TOO_MANY);
+    if (request.hasSessionEnded) return this.#respond(request, undefined);
+    this.#running[slot] = request;
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(request) === false)
+      return this.#answer(request, TOO_MANY);
     let result;
     try {
-      const sent = context.takeParams();
-      const params = context.method === STREAM ? parseStreamRequest(context, sent, this.#spareCredit()) : sent;
-      result = this.#findHandler("methods", context)?.(normalizeParams(params), context);
+      const sent = request.takeParams();
+      const params = request.method === STREAM ? parseStreamRequest(request, sent, this.#spareCredit()) : sent;
+      result = this.#findHandler("methods", request)?.(normalizeParams(params), request);
     } catch (thrown) {
-      return this.#fail(context, thrown);
+      return this.#fail(request, thrown);
     }
-    if (context.server !== undefined) return this.#settleResult(context, result);
-    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(context.method)}` });
+    if (request.server !== undefined) return this.#settleResult(request, result);
+    this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
   }
 
   /** Answers a request with a result, or with what the result promises: that may be a promise again. */
-  #settleResult(context, result) {
+  #settleResult(request, result) {
     try {
       if (typeof result?.then === "function") {
         result.then(
-          (value) => (value === result ? this.#fail(context, SELF_RESOLVED) : this.#settleResult(context, value)),
-          (thrown) => this.#fail(context, thrown),
+          (value) => (value === result ? this.#fail(request, SELF_RESOLVED) : this.#settleResult(request, value)),
+          (thrown) => this.#fail(request, thrown),
         );
         return;
       }
-      if (context.producer !== undefined) {
-        const answer = () => this.#answer(context);
+      if (request.producer !== undefined) {
+        const answer = () => this.#answer(request);
         const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
-        return void context.producer
-          .run(this.#link, this.#streamBudget, context, source)
-          .then(answer, (thrown) => this.#fail(context, thrown));
+        return void request.producer
+          .run(this.#link, this.#streamBudget, request, source)
+          .then(answer, (thrown) => this.#fail(request, thrown));
       }
       // A stream that is transferred is a result as any other.
-      if (isStream(result) && !context.transferList?.includes(result)) {
+      if (isStream(result) && !request.transferList?.includes(result)) {
         this.#link.runUserCode(() => iteratorOf(result).return?.());
-        throw new RPCError(INTERNAL_ERROR, `"${truncate(context.method)}" gives a stream: call it by stream()`);
+        throw new RPCError(INTERNAL_ERROR, `"${truncate(request.method)}" gives a stream: call it by stream()`);
       }
     } catch (thrown) {
-      return this.#fail(context, thrown);
+      return this.#fail(request, thrown);
     }
-    this.#answer(context, undefined, result);
+    this.#answer(request, undefined, result);
   }
 
   /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
-  dispatchNotification(context) {
-    if (context.hasSessionEnded) return;
+  dispatchNotification(request) {
+    if (request.hasSessionEnded) return;
     if (this.servers.length > 1) {
-      const listening = this.servers.filter(({ notifications }) => notifications.has(context.method));
-      if (listening.length > 1) return this.#notifyAll(listening, context);
+      const listening = this.servers.filter(({ notifications }) => notifications.has(request.method));
+      if (listening.length > 1) return this.#notifyAll(listening, request);
     }
-    const handler = this.#findHandler("notifications", context) ?? this.#findHandler("methods", context);
-    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(context.takeParams()), context));
+    const handler = this.#findHandler("notifications", request) ?? this.#findHandler("methods", request);
+    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
   }
 
-  #notifyAll(servers, context) {
-    const params = normalizeParams(context.takeParams());
+  #notifyAll(servers, request) {
+    const params = normalizeParams(request.takeParams());
     for (const server of servers) {
       // A handler before it may have destroyed this server.
-      const handler = server.notifications.get(context.method);
-      if (handler !== undefined) this.#link.runUserCode(() => handler(params, context.forServer(server)));
+      const handler = server.notifications.get(request.method);
+      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.forServer(server)));
     }
   }
 
@@ -126,7 +126,7 @@ export class RequestDispatcher {
 
   /** How much more credit the streams of the peer may have. */
   #spareCredit() {
-    return this.#running.reduce((spare, context) => spare - (context?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
+    return this.#running.reduce((spare, request) => spare - (request?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
   }
 
   /** Gives out a reply that waited for its batch. */
@@ -139,28 +139,28 @@ export class RequestDispatcher {
   /** A server was destroyed. Its running requests are answered with an error, unless the peer gets a goodbye. */
   removeServer(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
-    const requests = this.#running.filter((context) => context?.server === server);
-    if (!saysGoodbye) for (const context of requests) this.#answer(context, SERVER_DESTROYED);
+    const requests = this.#running.filter((request) => request?.server === server);
+    if (!saysGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
     server.isGone = true;
-    for (const context of requests) context.abort(SERVER_STOPPED);
+    for (const request of requests) request.abort(SERVER_STOPPED);
   }
 
   /** Tells wasm that no request that is being worked on gets an answer any more. */
   discardAll() {
-    for (const context of this.#running) {
-      if (context !== undefined) this.#respond(context, undefined);
+    for (const request of this.#running) {
+      if (request !== undefined) this.#respond(request, undefined);
     }
   }
 
   /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
   abortAll(end) {
-    const running = this.#running.filter((context) => context !== undefined);
+    const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
     this.#batchReplies.clear();
     this.atWork?.clear();
-    for (const context of running) {
-      if (end !== undefined) this.#lingering.add(context);
-      context.abort(end ?? SERVER_STOPPED);
+    for (const request of running) {
+      if (end !== undefined) this.#lingering.add(request);
+      request.abort(end ?? SERVER_STOPPED);
     }
     // A handler that never ends is the application's. It is not to block all sessions that follow.
     if (end === undefined) this.#clearLingering();
@@ -175,7 +175,7 @@ export class RequestDispatcher {
 
   /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
   failAll(error) {
-    const pending = this.#running.filter((context) => context !== undefined);
+    const pending = this.#running.filter((request) => request !== undefined);
     const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
     replies.unshift(...[...this.#batchReplies.values()].filter((reply) => reply !== undefined));
     this.abortAll();
@@ -184,46 +184,46 @@ export class RequestDispatcher {
 
   /** The request with this id that is being worked on: the newest, if there are several. */
   #find(id) {
-    if (id !== undefined) return this.#running.findLast((context) => context?.id === id);
+    if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
   }
 
   /** The handler that the context asks for, which also learns whose it is. */
-  #findHandler(kind, context) {
+  #findHandler(kind, request) {
     for (const server of this.servers) {
-      const handler = server[kind].get(context.method);
+      const handler = server[kind].get(request.method);
       if (handler !== undefined) {
-        context.server = server;
+        request.server = server;
         return handler;
       }
     }
   }
 
-  #fail(context, thrown) {
+  #fail(request, thrown) {
     // Where no peer gets the answer, the server is not asked.
-    const errorData = this.isRunning(context) ? context.server?.errorData : undefined;
-    this.#answer(context, serializeError(thrown, context.startedSignal, errorData, this.#link));
+    const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
+    this.#answer(request, serializeError(thrown, request.startedSignal, errorData, this.#link));
   }
 
   /** Answers a request with an error object, or else with a result. */
-  #answer(context, error, result) {
+  #answer(request, error, result) {
     // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
-    this.#lingering.delete(context);
-    if (!this.isRunning(context))
-      return void (error === undefined || error.code === REQUEST_CANCELLED || context.isReplyDropped());
-    const { id } = context;
-    if (error !== undefined) context.transferList = undefined;
+    this.#lingering.delete(request);
+    if (!this.isRunning(request))
+      return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
+    const { id } = request;
+    if (error !== undefined) request.transferList = undefined;
     const message =
       error === undefined
         ? // JSON has no undefined: without a result the message would be no response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
-    this.#running[context.slot] = undefined;
-    this.#respond(context, message);
+    this.#running[request.slot] = undefined;
+    this.#respond(request, message);
   }
 
-  #respond(context, message) {
-    this.#link.respond(context, message, context.batch === undefined ? 0 : this.#storeBatchReply(context, message));
-    this.atWork?.delete(context);
+  #respond(request, message) {
+    this.#link.respond(request, message, request.batch === undefined ? 0 : this.#storeBatchReply(request, message));
+    this.atWork?.delete(request);
   }
 
   #storeBatchReply({ transferList, method }, message) {

@@ -210,7 +210,9 @@ export class SendQueue {
 
   #sendOne(entry) {
     if (entry.producer?.hasFailed) return;
-    const problem = catchError(() => this.#failOnRejection(post(this.#transport, entry.message, entry.transfer), [entry]));
+    const problem = catchError(() =>
+      this.#failOnRejection(post(this.#transport, entry.message, entry.transfer), [entry]),
+    );
     if (problem !== undefined) this.#sendInstead(entry, problem);
   }
 

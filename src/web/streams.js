@@ -173,15 +173,15 @@ export function iteratorOf(source) {
 }
 
 /** Takes a request for a stream: returns the params of the method, which the context then is of. */
-export function parseStreamRequest(context, requested, spareCredit) {
+export function parseStreamRequest(request, requested, spareCredit) {
   const { method, params, credit } = Object(requested);
   if (validateCall(method, params) !== undefined || !isCredit(credit))
     throw new RPCError(INVALID_PARAMS, "Invalid params");
   if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
   if (method.length > MAX_METHOD_LENGTH)
     throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
-  context.method = method;
-  context.producer = new StreamProducer(method, credit);
+  request.method = method;
+  request.producer = new StreamProducer(method, credit);
   return params;
 }
 
@@ -237,20 +237,20 @@ class StreamProducer {
   }
 
   /** Sends what a handler has returned; resolves after its last item. */
-  run(link, turn, context, source) {
+  run(link, turn, request, source) {
     return new Promise((resolve, reject) => {
       this.#iterator = iteratorOf(source);
       if (this.#iterator === undefined) {
-        throw new RPCError(INTERNAL_ERROR, `"${truncate(context.method)}" gives no stream: call it by request()`);
+        throw new RPCError(INTERNAL_ERROR, `"${truncate(request.method)}" gives no stream: call it by request()`);
       }
       this.#link = link;
       this.#reject = reject;
       if (this.#stopRequest !== undefined) this.#close();
-      else this.#pump(turn, context, resolve);
+      else this.#pump(turn, request, resolve);
     });
   }
 
-  async #pump(turn, context, resolve) {
+  async #pump(turn, request, resolve) {
     const link = this.#link;
     try {
       for (;;) {
@@ -266,8 +266,8 @@ class StreamProducer {
         }
         const { done, value } = await this.#iterator.next();
         if (this.#stopRequest !== undefined || this.hasFailed) return;
-        const transfer = context.transferList;
-        context.transferList = undefined;
+        const transfer = request.transferList;
+        request.transferList = undefined;
         if (done) {
           // The answer is another one if an item before it cannot be sent.
           link.flush();
@@ -275,7 +275,7 @@ class StreamProducer {
         }
         this.#credit--;
         try {
-          link.sendItem(context.id, value, transfer, this);
+          link.sendItem(request.id, value, transfer, this);
         } catch (problem) {
           // What came before it can be sent.
           link.flush();
