@@ -5,7 +5,7 @@ import { define } from "../web/errors.js";
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
 import { RequestContext } from "../web/request-context.js";
-import { Stream, validateWindow } from "../web/streams.js";
+import { Stream, validateWindow } from "../web/stream-consumer.js";
 
 /** What is wrong with a timeout, or undefined. */
 function timeoutProblem(timeout) {

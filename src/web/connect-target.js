@@ -8,7 +8,7 @@ import { Lane } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
-import { isClosedPort, isPort } from "./messages.js";
+import { isClosedPort, isPort } from "./transfer-list.js";
 import { requireMethods } from "./transports.js";
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */

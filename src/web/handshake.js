@@ -4,7 +4,8 @@
 import { now } from "./clock.js";
 import { METHOD_NOT_FOUND, deserializeError } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
-import { requestOrNotification, isPort } from "./messages.js";
+import { requestOrNotification } from "./messages.js";
+import { isPort } from "./transfer-list.js";
 import { setTimer } from "./timers.js";
 
 /** What this side understands beside plain JSON-RPC. */

@@ -3,7 +3,7 @@
 
 import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./envelope.js";
 import { truncate } from "./errors.js";
-import { toTransferArray } from "./messages.js";
+import { toTransferArray } from "./transfer-list.js";
 import { queueTask } from "./queue-task.js";
 
 export class IncomingMessage {

@@ -1,30 +1,25 @@
-// One end of a link: reads envelopes, posts messages, and does the operations that wasm returns. It is the hot path: wasm gets and
-// returns integers only, and a call allocates only its promise and its message.
+// One end of a connection: starts calls, sends messages, and owns the parts that receive messages and run handlers. This is the
+// hot path: wasm receives and returns integers only, and a call allocates only its promise and its message.
 
-import { chooseEnd, boundaryOf, addEnd, transportInternals, removeEnd, hasOtherPendingCalls } from "./boundaries.js";
-import { PendingCalls, CLIENT_DESTROYED } from "./pending-calls.js";
-import { Clock, now, missingTimerError } from "./clock.js";
-import { ARGUMENT_SHIFT, CALL, CLOSE, CONFIGURE, HAS_MORE, OPERATION, PUSH, RECEIVE, RECEIVE_BATCH, RECEIVE_UNREADABLE, REPLY, REQUEST, RESET_TIMER, RESOLVE, RESPOND, RESTART } from "./wasm-abi.js";
-import { COLUMNS, decodeColumns } from "./columns.js";
-import { WasmConnection } from "./wasm-instance.js";
-import { separateAnswers, hasName, encodeId, isMessage, isMessageOrBatch, isResponse } from "./envelope.js";
-import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
-import { IncomingMessage } from "./incoming-message.js";
-import { DEFAULTS, MAX_LIST_LENGTH } from "./limit-values.js";
-import { parseLimits } from "./limits.js";
-import { SendQueue } from "./send-queue.js";
-import { requestOrNotification, validateCall, abortReason, validateSignal } from "./messages.js";
-import { OutputExecutor } from "./wasm-outputs.js";
+import { addEnd, boundaryOf, removeEnd, transportInternals } from "./boundaries.js";
+import { Clock, missingTimerError } from "./clock.js";
 import { ErrorReporter } from "./error-reporter.js";
+import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
+import { DEFAULTS } from "./limit-values.js";
+import { parseLimits } from "./limits.js";
+import { MessageReceiver } from "./message-receiver.js";
+import { abortReason, requestOrNotification, validateCall, validateSignal } from "./messages.js";
+import { CLIENT_DESTROYED, PendingCalls } from "./pending-calls.js";
 import { RequestDispatcher } from "./request-dispatcher.js";
-import { ParamsIsolator } from "./shared-params.js";
-import { STREAM } from "./streams.js";
-import { UnreadableTimer } from "./unreadable-timer.js";
+import { SendQueue } from "./send-queue.js";
+import { ARGUMENT_SHIFT, CALL, CLOSE, CONFIGURE, OPERATION, REPLY, RESET_TIMER, RESPOND, RESTART } from "./wasm-abi.js";
+import { WasmConnection } from "./wasm-instance.js";
+import { OutputExecutor } from "./wasm-outputs.js";
 
-/** Links by transport, or by the hub that several transports on one boundary share. All clients and servers on it share one. */
+/** Links by transport, or by the hub of several transports on one boundary. All clients and servers on it share one link. */
 const links = new WeakMap();
 
-// One executor for all promises; it leaves the two functions here.
+// All promises share one executor, which stores the two functions here.
 let lastResolve;
 let lastReject;
 const captureResolvers = (resolve, reject) => {
@@ -34,14 +29,12 @@ const captureResolvers = (resolve, reject) => {
 
 export class Link extends ErrorReporter {
   closed = false;
-  /** How many messages were for nobody: answers to no call that waits, and what is no message at all. */
+  /** The number of ignored messages: answers to calls that are not pending, and invalid messages without an answer. */
   ignored = 0;
-  /** Why calls are refused, while they are: a `CallError`. */
+  /** Why calls are refused: a `CallError`, or undefined while calls are sent. */
   #disconnectError = undefined;
-  /** The session that messages come by; without sessions, the boundary. `end` is a `CallError`, once it has ended. */
-  #session = { link: this, end: undefined };
   #transport;
-  /** The transports that this link was made on, which end with it. */
+  /** The transports that this link was made on. They end with the link. */
   #transports = new Set();
   #internals;
   #wasm;
@@ -49,24 +42,24 @@ export class Link extends ErrorReporter {
   #executor;
   #pendingCalls;
   #dispatcher = new RequestDispatcher(this);
+  #receiver;
   #users = 0;
   #lastBatch = 0;
-  /** wasm counts the calls, too. */
+  /** The id of the last call. Wasm counts the calls, too. */
   #lastId;
   #limits = { ...DEFAULTS };
   #allowsNullParams = true;
   #clock;
-  #unreadableTimer = new UnreadableTimer(() => this.#pendingCalls.ids(), (error) => this.#receiveUnreadable(error, [undefined]));
 
-  /** The link on this transport. Each user lets go of it with `leave`. */
+  /** Returns the link on a transport. Each user ends its use with `release`. */
   static on(transport, options) {
     const limits = parseLimits(options?.limits);
     const internals = transportInternals.get(transport);
-    const end = internals ?? transport;
-    let link = links.get(end);
+    const key = internals ?? transport;
+    let link = links.get(key);
     if (link === undefined || link.closed) {
-      link = new Link(end, internals);
-      links.set(end, link);
+      link = new Link(key, internals);
+      links.set(key, link);
     }
     link.#transports.add(transport);
     link.#configure(options, limits);
@@ -74,34 +67,55 @@ export class Link extends ErrorReporter {
     return link;
   }
 
-  /** `inside` is what stands behind a transport of the library. */
+  /** `internals` are those of a transport of the library. */
   constructor(transport, internals) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
-      throw new TypeError("a transport is an object with the functions send and onMessage, such as workerTransport(worker)");
+      throw new TypeError("transport must have the functions send and onMessage, as workerTransport(worker) has");
     }
     super();
     this.#internals = internals ?? { boundary: boundaryOf(transport) };
     this.#lastId = addEnd(this.#internals.boundary, this);
-    this.#wasm = new WasmConnection(() => this.#onWasmTrap(), this.#lastId);
-    this.#pendingCalls = new PendingCalls(this.#wasm);
+    const wasm = new WasmConnection(() => this.#onWasmTrap(), this.#lastId);
+    this.#wasm = wasm;
+    const pendingCalls = new PendingCalls(wasm);
+    this.#pendingCalls = pendingCalls;
     this.#transport = transport;
-    this.#dispatcher.atWork = transport.atWork;
-    this.#sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), (problem) => this.report(problem));
-    this.#executor = new OutputExecutor(this, this.#wasm, this.#pendingCalls, this.#dispatcher, this.#sendQueue);
-    this.#clock = new Clock(this.#wasm, (output) => this.#executor.execute(output));
-    // What a transport hands over at once waits until whoever makes this link has said what to do with it.
+    const dispatcher = this.#dispatcher;
+    dispatcher.atWork = transport.atWork;
+    const sendQueue = new SendQueue(
+      transport,
+      (entry, problem) => this.#onSendFailed(entry, problem),
+      (problem) => this.report(problem),
+    );
+    this.#sendQueue = sendQueue;
+    const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
+    this.#executor = executor;
+    this.#clock = new Clock(wasm, (output) => executor.execute(output));
+    const parts = { transport, internals: this.#internals, limits: this.#limits };
+    const receiver = new MessageReceiver(this, { ...parts, wasm, pendingCalls, dispatcher, sendQueue, executor });
+    this.#receiver = receiver;
+    // A transport may deliver messages within `onMessage`. They wait until the caller has set up its client or server.
     let isReady = false;
-    transport.onMessage((message) => {
-      if (isReady) this.#receive(message);
-      else Promise.resolve().then(() => this.#receive(message));
-    }, () => this.#dispatcher.servers.length > 0);
-    const isWaiting = () => this.#pendingCalls.ids().size > 0;
-    transport.onClose?.((...end) => this.#onPeerLost(...end), isWaiting, () => this.#pendingCalls.ids());
-    transport.onError?.((error, answers) => (answers === undefined ? this.report(error) : this.#receiveUnreadable(error, answers)));
+    transport.onMessage(
+      (message) => {
+        if (isReady) receiver.receive(message);
+        else Promise.resolve().then(() => receiver.receive(message));
+      },
+      () => dispatcher.servers.length > 0,
+    );
+    const isWaiting = () => pendingCalls.ids().size > 0;
+    transport.onClose?.(
+      (...end) => this.#onPeerLost(...end),
+      isWaiting,
+      () => pendingCalls.ids(),
+    );
+    transport.onError?.((error, answers) =>
+      answers === undefined ? this.report(error) : receiver.receiveUnreadable(error, answers),
+    );
     isReady = true;
   }
 
-  /** Takes over the options that are given: those of a client and of a server on one transport add up. */
+  /** Sets the options that are given. Those of a client and of a server on one transport add up. */
   #configure(options, limits) {
     if (options?.onError !== undefined) this.onError = options.onError;
     Object.assign(this.#limits, limits);
@@ -111,7 +125,7 @@ export class Link extends ErrorReporter {
     this.#wasm.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#allowsNullParams);
   }
 
-  // Our calls.
+  // Calls of this side.
 
   request(owner, method, params, timeout, options) {
     const promise = new Promise(captureResolvers);
@@ -120,8 +134,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Makes a call that ends by `resolve` or `reject`; a timeout in milliseconds, negative for none. Gives its slot, by which
-   * it can be cancelled while it waits. With a `stream`, the items of the method are asked for.
+   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number is no timeout. Returns
+   * the slot of the call, for `cancel`, or undefined if the call has ended. With a `stream`, requests the items of the method.
    */
   startCall(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
@@ -132,11 +146,12 @@ export class Link extends ErrorReporter {
     if (output === 0) return reject(this.#callRefusedError(method));
     const slot = output >>> ARGUMENT_SHIFT;
     const id = ++this.#lastId;
-    this.#pendingCalls.insert(slot, id, owner, method, resolve, reject);
-    if (output & RESET_TIMER && missingTimerError(timeout)) return this.#pendingCalls.abandon(slot, missingTimerError(timeout));
+    const calls = this.#pendingCalls;
+    calls.insert(slot, id, owner, method, resolve, reject);
+    if (output & RESET_TIMER && missingTimerError(timeout)) return calls.abandon(slot, missingTimerError(timeout));
     if (signal !== undefined) this.#abortOn(slot, signal);
-    if (stream !== undefined) this.#pendingCalls.setObserver(slot, id, stream);
-    else if (options?.onProgress) this.#pendingCalls.observeProgress(slot, id, timeout, options);
+    if (stream !== undefined) calls.setObserver(slot, id, stream);
+    else if (options?.onProgress) calls.observeProgress(slot, id, timeout, options);
     try {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
       this.#sendQueue.send(message, options?.transfer, slot);
@@ -144,13 +159,13 @@ export class Link extends ErrorReporter {
       // The stack may be full.
       this.#failCall(slot, id, error);
     }
-    // It may have ended: not everything can be sent, and some transports deliver at once. Then no clock is read.
-    if (this.#pendingCalls.idOf(slot) !== id) return;
+    // If the call has ended already, the clock is not read: the message may be invalid, and some transports deliver at once.
+    if (calls.idOf(slot) !== id) return;
     this.#clock.start(output);
     return slot;
   }
 
-  /** Gives up the call in a slot, and tells the peer. */
+  /** Ends the call in a slot, and cancels it at the peer. */
   cancel(slot, reason) {
     const id = this.#pendingCalls.idOf(slot);
     this.#pendingCalls.abandon(slot, reason);
@@ -162,55 +177,56 @@ export class Link extends ErrorReporter {
     this.#pendingCalls.abandon(slot, error);
   }
 
-  /** Restarts the timeout of the call in a slot. `timeout` is in milliseconds; the call ends by `end`; negative for none. */
+  /** Restarts the timeout of the call in a slot. The times are in milliseconds; a negative number is no timeout, or no end. */
   resetTimeout(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
   }
 
-  /** Notifies the other side, if it is there. */
+  /** Sends a notification if the peer is connected, and reports what keeps it from being sent. */
   sendIfConnected(method, params) {
     if (this.#disconnectError === undefined) this.runUserCode(() => this.notify(method, params));
   }
 
-  /** Sends a notification; throws if it cannot be sent. */
+  /** Sends a notification of the application. Throws if it cannot be sent. */
   notify(method, params, transfer) {
     const problem = validateCall(method, params);
     if (problem !== undefined) throw problem;
     if (this.#disconnectError !== undefined) return this.report(this.#disconnectError.forCall(method));
     const message = requestOrNotification(method, params);
-    if (transfer !== undefined || !this.#sendQueue.tryEnqueue(message)) this.#sendQueue.sendImmediately(message, transfer);
+    const queue = this.#sendQueue;
+    if (transfer !== undefined || !queue.tryEnqueue(message)) queue.sendImmediately(message, transfer);
   }
 
-  /** Sends a notification of the library's own; throws if it cannot be sent. */
+  /** Sends a notification of the protocol at once. Throws if it cannot be sent. */
   sendNotification(method, params, transfer) {
-    if (this.#disconnectError === undefined) this.#sendQueue.sendImmediately(requestOrNotification(method, params), transfer);
+    if (this.#disconnectError === undefined)
+      this.#sendQueue.sendImmediately(requestOrNotification(method, params), transfer);
   }
 
-  /** Sends an item of a stream. What keeps it from being sent is thrown here, or told to the `outflow` by the next `flush`. */
+  /** Sends an item of a stream. An error is thrown here, or reported to `producer` by the next `flush`. */
   sendItem(id, value, transfer, producer) {
-    if (this.#disconnectError === undefined) this.#sendQueue.sendItem(requestOrNotification("rpc.item", { id, value }), transfer, producer);
+    if (this.#disconnectError === undefined)
+      this.#sendQueue.sendItem(requestOrNotification("rpc.item", { id, value }), transfer, producer);
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Sends the messages that wait for the end of the turn. */
   flush() {
     this.#sendQueue.flush();
   }
 
-  /** Sends calls and notifications in one array; resolves to the outcome of each. */
+  /** Sends calls and notifications in one array. Resolves to the outcome of each. */
   batch(owner, calls, timeout, options) {
-    if (!Array.isArray(calls)) return Promise.reject(new TypeError("a batch is an array of calls"));
-    for (const call of calls) {
-      const problem = validateCall(call?.method, call?.params);
-      if (problem !== undefined) return Promise.reject(problem);
-    }
+    if (!Array.isArray(calls)) return Promise.reject(new TypeError("a batch must be an array of calls"));
     const signal = options?.signal ?? undefined;
-    const problem = validateSignal(signal) ?? missingTimerError(timeout);
+    let problem;
+    for (const call of calls) problem ??= validateCall(call?.method, call?.params);
+    problem ??= validateSignal(signal) ?? missingTimerError(timeout);
     if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     if (calls.length === 0) return Promise.resolve([]);
     if (this.#disconnectError !== undefined) return Promise.reject(this.#disconnectError.forCall("batch"));
     const batch = ++this.#lastBatch;
-    let timerOutput = 0;
+    let outputs = 0;
     const outcomes = [];
     const entries = [];
     for (const { method, params, notify } of calls) {
@@ -220,7 +236,7 @@ export class Link extends ErrorReporter {
         if (notify) entries.push({ message: requestOrNotification(method, params) });
         continue;
       }
-      timerOutput |= output;
+      outputs |= output;
       const slot = output >>> ARGUMENT_SHIFT;
       const id = ++this.#lastId;
       outcomes.push(new Promise(captureResolvers));
@@ -229,22 +245,23 @@ export class Link extends ErrorReporter {
       entries.push({ message: requestOrNotification(method, params, id), slot });
     }
     this.#sendQueue.sendBatch(entries);
-    this.#clock.start(timerOutput);
+    this.#clock.start(outputs);
     return Promise.allSettled(outcomes);
   }
 
+  /** Returns the number of pending calls of an owner, or of all. */
   pending(owner) {
     return this.#pendingCalls.count(owner);
   }
 
-  // The peer's requests.
+  // Requests of the peer.
 
-  /** Lets somebody serve; the newest is asked first. */
+  /** Adds a server. Of several servers with a method, the newest serves it. */
   addServer(server) {
     this.#dispatcher.servers.unshift(server);
   }
 
-  /** So many requests of the peer may be at work. */
+  /** The number of requests of the peer that may run at the same time. */
   get maxInFlight() {
     return this.#limits.inFlight;
   }
@@ -253,10 +270,10 @@ export class Link extends ErrorReporter {
     return this.#dispatcher.isRunning(request);
   }
 
-  /** A request has its reply; if it came in a batch, `token` is where the reply waits for the others. */
+  /** Sends the reply to a request. If the request is in a batch, the dispatcher keeps the reply under `token` for the batch. */
   respond(request, message, token) {
     const output = this.#wasm.run(RESPOND, request.slot, token);
-    // By itself it goes out even if the wasm has died. That of a batch is kept, and goes out with the rest of it.
+    // A single reply is sent even after a trap of the wasm. A reply of a batch is kept, and sent with the others.
     if (request.batch === undefined) {
       const isSent = message !== undefined && !this.#executor.suppressReplies;
       if (isSent && ((output & OPERATION) === REPLY || this.#wasm.trapError !== undefined)) {
@@ -265,9 +282,26 @@ export class Link extends ErrorReporter {
     } else if (this.#wasm.trapError === undefined) this.#executor.execute(output, request, request.batch);
   }
 
-  // Letting go.
+  /**
+   * Returns how well this end can answer a request from an origin: 3 for a request of its session, 2 if it has the method, 1 if it
+   * has other methods, 0 if it does not receive the request.
+   */
+  answerRank(method, origin, id) {
+    const { isSession, receivesFrom, boundary } = this.#internals;
+    if (method === "rpc.hello" && isSession) return 3;
+    // A channel does not deliver a request to its sender.
+    const isOwn = boundary.isShared && this.#pendingCalls.ids().has(id);
+    return receivesFrom?.(origin) === false || isOwn ? 0 : this.#dispatcher.rank(method);
+  }
 
-  /** One user of the link is done with it: its own calls end. The last one closes the link. */
+  // The state of the connection.
+
+  /** A message has arrived, so calls are sent again. */
+  markConnected() {
+    this.#disconnectError = undefined;
+  }
+
+  /** Ends the use of the link by one owner, and the owner's calls. The last one closes the link. */
   release(owner) {
     this.#dispatcher.removeServer(owner, this.#transport.saysGoodbye?.());
     this.#pendingCalls.abandonStreams(CLIENT_DESTROYED, owner);
@@ -278,7 +312,8 @@ export class Link extends ErrorReporter {
   #close() {
     this.closed = true;
     this.#disconnectError = CLIENT_DESTROYED;
-    for (const part of [this.#clock, this.#unreadableTimer]) part.stop();
+    this.#clock.stop();
+    this.#receiver.stop();
     this.#executor.execute(this.#wasm.run(CLOSE));
     this.#wasm.free();
     this.#sendQueue.flush();
@@ -289,26 +324,25 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * The other side has gone. If it may be back (`reopens`), calls are sent as ever; else they are refused until then. One
-   * that `listens` still takes answers.
+   * Ends all calls. Unless the peer `willReconnect`, later calls are refused until a message arrives. If it `stillReceives`, the
+   * requests of the peer go on.
    */
   #onPeerLost(error, willReconnect, stillReceives) {
     if (this.closed) return;
     const end = error instanceof CallError ? error : peerGoneError(undefined, error);
     if (!willReconnect) this.#disconnectError = end;
     this.#pendingCalls.abandonAll(end);
-    // Who merely does not answer may still wait for answers.
+    // A peer that does not answer may still wait for answers.
     if (stillReceives || end.reason === "unresponsive") return;
     this.#sendQueue.clear();
     this.#executor.suppressReplies = true;
-    this.#session.end = end;
-    this.#session = { link: this, end: undefined };
+    this.#receiver.endSession(end);
     this.#dispatcher.discardAll();
     this.#executor.suppressReplies = false;
     this.#dispatcher.abortAll(end);
   }
 
-  /** The wasm has died, and all that it knew: every call ends, and every request is answered. */
+  /** Ends all calls and answers all requests with an error, since the state of the connection is lost. */
   #onWasmTrap() {
     if (this.closed) return;
     this.#clock.stop();
@@ -318,159 +352,7 @@ export class Link extends ErrorReporter {
     this.#onPeerLost(end);
   }
 
-  // What comes in.
-
-  #receive(message) {
-    try {
-      // A proxy that was revoked throws.
-      if (!Array.isArray(message)) return this.#receiveSingle(message);
-      if (this.closed || !isMessageOrBatch(message)) return;
-      if (!this.#sendQueue.acceptsLists || message.length > MAX_LIST_LENGTH) return this.#receiveBatch(message);
-      const [answers, others] = separateAnswers(message);
-      if (answers.length > 0) this.#receiveBatch(answers);
-      this.#receiveEach(others);
-    } catch (error) {
-      this.report(error);
-    }
-  }
-
-  /** Takes messages that have come together, until their session ends. All are read before any of their handlers runs. */
-  #receiveEach(messages) {
-    const session = this.#session;
-    const isolator = new ParamsIsolator();
-    const read = [];
-    for (const message of messages) read.push(this.#parse(message, isolator));
-    for (const incoming of read) if (incoming !== undefined && session.end === undefined) this.#handle(incoming, true);
-  }
-
-  /** Takes a message that has come by itself. */
-  #receiveSingle(message) {
-    const incoming = this.#parse(message);
-    if (incoming !== undefined) this.#handle(incoming, false);
-  }
-
-  /** Reads a message, if it is one. If it has come with others, `event` keeps their params apart. */
-  #parse(message, isolator) {
-    // The members of a value that never crossed a real boundary may be getters that throw.
-    try {
-      if (isMessage(message) && !isolator?.isDuplicate(message)) return new IncomingMessage(this.#session, message, this.#limits.idLength, isolator, this.#internals.lastOrigin?.());
-    } catch (error) {
-      this.report(error);
-    }
-  }
-
-  #handle(incoming, isListItem) {
-    try {
-      if (this.closed) return;
-      this.#disconnectError = undefined;
-      if (incoming.method !== undefined && !this.#handleControlOrAccept(incoming, isListItem)) return;
-      const output = this.#wasm.run(RECEIVE, incoming.shape, encodeId(incoming.id, 0));
-      // The two of the hot path, without a detour.
-      const operation = output & (OPERATION | HAS_MORE);
-      if (operation === RESOLVE) return this.#pendingCalls.resolve(output >>> ARGUMENT_SHIFT, incoming.result);
-      if (operation === REQUEST) return this.#dispatcher.dispatch(output >>> ARGUMENT_SHIFT, incoming);
-      if (this.#wasm.trapError === undefined) this.#executor.execute(output, incoming);
-      else this.#sendQueue.rejectRequests(incoming, TRAPPED_ERROR);
-    } catch (error) {
-      this.report(error);
-    }
-  }
-
-  #receiveBatch(items) {
-    const session = this.#session;
-    this.#disconnectError = undefined;
-    const elements = [];
-    // A request at work keeps the ids, and no elements.
-    const batch = { elements, ids: [] };
-    const positions = new Map();
-    const isolator = new ParamsIsolator();
-    const origin = this.#internals.lastOrigin?.();
-    const { batchItems, idLength } = this.#limits;
-    let calls = 0;
-    let answers = 0;
-    // All is read before wasm is told of any: to read may throw, or lead back here.
-    for (const item of items) {
-      if (isolator.isDuplicate(item)) continue;
-      const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
-      // One call more than allowed is enough for wasm to refuse them; and there are not more answers than calls of ours,
-      // but perhaps to some that have ended.
-      const isAnswer = isResponse(message.shape);
-      if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
-      if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
-      if (!isAnswer && !positions.has(message.id)) positions.set(message.id, elements.length);
-      batch.ids.push(isAnswer ? undefined : message.id);
-      elements.push(message);
-    }
-    if (this.closed || session.end !== undefined || elements.length === 0) return;
-    for (const { shape, id } of elements) this.#wasm.run(PUSH, shape, encodeId(id, positions.get(id) ?? 0));
-    const output = this.#wasm.run(RECEIVE_BATCH);
-    if (this.#wasm.trapError === undefined) this.#executor.execute(output, undefined, batch);
-    else this.#sendQueue.rejectRequests(elements, TRAPPED_ERROR);
-    batch.elements = undefined;
-  }
-
-  /** Whether a message with a method is for this end; one that serves nobody leaves calls to others on the same channel. */
-  #handleControlOrAccept({ method, params, id, shape, origin }, isListItem) {
-    if (id === undefined && hasName(shape)) {
-      if (method === "$/progress") {
-        const observer = this.#pendingCalls.observer(params?.token);
-        if (observer?.onProgress !== undefined) return this.#progress(observer, params.value), false;
-      } else if (method === "$/cancelRequest") {
-        return this.#dispatcher.cancel(params?.id), false;
-      } else if (method === COLUMNS) {
-        return this.#receiveColumns(params, isListItem), false;
-      } else if (method.startsWith("rpc.")) {
-        return this.#handleProtocolNotification(method, params), false;
-      }
-    }
-    return this.#dispatcher.servers.length > 0 && (this.#internals.boundary.ends.size < 2 || id === undefined || this.#shouldAnswer(method, params, id, origin));
-  }
-
-  /** Whether this end answers a request that other ends on its boundary hear, too: one that has the method goes first. */
-  #shouldAnswer(method, params, id, origin) {
-    const asked = method === STREAM ? params?.method : method;
-    // What this end does not hear on the boundary has come by a session of its own.
-    return this.answerRank(asked, origin, id) === 0 || this === chooseEnd(this.#internals.boundary, this, asked, origin, id);
-  }
-
-  /** Of a method that is called from an origin: 3 if it is a session's own, 2 if this end has it, 1 if it serves others, 0 if it does not hear the call. */
-  answerRank(method, origin, id) {
-    if (method === "rpc.hello" && this.#internals.isSession) return 3;
-    // A channel does not deliver a call to its own sender.
-    const isDeaf = this.#internals.receivesFrom?.(origin) === false || (this.#internals.boundary.isShared && this.#pendingCalls.ids().has(id));
-    return isDeaf ? 0 : this.#dispatcher.rank(method);
-  }
-
-  /** Handles an unreadable message. `answers` are the ids that it answers, undefined for an unknown id; null if it may be none. */
-  #receiveUnreadable(error, answers) {
-    if (answers === null) return this.#unreadableTimer.start(error);
-    for (const id of answers) {
-      if (this.closed || (id === undefined && hasOtherPendingCalls(this.#internals.boundary, this))) continue;
-      this.#executor.execute(this.#wasm.run(RECEIVE_UNREADABLE, id ?? -1), { error });
-    }
-  }
-
-  #receiveColumns(params, isListItem) {
-    // Columns of columns could be told in a few bytes, and take for ever.
-    const messages = isListItem ? [] : decodeColumns(Object(params));
-    if (messages.length === 0) this.ignored++;
-    this.#receiveEach(messages);
-  }
-
-  /** The other side is at work on a call, which so may take longer. */
-  #progress({ slot, onProgress, timeout, end }, value) {
-    if (timeout >= 0) this.resetTimeout(slot, timeout, end, now());
-    this.runUserCode(() => onProgress(value));
-  }
-
-  /** Takes a notification with a reserved name. */
-  #handleProtocolNotification(method, params) {
-    if (method === "rpc.item") this.#pendingCalls.observer(params?.id)?.item?.(params.value);
-    else if (method === "rpc.credit") this.#dispatcher.addCredit(params?.id, params?.count);
-    else this.runUserCode(() => this.#transport.onControl?.(method, params));
-  }
-
-  // What goes out.
+  // Calls that fail.
 
   #abortOn(slot, signal) {
     this.#pendingCalls.abortOn(slot, signal, (slot) => this.cancel(slot, abortReason(signal)));
@@ -481,7 +363,7 @@ export class Link extends ErrorReporter {
     else this.#failCall(slot, message.id, problem);
   }
 
-  /** A call or notification cannot be sent. */
+  /** Ends a call that cannot be sent. For a notification, which has no slot, reports the problem. */
   #failCall(slot, id, problem) {
     if (slot === undefined) this.report(problem);
     // Over a transport that delivers at once, the call may have ended before its sending failed.

@@ -11,7 +11,8 @@ import {
   serializeError,
 } from "./errors.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
-import { STREAM, StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./streams.js";
+import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream-producer.js";
+import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
 export class RequestDispatcher {
@@ -80,7 +81,7 @@ export class RequestDispatcher {
       // A stream that is transferred is a result as any other.
       if (isStream(result) && !request.transferList?.includes(result)) {
         this.#link.runUserCode(() => iteratorOf(result).return?.());
-        throw new RPCError(INTERNAL_ERROR, `"${truncate(request.method)}" gives a stream: call it by stream()`);
+        throw new RPCError(INTERNAL_ERROR, `method "${truncate(request.method)}" returns a stream; use stream()`);
       }
     } catch (thrown) {
       return this.#fail(request, thrown);

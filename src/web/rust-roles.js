@@ -9,7 +9,7 @@ import { CallError, RPCError, nameOf } from "./errors.js";
 import { queueTask } from "./queue-task.js";
 import { Link } from "./link.js";
 import { whileAlive } from "./rust-death.js";
-import { Stream } from "./streams.js";
+import { Stream } from "./stream-consumer.js";
 
 // What a call is told; `api/client.rs` has the same numbers.
 const RESULT = 0;

@@ -3,7 +3,8 @@
 import { now } from "./clock.js";
 import { encodeColumns } from "./columns.js";
 import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";
-import { post, retryWithPlainCopy, orderTransferList } from "./messages.js";
+import { post, retryWithPlainCopy } from "./messages.js";
+import { orderTransferList } from "./transfer-list.js";
 import { MAX_LIST_LENGTH } from "./limit-values.js";
 import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";

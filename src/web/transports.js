@@ -10,7 +10,7 @@ import { ReceiveQueue } from "./receive-queue.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
-import { closePort, isClosedPort } from "./messages.js";
+import { closePort, isClosedPort } from "./transfer-list.js";
 import { setTimer } from "./timers.js";
 
 /** The hubs of each boundary. */
