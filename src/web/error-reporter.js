@@ -1,25 +1,25 @@
-// Reports of faults that no call can be ended with.
+// Reports errors that do not end a call.
 
 import { logError } from "./log-error.js";
 
 export class ErrorReporter {
-  /** Called with each fault; without it, faults are printed. */
+  /** Called with each error. If undefined, errors are logged. */
   onError = undefined;
 
-  /** Reports a fault to the application. */
+  /** Reports an error to the application. */
   report(error) {
     try {
       if (this.onError !== undefined) {
         return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(logError));
       }
     } catch (thrown) {
-      // That must not keep what came with the fault from being done.
+      // An error in `onError` must not stop the caller.
       logError(thrown);
     }
     logError(error);
   }
 
-  /** Runs user code that nobody waits for. */
+  /** Runs code of the application, and reports what it throws or rejects with. */
   runUserCode(run) {
     try {
       const result = run();

@@ -1,6 +1,6 @@
-// Listeners that are added together, and removed together.
+// Adds several listeners, which are removed together.
 
-/** Adds listeners, where the target has any; returns a function that removes them. */
+/** Adds listeners, if the target has events. Returns a function that removes them. */
 export function addListeners(target, listeners) {
   for (const [type, listener] of Object.entries(listeners)) target.addEventListener?.(type, listener);
   adjustMaxListeners(target, 1);
@@ -10,7 +10,7 @@ export function addListeners(target, listeners) {
   };
 }
 
-/** Node warns of more than ten listeners for an event, unless more are allowed. */
+/** Changes the number of listeners that an emitter of Node allows. Node warns of more than ten listeners by default. */
 export function adjustMaxListeners(target, change) {
   const max = target.getMaxListeners?.();
   if (max > 0) target.setMaxListeners(max + change);

@@ -11,9 +11,10 @@ export class IncomingMessage {
   #controller;
 
   /**
-   * Reads each member once: where nothing is cloned, members may be getters that return another value the next time, or throw
-   * when a call or a request is half done. A string of more than `idLength` characters is not a valid id. `isolator` separates
-   * the params of messages that were received together. `origin` is the origin of the sender if that is a window.
+   * Reads each member once: where nothing is cloned, members may be getters that return another value the next time, or
+   * throw when a call or a request is half done. A string of more than `idLength` characters is not a valid id.
+   * `isolator` separates the params of messages that were received together. `origin` is the origin of the sender if
+   * that is a window.
    */
   constructor(session, message, idLength, isolator, origin) {
     const { id, method, params, result, error } = message;
@@ -71,19 +72,16 @@ export class IncomingMessage {
     if (!this.isReplyDropped()) this.#session.link.notify(method, params, options?.transfer);
   }
 
-  get isServerGone() {
-    return this.server?.isGone;
-  }
-
   get hasSessionEnded() {
     return this.#session.end !== undefined;
   }
 
   /** Returns whether messages of the handler are dropped. If the reason is that the session has ended, reports it. */
   isReplyDropped() {
+    if (this.server?.isGone) return true;
     const { link, end } = this.#session;
-    if (!this.isServerGone && end !== undefined) link.report(end.forCall(this.method, this.id));
-    return this.isServerGone || end !== undefined;
+    if (end !== undefined) link.report(end.forCall(this.method, this.id));
+    return end !== undefined;
   }
 
   /** The signal, unless nothing has asked for it. */

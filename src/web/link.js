@@ -1,5 +1,5 @@
-// One end of a connection: starts calls, sends messages, and owns the parts that receive messages and run handlers. This is the
-// hot path: wasm receives and returns integers only, and a call allocates only its promise and its message.
+// One end of a connection: starts calls, sends messages, and owns the parts that receive messages and run handlers.
+// This is the hot path: wasm receives and returns integers only, and a call allocates only its promise and its message.
 
 import { addEnd, boundaryOf, removeEnd, transportInternals } from "./boundaries.js";
 import { Clock, missingTimerError } from "./clock.js";
@@ -16,7 +16,10 @@ import { ARGUMENT_SHIFT, CALL, CLOSE, CONFIGURE, OPERATION, REPLY, RESET_TIMER, 
 import { WasmConnection } from "./wasm-instance.js";
 import { OutputExecutor } from "./wasm-outputs.js";
 
-/** Links by transport, or by the hub of several transports on one boundary. All clients and servers on it share one link. */
+/**
+ * Links by transport, or by the hub of several transports on one boundary. All clients and servers on it share one
+ * link.
+ */
 const links = new WeakMap();
 
 // All promises share one executor, which stores the two functions here.
@@ -91,8 +94,17 @@ export class Link extends ErrorReporter {
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;
     this.#clock = new Clock(wasm, (output) => executor.execute(output));
-    const parts = { transport, internals: this.#internals, limits: this.#limits };
-    const receiver = new MessageReceiver(this, { ...parts, wasm, pendingCalls, dispatcher, sendQueue, executor });
+    const receiver = new MessageReceiver(
+      this,
+      transport,
+      this.#internals,
+      this.#limits,
+      wasm,
+      pendingCalls,
+      dispatcher,
+      sendQueue,
+      executor,
+    );
     this.#receiver = receiver;
     // A transport may deliver messages within `onMessage`. They wait until the caller has set up its client or server.
     let isReady = false;
@@ -134,8 +146,9 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number is no timeout. Returns
-   * the slot of the call, for `cancel`, or undefined if the call has ended. With a `stream`, requests the items of the method.
+   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number is no timeout.
+   * Returns the slot of the call, for `cancel`, or undefined if the call has ended. With a `stream`, requests the items
+   * of the method.
    */
   startCall(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
@@ -159,7 +172,8 @@ export class Link extends ErrorReporter {
       // The stack may be full.
       this.#failCall(slot, id, error);
     }
-    // If the call has ended already, the clock is not read: the message may be invalid, and some transports deliver at once.
+    // If the call has ended already, the clock is not read: the message may be invalid, and some transports deliver at
+    // once.
     if (calls.idOf(slot) !== id) return;
     this.#clock.start(output);
     return slot;
@@ -177,7 +191,10 @@ export class Link extends ErrorReporter {
     this.#pendingCalls.abandon(slot, error);
   }
 
-  /** Restarts the timeout of the call in a slot. The times are in milliseconds; a negative number is no timeout, or no end. */
+  /**
+   * Restarts the timeout of the call in a slot. The times are in milliseconds; a negative number is no timeout, or no
+   * end.
+   */
   resetTimeout(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
   }
@@ -270,7 +287,10 @@ export class Link extends ErrorReporter {
     return this.#dispatcher.isRunning(request);
   }
 
-  /** Sends the reply to a request. If the request is in a batch, the dispatcher keeps the reply under `token` for the batch. */
+  /**
+   * Sends the reply to a request. If the request is in a batch, the dispatcher keeps the reply under `token` for the
+   * batch.
+   */
   respond(request, message, token) {
     const output = this.#wasm.run(RESPOND, request.slot, token);
     // A single reply is sent even after a trap of the wasm. A reply of a batch is kept, and sent with the others.
@@ -283,8 +303,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Returns how well this end can answer a request from an origin: 3 for a request of its session, 2 if it has the method, 1 if it
-   * has other methods, 0 if it does not receive the request.
+   * Returns how well this end can answer a request from an origin: 3 for a request of its session, 2 if it has the
+   * method, 1 if it has other methods, 0 if it does not receive the request.
    */
   answerRank(method, origin, id) {
     const { isSession, receivesFrom, boundary } = this.#internals;
@@ -324,8 +344,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Ends all calls. Unless the peer `willReconnect`, later calls are refused until a message arrives. If it `stillReceives`, the
-   * requests of the peer go on.
+   * Ends all calls. Unless the peer `willReconnect`, later calls are refused until a message arrives. If it
+   * `stillReceives`, the requests of the peer go on.
    */
   #onPeerLost(error, willReconnect, stillReceives) {
     if (this.closed) return;

@@ -1,4 +1,4 @@
-// Prints the faults that nobody else is told of.
+// Logs errors that cannot be reported to the application.
 
 import { now } from "./clock.js";
 import { MAX_PRINTED_FAULTS } from "./limit-values.js";
@@ -11,5 +11,5 @@ export function logError(error) {
   if (time !== second) logged = 0;
   second = time;
   if (++logged <= MAX_PRINTED_FAULTS) console.error("portway:", error);
-  if (logged === MAX_PRINTED_FAULTS) console.error("portway: what else there is in this second is not shown");
+  if (logged === MAX_PRINTED_FAULTS) console.error("portway: further errors in this second are not logged");
 }

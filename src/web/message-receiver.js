@@ -1,5 +1,5 @@
-// The receiving side of a link: reads messages, handles those of the protocol itself, and passes all others to wasm. This is the
-// hot path: wasm receives and returns integers only.
+// The receiving side of a link: reads messages, handles those of the protocol itself, and passes all others to wasm.
+// This is the hot path: wasm receives and returns integers only.
 
 import { chooseEnd, hasOtherPendingCalls } from "./boundaries.js";
 import { now } from "./clock.js";
@@ -33,11 +33,14 @@ export class MessageReceiver {
   #dispatcher;
   #sendQueue;
   #executor;
-  /** The session of the messages; a transport without sessions has one. `end` is a `CallError` once the session has ended. */
+  /**
+   * The session of the messages; a transport without sessions has one. `end` is a `CallError` once the session has
+   * ended.
+   */
   #session;
   #unreadableTimer;
 
-  constructor(link, { transport, internals, limits, wasm, pendingCalls, dispatcher, sendQueue, executor }) {
+  constructor(link, transport, internals, limits, wasm, pendingCalls, dispatcher, sendQueue, executor) {
     this.#link = link;
     this.#transport = transport;
     this.#internals = internals;
@@ -139,8 +142,8 @@ export class MessageReceiver {
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
       const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
-      // Wasm refuses the calls as soon as there is one more than allowed. There are no more answers than this link has had
-      // pending calls, except for answers to calls that have ended.
+      // Wasm refuses the calls as soon as there is one more than allowed. There are no more answers than this link has
+      // had pending calls, except for answers to calls that have ended.
       const isAnswer = isResponse(message.shape);
       if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
       if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
@@ -157,8 +160,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Handles a notification of the protocol and returns false. For any other message, returns whether this end accepts it: an end
-   * without servers leaves requests to the other ends on its boundary.
+   * Handles a notification of the protocol and returns false. For any other message, returns whether this end accepts
+   * it: an end without servers leaves requests to the other ends on its boundary.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;
@@ -194,8 +197,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Handles an unreadable message. `answers` has the ids that it answers, with undefined for an unknown id; it is null if the
-   * message may not be an answer.
+   * Handles an unreadable message. `answers` has the ids that it answers, with undefined for an unknown id; it is null
+   * if the message may not be an answer.
    */
   receiveUnreadable(error, answers) {
     if (answers === null) return this.#unreadableTimer.start(error);

@@ -35,8 +35,8 @@ export function abortReason({ reason }) {
 }
 
 /**
- * Sends a message, and returns the result of the transport: undefined or a promise. If an object cannot be transferred, throws
- * before any object is detached.
+ * Sends a message, and returns the result of the transport: undefined or a promise. If an object cannot be transferred,
+ * throws before any object is detached.
  */
 export function post(transport, message, transfer) {
   const list = transfer ? orderTransferList(transfer) : undefined;
@@ -48,8 +48,8 @@ export function post(transport, message, transfer) {
 }
 
 /**
- * Runs `send` with a copy of a message that could not be cloned. The copy contains no proxies. Throws the first error if that
- * fails, too.
+ * Runs `send` with a copy of a message that could not be cloned. The copy contains no proxies. Throws the first error
+ * if that fails, too.
  */
 export function retryWithPlainCopy(error, message, send) {
   if (nameOf(error) !== "DataCloneError") throw error;
@@ -61,8 +61,9 @@ export function retryWithPlainCopy(error, message, send) {
 }
 
 /**
- * Copies the plain objects, arrays, maps and sets in a value. User interface libraries wrap these in proxies, which no browser
- * clones. Other objects stay the same, unless `copyOther` returns a copy; it is also called for objects with `toJSON`.
+ * Copies the plain objects, arrays, maps and sets in a value. User interface libraries wrap these in proxies, which no
+ * browser clones. Other objects stay the same, unless `copyOther` returns a copy; it is also called for objects with
+ * `toJSON`.
  */
 export function plainCopy(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;

@@ -1,11 +1,12 @@
-// Our calls while they wait, by the slot that wasm gave them.
+// The pending calls, by the slot that wasm has assigned.
 
 import { now } from "./clock.js";
 import { ABANDON } from "./wasm-abi.js";
 import { CallError } from "./errors.js";
 import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
 
-// What is known of a call lies side by side in one array, its id first: an object for each would cost 36 bytes more.
+// The fields of all calls are in one array; the first field of a call is its id. An object for each call would cost 36
+// bytes more.
 const OWNER = 1;
 const METHOD = 2;
 const RESOLVE = 3;
@@ -14,13 +15,13 @@ const FIELDS_PER_CALL = 5;
 
 export class PendingCalls {
   #wasm;
-  /** `WIDTH` places for each slot; undefined where no call waits. */
+  /** `FIELDS_PER_CALL` values for each slot; undefined if no call is pending in it. */
   #fields = [];
-  /** What only some calls have: how to let go of their signal and their listener. */
+  /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
   #cleanups = new Map();
-  /** Who hears of a call before its end, by id. */
+  /** The observers of calls, by id. */
   #observers = new Map();
-  /** The slots of the calls that follow a signal. */
+  /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
 
   constructor(wasm) {
@@ -37,17 +38,17 @@ export class PendingCalls {
     fields[at + REJECT] = reject;
   }
 
-  /** The id of the call in a slot, if one waits there. */
+  /** Returns the id of the call in a slot, or undefined if there is none. */
   idOf(slot) {
     return this.#fields[slot * FIELDS_PER_CALL];
   }
 
-  /** Follows the signal of a call; `cancel` is run with its slot if it is aborted before the call ends. */
+  /** Calls `cancel` with the slot if the signal is aborted before the call ends. */
   abortOn(slot, signal, cancel) {
     let slots = this.#slotsBySignal.get(signal);
     if (slots === undefined) {
       slots = new Set();
-      // One listener for all of them: to find one of many, an event target searches them all.
+      // All calls share one listener: to remove one of many, an event target searches all of them.
       slots.onAbort = () => slots.forEach(cancel);
       signal.addEventListener("abort", slots.onAbort);
       this.#slotsBySignal.set(signal, slots);
@@ -61,7 +62,7 @@ export class PendingCalls {
     });
   }
 
-  /** Has somebody who hears of a call before its end: a `Stream`, or an object with `onProgress`. */
+  /** Sets the observer of a call: a `Stream`, or an object with `onProgress`. */
   setObserver(slot, id, observer) {
     observer.slot = slot;
     observer.id = id;
@@ -69,13 +70,13 @@ export class PendingCalls {
     this.#addCleanup(slot, () => this.#observers.delete(id));
   }
 
-  /** Has a handler for the progress of a call, which ends at last though there is progress. */
+  /** Sets a handler for the progress of a call. The call times out after `totalTimeout` in spite of progress. */
   observeProgress(slot, id, timeout, { onProgress, totalTimeout }) {
     const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.setObserver(slot, id, { onProgress, timeout, end });
   }
 
-  /** Who hears of the call with this id. */
+  /** Returns the observer of the call with this id. */
   observer(id) {
     return this.#observers.get(id);
   }
@@ -89,43 +90,38 @@ export class PendingCalls {
   reject(slot, error) {
     const reject = this.#fields[slot * FIELDS_PER_CALL + REJECT];
     this.#release(slot);
-    // Where a stack ends within `begin`, wasm may know a call that was never made.
+    // If the stack overflows in `startCall`, wasm may have a call that was not inserted.
     reject?.(error);
   }
 
-  /** Ends a call that the peer never hears of, or no longer. */
+  /** Ends a call whose response is not expected. */
   abandon(slot, error) {
     this.#wasm.run(ABANDON, slot);
     this.reject(slot, error);
   }
 
-  rejectInvalid(slot) {
-    this.reject(slot, this.createError(slot, "invalid-response", "response has neither result nor error"));
-  }
-
-  /** The answer has come, but reading it failed with this error. */
-  rejectUnreadable(slot, error) {
-    this.reject(
-      slot,
-      this.createError(slot, "unreadable-response", `response cannot be read (${error.message})`, error),
-    );
+  /** Rejects a call with an error for this reason. */
+  fail(slot, reason, description = reason, cause) {
+    const id = this.idOf(slot);
+    const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];
+    this.reject(slot, new CallError(reason, `JSON-RPC ${description}: ${method} (id=${id})`, method, id, cause));
   }
 
   rejectDestroyed(slot) {
     this.reject(slot, this.#errorFor(slot, CLIENT_DESTROYED));
   }
 
-  /** How many calls have waited at the same time, at most. */
+  /** The largest number of calls that were pending at the same time. */
   get capacity() {
     return this.#fields.length / FIELDS_PER_CALL;
   }
 
-  /** The ids of the calls that wait. */
+  /** Returns the ids of the pending calls. */
   ids() {
     return new Set(this.#slots().map((slot) => this.idOf(slot)));
   }
 
-  /** How many calls of this owner wait. */
+  /** Returns the number of pending calls of an owner. */
   count(owner) {
     return this.#slots(owner).length;
   }
@@ -133,42 +129,35 @@ export class PendingCalls {
   /** Ends all calls, or those of one owner. */
   abandonAll(error, owner) {
     for (const slot of this.#slots(owner)) {
-      // To end one may end others, and begin new ones.
+      // The end of a call may end other calls, and start new ones.
       if (this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** Ends all streams, or those of one owner, while the other side can be told. */
+  /** Ends all streams, or those of one owner, while they can still be cancelled at the peer. */
   abandonStreams(error, owner) {
     for (const { item, slot } of this.#observers.values()) {
       if (item !== undefined && this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** The slots of all calls, or of those of one owner. */
+  /** Returns the slots of all calls, or of those of one owner. */
   #slots(owner) {
     const slots = [];
     for (let slot = 0; slot < this.capacity; slot++) if (this.#isPending(slot, owner)) slots.push(slot);
     return slots;
   }
 
-  /** Whether a call waits in a slot, of this owner if one is given. */
+  /** Returns whether a call is pending in a slot. With an `owner`, it must be a call of that owner. */
   #isPending(slot, owner) {
     return (
       this.idOf(slot) !== undefined && (owner === undefined || this.#fields[slot * FIELDS_PER_CALL + OWNER] === owner)
     );
   }
 
-  /** An end, as it is told of the call in a slot. */
+  /** Returns a copy of an error for the call in a slot. */
   #errorFor(slot, error) {
     return error.forCall(this.#fields[slot * FIELDS_PER_CALL + METHOD], this.idOf(slot));
-  }
-
-  /** The error for the end of the call in a slot. */
-  createError(slot, reason, description = reason, cause) {
-    const id = this.idOf(slot);
-    const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];
-    return new CallError(reason, `JSON-RPC ${description}: ${method} (id=${id})`, method, id, cause);
   }
 
   #addCleanup(slot, cleanup) {
@@ -177,7 +166,7 @@ export class PendingCalls {
   }
 
   #release(slot) {
-    // By `keep`, which engines compile to some stores; not so `fill`.
+    // Engines compile `insert` to a few stores. `fill` is slower.
     this.insert(slot);
     if (this.#cleanups.size > 0) {
       this.#cleanups.get(slot)?.();
@@ -186,5 +175,5 @@ export class PendingCalls {
   }
 }
 
-/** The end of a call of a client that was destroyed, or of one that was made after that. */
+/** The error of the calls of a destroyed client. */
 export const CLIENT_DESTROYED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC client destroyed");

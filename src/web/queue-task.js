@@ -1,19 +1,19 @@
-// The next task of this thread. A timer would run late in a hidden page.
+// Queues a task, as `queueMicrotask` queues a microtask. A timer would run late in a hidden page.
 
 /**
- * The functions that make a task, read when this module runs: tests may replace them later. In WebKit, the first name may also
- * be that of a frame of any origin.
+ * The functions that queue a task. They are read when this module runs, since tests may replace them later. In WebKit,
+ * `setImmediate` may be an iframe of any origin.
  */
 const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({
   setImmediate,
   MessageChannel,
   setTimeout,
 }))(globalThis);
-/** WebKit slows down with each port: there are two. */
+/** All tasks share one channel: each port slows WebKit down. */
 let channel;
 const queue = [];
 
-/** Runs a function in a new task. In a realm without tasks, it is a microtask. */
+/** Runs a function in a new task. In a realm without tasks, runs it in a microtask. */
 export function queueTask(run) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
   if (typeof setImmediate === "function") return void setImmediate(run);

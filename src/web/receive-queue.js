@@ -1,44 +1,47 @@
-// Where a transport's messages go: to its handler, or into a queue until it has one.
+// Passes the messages of a transport to its handlers, and queues them until there is a handler.
 
 import { logError } from "./log-error.js";
 import { MAX_UNHANDLED_MESSAGES } from "./limit-values.js";
 
 /**
- * The receiving half of a transport. Messages that come before a handler is attached are kept, and handed over after the
- * current task, so that whoever attaches it can finish setting up first.
+ * The receiving half of a transport. Messages that arrive before a handler is set are queued, and delivered in a
+ * microtask, so that the caller of `setHandler` can finish setting up.
  */
 export class ReceiveQueue {
-  /** The handlers, each by the user of the transport that has attached it. */
+  /** The handlers, by the user of the transport that has set it. */
   #handlers = new Map();
   #queue = [];
   #enqueueMessage = (message) => this.#enqueue(message);
   #hasDropped = false;
   #metadata;
 
-  /** `note`, if there is one, returns what is kept with a message, and is called with that before the message is handed over. */
+  /**
+   * `metadata` returns a value that is queued with a message. It is called with this value before the message is
+   * delivered.
+   */
   constructor(metadata) {
     this.#metadata = metadata;
   }
 
-  /** Takes a message that has come. While none are kept and there is one handler, that is the handler itself. */
+  /** Receives a message. While the queue is empty and there is one handler, this is the handler itself. */
   receive = this.#enqueueMessage;
 
   #enqueue(message) {
     if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push([message, this.#metadata?.()]);
-    if (!this.#hasDropped) console.warn("portway: messages are dropped, since nobody handles them");
+    if (!this.#hasDropped) console.warn("portway: messages are dropped, since there is no handler");
     this.#hasDropped = true;
   }
 
-  /** Sets the one handler of a user; a later one replaces it. */
+  /** Sets the handler of a user; a later one replaces it. */
   setHandler(handler, user) {
-    if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
+    if (typeof handler !== "function") throw new TypeError(`handler must be a function, got ${typeof handler}`);
     const isFirst = this.#handlers.size === 0;
     this.#handlers.set(user, handler);
     if (this.#queue.length === 0) this.#selectReceiver();
     else if (isFirst) Promise.resolve().then(() => this.#flush());
   }
 
-  /** Removes the handler of a user. Without any, messages are kept again. */
+  /** Removes the handler of a user. Without handlers, messages are queued again. */
   removeHandler(user) {
     this.#handlers.delete(user);
     if (this.#queue.length === 0) this.#selectReceiver();
@@ -60,7 +63,7 @@ export class ReceiveQueue {
   }
 
   #flush() {
-    // What comes meanwhile goes to the end of the queue, and so keeps its place.
+    // Messages that arrive meanwhile are appended to the queue, so that the order is kept.
     while (this.#queue.length > 0 && this.#handlers.size > 0) {
       const [message, kept] = this.#queue[0];
       this.#metadata?.(kept);

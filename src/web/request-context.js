@@ -1,9 +1,9 @@
-// The second argument of a handler. It has the members that `HandlerContext` in `api.d.ts` declares, and nothing else of the
-// library can be reached from it.
+// The second argument of a handler. It has the members that `HandlerContext` in `api.d.ts` declares, and nothing else
+// of the library can be reached from it.
 
 /**
- * The context of a request or notification. Its functions are made when a handler asks for them: most handlers need none of
- * them, and a handler may destructure the context (`(params, { signal, progress }) => …`).
+ * The context of a request or notification. Its functions are made when a handler asks for them: most handlers need
+ * none of them, and a handler may destructure the context (`(params, { signal, progress }) => …`).
  */
 export class RequestContext {
   #message;

@@ -1,5 +1,4 @@
-// Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
-// once.
+// Dispatches requests and notifications of the peer: finds their handlers, runs them, and answers each request once.
 
 import {
   CallError,
@@ -16,19 +15,21 @@ import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
 export class RequestDispatcher {
-  /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
+  /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
-  /** Counts the requests that are being worked on, for a transport that bounds them: a set whose `add` may return false. */
+  /** A set of the running requests, from a transport that limits them: `add` returns false to refuse a request. */
   atWork = undefined;
   #link;
-  /** The requests that are being worked on, by slot. */
+  /** The running requests, by slot. */
   #running = [];
-  /** The budget of the streams. */
   #streamBudget = new StreamBudget();
-  /** Replies that wait for the rest of their batch. */
+  /** The replies that wait for the rest of their batch, by token. */
   #batchReplies = new Map();
   #lastReplyToken = 0;
-  /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
+  /**
+   * Requests of ended sessions whose handlers still run. They count for a while: else a new session would lift the
+   * limit.
+   */
   #lingering = new Set();
   #lingeringTimer;
 
@@ -40,11 +41,11 @@ export class RequestDispatcher {
     return this.#running[request.slot] === request;
   }
 
-  /** Runs the handler of a request. */
+  /** Runs the handler of a request, and answers it. */
   dispatch(slot, request, batch) {
     request.slot = slot;
     request.batch = batch;
-    // A message before it in its batch may have ended the session.
+    // An earlier message of the batch may have ended the session.
     if (request.hasSessionEnded) return this.#respond(request, undefined);
     this.#running[slot] = request;
     if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(request) === false)
@@ -61,7 +62,7 @@ export class RequestDispatcher {
     this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
   }
 
-  /** Answers a request with a result, or with what the result promises: that may be a promise again. */
+  /** Answers a request with a result. The result may be a promise, of another promise, or a stream. */
   #settleResult(request, result) {
     try {
       if (typeof result?.then === "function") {
@@ -78,7 +79,7 @@ export class RequestDispatcher {
           .run(this.#link, this.#streamBudget, request, source)
           .then(answer, (thrown) => this.#fail(request, thrown));
       }
-      // A stream that is transferred is a result as any other.
+      // A stream that is transferred is a plain result.
       if (isStream(result) && !request.transferList?.includes(result)) {
         this.#link.runUserCode(() => iteratorOf(result).return?.());
         throw new RPCError(INTERNAL_ERROR, `method "${truncate(request.method)}" returns a stream; use stream()`);
@@ -89,7 +90,7 @@ export class RequestDispatcher {
     this.#answer(request, undefined, result);
   }
 
-  /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
+  /** Runs the handler of each server for a notification. If there is none, runs a handler for requests of that name. */
   dispatchNotification(request) {
     if (request.hasSessionEnded) return;
     if (this.servers.length > 1) {
@@ -103,41 +104,44 @@ export class RequestDispatcher {
   #notifyAll(servers, request) {
     const params = normalizeParams(request.takeParams());
     for (const server of servers) {
-      // A handler before it may have destroyed this server.
+      // An earlier handler may have destroyed this server.
       const handler = server.notifications.get(request.method);
       if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.forServer(server)));
     }
   }
 
-  /** 2 if a server here has a method, 1 if it has only others, 0 if there is no server. */
+  /** Returns 2 if a server has the method, 1 if the servers have other methods, 0 if there is no server. */
   rank(method) {
     if (this.servers.length === 0) return 0;
     return this.servers.some(({ methods }) => methods.has(method)) ? 2 : 1;
   }
 
-  /** The peer no longer wants the answer to its request with this id. */
+  /** Aborts the request with this id, which the peer has cancelled. */
   cancel(id) {
     this.#find(id)?.abort();
   }
 
-  /** The peer takes more items of the stream that it asked for under this id. */
+  /** Adds credit to the stream of the request with this id. */
   addCredit(id, count) {
     this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
 
-  /** How much more credit the streams of the peer may have. */
+  /** Returns how much more credit the streams of the peer may have. */
   #spareCredit() {
     return this.#running.reduce((spare, request) => spare - (request?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
   }
 
-  /** Gives out a reply that waited for its batch. */
+  /** Removes a reply that has waited for its batch, and returns it. */
   takeBatchReply(token) {
     const reply = this.#batchReplies.get(token);
     this.#batchReplies.delete(token);
     return reply;
   }
 
-  /** A server was destroyed. Its running requests are answered with an error, unless the peer gets a goodbye. */
+  /**
+   * Removes a destroyed server, and aborts its requests. They are answered with an error unless the peer receives a
+   * goodbye.
+   */
   removeServer(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
     const requests = this.#running.filter((request) => request?.server === server);
@@ -146,14 +150,14 @@ export class RequestDispatcher {
     for (const request of requests) request.abort(SERVER_STOPPED);
   }
 
-  /** Tells wasm that no request that is being worked on gets an answer any more. */
+  /** Ends all running requests in wasm, without replies. */
   discardAll() {
     for (const request of this.#running) {
       if (request !== undefined) this.#respond(request, undefined);
     }
   }
 
-  /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
+  /** Aborts all running requests, without replies. With an `end`, another session may follow. */
   abortAll(end) {
     const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
@@ -163,7 +167,7 @@ export class RequestDispatcher {
       if (end !== undefined) this.#lingering.add(request);
       request.abort(end ?? SERVER_STOPPED);
     }
-    // A handler that never ends is the application's. It is not to block all sessions that follow.
+    // A handler that never ends is a fault of the application. It must not block all later sessions.
     if (end === undefined) this.#clearLingering();
     else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
     this.#lingeringTimer?.unref?.();
@@ -174,7 +178,9 @@ export class RequestDispatcher {
     this.#lingering.clear();
   }
 
-  /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
+  /**
+   * Aborts all running requests. Returns an error reply for each, and the replies that were waiting for their batches.
+   */
   failAll(error) {
     const pending = this.#running.filter((request) => request !== undefined);
     const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
@@ -183,12 +189,12 @@ export class RequestDispatcher {
     return replies;
   }
 
-  /** The request with this id that is being worked on: the newest, if there are several. */
+  /** Returns the newest running request with this id. */
   #find(id) {
     if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
   }
 
-  /** The handler that the context asks for, which also learns whose it is. */
+  /** Returns the handler for a message, and sets the server of the message. */
   #findHandler(kind, request) {
     for (const server of this.servers) {
       const handler = server[kind].get(request.method);
@@ -200,14 +206,14 @@ export class RequestDispatcher {
   }
 
   #fail(request, thrown) {
-    // Where no peer gets the answer, the server is not asked.
+    // `errorData` is only called for errors that are sent.
     const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
     this.#answer(request, serializeError(thrown, request.startedSignal, errorData, this.#link));
   }
 
-  /** Answers a request with an error object, or else with a result. */
+  /** Answers a request with an error object, or with a result if there is no error. */
   #answer(request, error, result) {
-    // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
+    // The session or this side may have ended. Then nothing is reported if the handler has returned, or was cancelled.
     this.#lingering.delete(request);
     if (!this.isRunning(request))
       return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
@@ -215,7 +221,7 @@ export class RequestDispatcher {
     if (error !== undefined) request.transferList = undefined;
     const message =
       error === undefined
-        ? // JSON has no undefined: without a result the message would be no response.
+        ? // JSON has no undefined, and a message without a result is not a response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
     this.#running[request.slot] = undefined;
@@ -238,13 +244,13 @@ const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "to
 
 const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
 
-/** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
-const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise is its own result");
+/** The error for a promise that resolves to itself. Following such a promise would overflow the stack. */
+const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise resolves to itself");
 
-/** Why a handler is told to stop. */
+/** The reason of the signals of a destroyed server. */
 const SERVER_STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
 
-/** Peers in the field send null for no params. */
+/** Some peers send null for absent params. */
 function normalizeParams(params) {
   return params === null ? undefined : params;
 }

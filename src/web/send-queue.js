@@ -1,4 +1,4 @@
-// Where the messages of a link leave: each by itself, or those of one turn together but for the first.
+// The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends.
 
 import { now } from "./clock.js";
 import { encodeColumns } from "./columns.js";
@@ -9,60 +9,68 @@ import { MAX_LIST_LENGTH } from "./limit-values.js";
 import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";
 
-/** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
+/**
+ * A turn with an item of a stream lasts for this many microtasks more: an async generator needs them for the next item.
+ */
 const EXTRA_MICROTASKS = 4;
 
-/** In milliseconds: a message that is sent so long after the last one leaves at once, since the turn may be long. */
+/** After this time (ms) in one turn, the next message is sent at once, since the turn may be long. */
 const MAX_DELAY_MS = 4;
 
-// `queueMicrotask` costs several times as much.
+// `queueMicrotask` takes several times as long.
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
 
-/** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
+/**
+ * The queues with waiting messages. If a page or process ends within a turn, the turn does not end, so they are
+ * flushed.
+ */
 const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
 
-/** All copies of this library in the realm share one listener. It runs before those of the sessions, which say goodbye. */
+/** All copies of the library in a realm share one listener. It runs before the sessions send their goodbyes. */
 function sharedRegistry() {
   const key = Symbol.for("portway.holding");
   if (globalThis[key] !== undefined) return globalThis[key];
   const queues = (globalThis[key] = new Set());
   const flushAll = () => queues.forEach((queue) => queue.flush());
   globalThis.addEventListener?.("pagehide", flushAll);
-  // In a window, that name may be a frame's of any origin, no member of which may be read.
+  // In a window, `process` may be an iframe of any origin, and reading its members would throw.
   if (typeof document === "undefined") globalThis.process?.on?.("exit", flushAll);
   return queues;
 }
 
 /**
- * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
+ * A message that cannot be sent does not affect others: a reply is replaced by an error, and `onSendFailed` is called
+ * for any other message.
  *
- * What sends a message names where it comes from: its `slot` if it is a call, its `method` if it is a reply. Where messages
- * are sent together, each is an entry: a `message`, perhaps what to `transfer`, and its `slot` or `method`, or the `outflow`
- * of the stream that it is an item of.
+ * Each message has a source: the `slot` of a call, the `method` of a reply, or the `producer` of an item. Messages that
+ * are sent together are entries: objects with the `message`, its source, and its `transfer` list if it has one.
  */
 export class SendQueue {
   /**
-   * Whether messages of a turn leave together, and if they do, perhaps as `"columns"`; undefined to do what the two sides of
-   * the transport have agreed on.
+   * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the two sides of
+   * the transport have agreed on it.
    */
   coalesce = undefined;
   #transport;
   #onSendFailed;
   #report;
-  /** What waits for the end of the turn; the slot or method of each, or of an item the rest of its entry. */
+  /**
+   * The messages that wait for the end of the turn, and their sources: a slot, a method, or an object with the rest of
+   * an entry.
+   */
   #messages = [];
   #sources = [];
-  /** What is to be transferred with them. */
+  /** The objects to transfer with them. */
   #transfers = [];
-  /** How many steps the turn still takes. */
+  /** The number of microtasks until the turn ends. */
   #microtasksLeft = 0;
-  /** Whether a message was sent in this turn, and the time when the last one left at once. */
+  /** Whether a message was sent in this turn, and the time of the last message that was sent at once. */
   #isTurnOpen = false;
   #lastSentAt = 0;
   #endTurn = () => {
     if (this.#microtasksLeft-- > 0) return void RESOLVED.then(this.#endTurn);
     this.flush();
-    // Over a transport that delivers at once, more may wait now, behind what was sent just before.
+    // A transport that delivers at once may have caused more messages, which now wait.
     this.#isTurnOpen = this.#messages.length > 0;
     if (this.#isTurnOpen) RESOLVED.then(this.#endTurn);
   };
@@ -77,12 +85,12 @@ export class SendQueue {
     return this.coalesce ?? this.#transport.coalesces;
   }
 
-  /** Whether an array that comes is a list of messages that came together, and no batch whose replies wait for each other. */
+  /** Whether a received array is a list of independent messages, and not a batch with one reply. */
   get acceptsLists() {
     return this.coalesce || this.#transport.coalesces;
   }
 
-  /** Sends a message. */
+  /** Sends a message, at once or with others. Does not throw. */
   send(message, transfer, slot, method) {
     if (transfer === undefined && this.tryEnqueue(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
@@ -94,28 +102,28 @@ export class SendQueue {
     }
   }
 
-  /** Sends an item of a stream, perhaps with others that come soon; throws if it cannot be sent. */
+  /** Sends an item of a stream, at once or with others. Throws if it cannot be sent. */
   sendItem(message, transfer, producer) {
     if (!this.coalesces) return this.sendImmediately(message, transfer, producer);
     const list = transfer && orderTransferList(transfer);
-    // Nothing can be moved twice.
+    // No object can be transferred twice.
     const isMoving = list?.some((item) => this.#transfers.includes(item));
     const isEnqueued = !isMoving && this.tryEnqueue(message, undefined, { transfer: list, producer });
     this.#microtasksLeft = EXTRA_MICROTASKS;
     if (!isEnqueued) this.sendImmediately(message, list, producer);
   }
 
-  /** Sends entries, each by itself. */
+  /** Sends each entry as a message of its own. */
   sendEach(entries) {
     for (const { message, transfer, method } of entries) this.send(message, transfer, undefined, method);
   }
 
-  /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
+  /** Adds a message to the queue, if the peer accepts lists and the message qualifies. Returns whether it was added. */
   tryEnqueue(message, slot, source) {
     if (!this.coalesces) return false;
     const time = now();
     if (!this.#isTurnOpen) {
-      // The first of a turn leaves at once: it may be the only one, and the other side can begin.
+      // The first message of a turn is sent at once: it may be the only one, and the peer can begin.
       this.#isTurnOpen = true;
       this.#microtasksLeft = 0;
       RESOLVED.then(this.#endTurn);
@@ -134,21 +142,21 @@ export class SendQueue {
     return true;
   }
 
-  /** Answers the requests in a message with an error. */
+  /** Answers the requests in one or several messages with an error. */
   rejectRequests(message, error) {
     for (const { method, id } of [message].flat()) {
       if (method !== undefined && id !== undefined) this.send({ jsonrpc: "2.0", error, id });
     }
   }
 
-  /** Sends a message at once, or throws. */
+  /** Sends a message at once, after those in the queue. Throws if it cannot be sent. */
   sendImmediately(message, transfer, producer) {
     this.flush();
     const result = post(this.#transport, message, transfer);
     if (result !== undefined) this.#failOnRejection(result, [{ message, producer }]);
   }
 
-  /** Where a transport returns a promise, its rejection is the failure of these entries. */
+  /** If a transport has returned a promise, its rejection is an error of these entries. */
   #failOnRejection(result, entries) {
     if (typeof result?.then === "function") {
       result.then(undefined, (problem) =>
@@ -157,7 +165,7 @@ export class SendQueue {
     }
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Sends the messages in the queue. */
   flush() {
     const messages = this.#messages;
     if (messages.length === 0) return;
@@ -176,12 +184,12 @@ export class SendQueue {
     }
   }
 
-  /** Messages as one: in columns, if the other side reads those and they fit in, or in a list. */
+  /** Combines messages as columns, if the peer reads columns and the messages are of one kind, or as a list. */
   #combine(messages) {
     return ((this.coalesce === "columns" || this.#transport.columns === true) && encodeColumns(messages)) || messages;
   }
 
-  /** Lets go of what waits. */
+  /** Drops the messages in the queue. */
   clear() {
     nonEmptyQueues.delete(this);
     this.#messages = [];
@@ -189,7 +197,7 @@ export class SendQueue {
     if (this.#transfers.length > 0) this.#transfers = [];
   }
 
-  /** Sends entries at once, as one array. */
+  /** Sends entries at once, in one array. */
   sendBatch(entries) {
     this.flush();
     const isolator = new ParamsIsolator();
@@ -205,7 +213,7 @@ export class SendQueue {
       return problem === undefined ? [entry] : this.#replace(entry, problem);
     });
     if (this.#trySendAll(rest) === undefined) return;
-    // What the transport cannot send is not what cannot be cloned: by themselves, all others may go.
+    // All can be cloned, but the transport cannot send the array. It may send them one by one.
     for (const entry of rest) this.#sendOne(entry);
   }
 
@@ -224,14 +232,14 @@ export class SendQueue {
     }
   }
 
-  /** What to send in place of an entry that cannot be sent: a reply with an error, or nothing. */
+  /** Returns the entries to send in place of one that cannot be sent: an error reply, or nothing. */
   #replace(entry, problem) {
     if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
     this.#onSendFailed(entry, problem);
     return [];
   }
 
-  /** Sends entries in one array; what was thrown at that, if anything. */
+  /** Sends entries in one array. Returns what was thrown, if anything. */
   #trySendAll(entries) {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);
@@ -253,7 +261,7 @@ function entryOf(message, source) {
   }
 }
 
-/** Stands for what was thrown, if that was nothing. */
+/** Replaces a thrown or rejected undefined or null. */
 const UNKNOWN_ERROR = /* @__PURE__ */ new Error("the transport cannot send");
 
 function catchError(run) {
@@ -264,7 +272,10 @@ function catchError(run) {
   }
 }
 
-/** Fails if this entry cannot be sent. What it transfers can be moved more than once, and is not copied by that. */
+/**
+ * Throws if an entry cannot be cloned. Otherwise replaces its values by the clones; the objects to transfer are moved,
+ * not copied.
+ */
 function assertCloneable(entry) {
   const { message } = entry;
   const transfer = entry.transfer && orderTransferList(entry.transfer);
@@ -277,11 +288,11 @@ function assertCloneable(entry) {
   }
 }
 
-/** The reply in place of one that cannot be sent. */
+/** Returns the error reply for a reply that cannot be sent. */
 function uncloneableReply({ message: { id, error }, method }, problem) {
-  // An error stays what it is, without the data that cannot cross.
+  // An error reply is sent without its data.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
-  // By name only: engines put the source of a function that cannot be cloned into the text.
+  // Some engines put the source code of a function into the message, so only the name is sent.
   const message = `The result of "${truncate(method)}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
 }

@@ -1,12 +1,12 @@
-// Copies the payload of a message, so that the message can be sent later in the turn and does not show what the caller changes
-// until then. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would take along the
-// messages that are sent with it; and a large message gains nothing by being sent with others.
+// Copies the payload of a message, so that the message can be sent later in the turn and does not show what the caller
+// changes until then. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would
+// take along the messages that are sent with it; and a large message gains nothing by being sent with others.
 
 import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
 /**
- * Replaces the payload of a message by a copy, and returns true. Objects in `transfer` are not copied. If the payload does not
- * qualify, or contains an object of the set `known`, the message stays as it is.
+ * Replaces the payload of a message by a copy, and returns true. Objects in `transfer` are not copied. If the payload
+ * does not qualify, or contains an object of the set `known`, the message stays as it is.
  */
 export function snapshotIfSmall(message, transfer, known) {
   const key = payloadKey(message);

@@ -48,7 +48,10 @@ export function parseStreamRequest(request, requested, spareCredit) {
   return params;
 }
 
-/** The number of items, and the time, that the streams of a link share in each turn: a handler that never waits cannot block. */
+/**
+ * The number of items, and the time, that the streams of a link share in each turn: a handler that never waits cannot
+ * block.
+ */
 export class StreamBudget {
   #remaining = MAX_ITEMS_PER_TURN;
   /** The end of the time. */

@@ -1,5 +1,5 @@
-// Transfer lists. Engines check some kinds of objects only when they transfer them, and may have detached others before. So the
-// objects are checked and ordered here: if a transfer fails, the caller still has all of them.
+// Transfer lists. Engines check some kinds of objects only when they transfer them, and may have detached others
+// before. So the objects are checked and ordered here: if a transfer fails, the caller still has all of them.
 
 import { tagOf } from "./errors.js";
 
@@ -36,7 +36,10 @@ export function closePort(port) {
   port.close();
 }
 
-/** Returns whether a port is known to be closed. An open port cannot transfer itself; in Chromium and WebKit a closed one can. */
+/**
+ * Returns whether a port is known to be closed. An open port cannot transfer itself; in Chromium and WebKit a closed
+ * one can.
+ */
 export function isClosedPort(port) {
   // An object that acts as a port may accept any list.
   if (tagOf(port) !== "[object MessagePort]") return false;
@@ -50,9 +53,9 @@ export function isClosedPort(port) {
 }
 
 /**
- * Returns the position of an object in a transfer. Objects that are not buffers come first. Then come buffers of whole pages, the
- * smaller ones first: such a buffer may be the memory of a wasm instance, which only the transfer itself refuses. Any other buffer
- * can be transferred.
+ * Returns the position of an object in a transfer. Objects that are not buffers come first. Then come buffers of whole
+ * pages, the smaller ones first: such a buffer may be the memory of a wasm instance, which only the transfer itself
+ * refuses. Any other buffer can be transferred.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

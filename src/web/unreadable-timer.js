@@ -1,5 +1,5 @@
-// A message that cannot be read at all may be an answer. If only one call waits, it might wait for ever, so it ends after a
-// time.
+// A message that cannot be read may be an answer. If only one call is pending, it might wait for ever, so it ends after
+// a time.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
@@ -8,18 +8,18 @@ export class UnreadableTimer {
   #pendingIds;
   #onTimeout;
   #timer = undefined;
-  /** The call that the timer is for. */
+  /** The id of the call. */
   #id;
 
-  /** `waiting` returns the ids of the pending calls, and `end` ends the only one with an error. */
+  /** `pendingIds` returns the ids of the pending calls, and `onTimeout` ends the only one with an error. */
   constructor(pendingIds, onTimeout) {
     this.#pendingIds = pendingIds;
     this.#onTimeout = onTimeout;
   }
 
   /**
-   * Starts the timer if only one call waits. The call may still be answered within the default timeout: most such messages are
-   * not its answer.
+   * Starts the timer if only one call is pending. The call may still be answered within the default timeout: most
+   * unreadable messages are not its answer.
    */
   start(error) {
     const [id, other] = this.#pendingIds();
@@ -31,12 +31,12 @@ export class UnreadableTimer {
       const pending = this.#pendingIds();
       if (pending.has(id) && pending.size === 1) this.#onTimeout(error);
     }, CALL_TIMEOUT);
-    // It does not keep a process from its end.
+    // The timer does not keep a process running.
     this.#timer.unref?.();
   }
 
   stop() {
-    // A realm without timers has set none.
+    // A realm without timers has no `clearTimeout`.
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
   }

@@ -1,5 +1,5 @@
-// The numbers that JavaScript and the wasm share: the commands of `WasmConnection.run`, and the layout and the operations of
-// the outputs that wasm returns.
+// The numbers that JavaScript and the wasm share: the commands of `WasmConnection.run`, and the layout and the
+// operations of the outputs that wasm returns.
 
 // Commands. `commands.rs` has the same numbers, and describes the arguments and the result of each.
 
@@ -24,8 +24,8 @@ export const RESTART = 17;
 export const RECEIVE_UNREADABLE = 18;
 export const START_CLOCK = 19;
 
-// Outputs. An output is an unsigned integer: five bits of operation, two flags, and the argument. `words.rs` has the same
-// layout.
+// Outputs. An output is an unsigned integer: five bits of operation, two flags, and the argument. `words.rs` has the
+// same layout.
 
 export const OPERATION = 31;
 export const HAS_MORE = 1 << 5;

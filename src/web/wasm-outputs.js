@@ -1,4 +1,4 @@
-// What wasm says is to be done.
+// Executes the outputs of wasm.
 
 import {
   ARGUMENT_SHIFT,
@@ -26,14 +26,14 @@ import { deserializeError } from "./errors.js";
 import { readFault } from "./wasm-callbacks.js";
 
 export class OutputExecutor {
-  /** While it is true, no replies go out: they would go to somebody else. */
+  /** While true, no replies are sent: they would reach the peer of the next session. */
   suppressReplies = false;
   #link;
   #wasm;
   #pendingCalls;
   #dispatcher;
   #sendQueue;
-  /** The ids of calls that have timed out. The peer is asked to cancel them after all outputs are done. */
+  /** The ids of calls that have timed out. They are cancelled at the peer after all outputs. */
   #timedOut = [];
 
   constructor(link, wasm, pendingCalls, dispatcher, sendQueue) {
@@ -45,13 +45,13 @@ export class OutputExecutor {
   }
 
   /**
-   * Carries out the outputs of wasm. All of them are read before anything is done, since what is done may lead back
-   * here; and calls end before handlers run, since a handler's own call may get the slot of one that has ended.
+   * Executes the outputs of wasm. All are read before the first one is executed, since executing one may call this
+   * method again. Calls end before handlers run, since a handler's own call may get the slot of a call that has ended.
    */
   execute(output, message, batch) {
     this.#applyAll(output, message, batch);
     if (this.#timedOut.length === 0) return;
-    // Only now: a transport may deliver at once, and a new call may get the slot of a call that has not ended yet.
+    // A transport may deliver at once, and a new call may get the slot of a call that has timed out.
     for (const id of this.#timedOut.splice(0)) this.#link.sendIfConnected("$/cancelRequest", { id });
   }
 
@@ -71,7 +71,7 @@ export class OutputExecutor {
     for (const output of outputs) if (!endsCall(output[0])) this.#apply(...output);
   }
 
-  /** What an operation is about, as far as the word does not hold it. */
+  /** Returns the message or the replies of an operation, which the output itself does not contain. */
   #subject(operation, argument, message, batch) {
     switch (operation) {
       case FAULT:
@@ -89,7 +89,7 @@ export class OutputExecutor {
     }
   }
 
-  /** The reply with an error of the library's own. */
+  /** Returns a reply with an error that wasm has chosen. */
   #faultReply(message, ids = [message.id]) {
     const { error, id } = readFault(this.#wasm);
     return { message: { jsonrpc: "2.0", error, id: decodeId(id, ids) } };
@@ -113,13 +113,15 @@ export class OutputExecutor {
         return this.#sendQueue.sendBatch(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         this.#timedOut.push(calls.idOf(argument));
-        return calls.reject(argument, calls.createError(argument, "timeout"));
+        return calls.fail(argument, "timeout");
       case CLOSED:
         return calls.rejectDestroyed(argument);
       case INVALID:
-        return calls.rejectInvalid(argument);
-      case UNREADABLE:
-        return calls.rejectUnreadable(argument, subject.error);
+        return calls.fail(argument, "invalid-response", "response has neither result nor error");
+      case UNREADABLE: {
+        const { error } = subject;
+        return calls.fail(argument, "unreadable-response", `response cannot be read (${error.message})`, error);
+      }
       case PEER_ERROR:
         return this.#link.report(deserializeError(subject.error));
       case IGNORED:
