@@ -267,6 +267,13 @@ export interface ServerOptions extends LinkOptions {
 export interface HandlerContext<Remote = any, Progress = any> {
   /** The name of the method. */
   readonly method: string;
+  /** The id of the request, as the sender chose it. `undefined` for a notification. */
+  readonly id: string | number | null | undefined;
+  /**
+   * The origin of the window that has sent the message: over a `windowTransport`, and in a session of `connect` with a window.
+   * `"null"` for a document without an origin. Otherwise `undefined`.
+   */
+  readonly origin?: string | undefined;
   /** Aborted when the caller cancels the request (`$/cancelRequest`) or the server is destroyed. */
   readonly signal: Signal;
   /** Sends a value to the caller's `onProgress`. Has no effect for a notification, or after the handler has ended. */

@@ -2,8 +2,8 @@
 
 import { CALL_TIMEOUT, STREAM_WINDOW } from "../web/limit-values.js";
 import { Link } from "../web/link.js";
-import { DESTROYED } from "../web/pending-calls.js";
-import { Stream, windowProblem } from "../web/streams.js";
+import { CLIENT_DESTROYED } from "../web/pending-calls.js";
+import { Stream, validateWindow } from "../web/stream-consumer.js";
 import { timeoutProblem } from "../web/timers.js";
 import { finishClass } from "./finish-class.js";
 
@@ -40,7 +40,7 @@ class JSONRPCClient {
     const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
     // Other clients and servers may still use the link.
-    if (this.#destroyed) return Promise.reject(DESTROYED.of(method));
+    if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall(method));
     const wait = Math.min(timeout || Infinity, total || Infinity);
     return this.#link.request(this, method, params, milliseconds(wait), options);
   }
@@ -48,17 +48,17 @@ class JSONRPCClient {
   stream(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
     const window = options?.window ?? STREAM_WINDOW;
-    const problem = timeoutProblem(timeout) ?? windowProblem(window);
+    const problem = timeoutProblem(timeout) ?? validateWindow(window);
     if (problem !== undefined) throw problem;
     const wait = milliseconds(timeout);
     return new Stream(this.#link, method, wait, window, options?.signal, (stream, resolve, reject) => {
-      if (this.#destroyed) reject(DESTROYED.of(method));
-      else this.#link.begin(this, method, params, wait, options, resolve, reject, stream);
+      if (this.#destroyed) reject(CLIENT_DESTROYED.forCall(method));
+      else this.#link.startCall(this, method, params, wait, options, resolve, reject, stream);
     });
   }
 
   notify(method, params, options) {
-    if (this.#destroyed) return this.#link.report(DESTROYED.of(method));
+    if (this.#destroyed) return this.#link.report(CLIENT_DESTROYED.forCall(method));
     this.#link.notify(method, params, options?.transfer);
   }
 
@@ -66,7 +66,7 @@ class JSONRPCClient {
     const timeout = options?.timeout ?? this.#timeout;
     const problem = timeoutProblem(timeout);
     if (problem !== undefined) return Promise.reject(problem);
-    if (this.#destroyed) return Promise.reject(DESTROYED.of("batch"));
+    if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall("batch"));
     return this.#link.batch(this, calls, milliseconds(timeout), options);
   }
 
@@ -81,7 +81,7 @@ class JSONRPCClient {
   destroy() {
     if (this.#destroyed) return;
     this.#destroyed = true;
-    this.#link.leave(this);
+    this.#link.release(this);
   }
 }
 

@@ -1,9 +1,9 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
 import { doorTo } from "../web/connect-target.js";
-import { runLater } from "../web/later.js";
+import { queueTask } from "../web/queue-task.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
-import { reasonOf } from "../web/messages.js";
+import { abortReason } from "../web/messages.js";
 import { noAnswer, sessionTransport } from "../web/session-transport.js";
 import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./peer.js";
@@ -13,7 +13,7 @@ export async function connect(target, options) {
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
     if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
   }
-  if (signal?.aborted) throw reasonOf(signal);
+  if (signal?.aborted) throw abortReason(signal);
   let peer;
   let timer;
   let onAbort;
@@ -24,12 +24,12 @@ export async function connect(target, options) {
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
-      onAbort = () => reject(reasonOf(signal));
+      onAbort = () => reject(abortReason(signal));
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
         const late = () => reject(noAnswer(connectTimeout, door));
         // If this thread was blocked, an answer that has arrived is handled first.
-        timer = setTimer(() => runLater(late), connectTimeout);
+        timer = setTimer(() => queueTask(late), connectTimeout);
       }
       transport.start();
     });

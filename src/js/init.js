@@ -1,8 +1,8 @@
 // Loads the wasm. The loader of wasm-bindgen's glue is four times as large.
 
 import { initSync as start } from "portway-glue";
-import { install, needsWasm } from "../web/wasm-instance.js";
-import { settleEarly } from "../web/early-buffer.js";
+import { setInstance, needsWasm } from "../web/wasm-instance.js";
+import { finishEarly } from "../web/early-buffer.js";
 import { tagOf } from "../web/errors.js";
 import { readWasm } from "./wasm-response.js";
 
@@ -13,8 +13,8 @@ export function initSync(input) {
   // The glue would accept the module, fail, and then keep it.
   if (WebAssembly.Module.imports(module).length === 0)
     throw new Error("portway: this WebAssembly module was not built from portway");
-  install(start(module));
-  settleEarly();
+  setInstance(start(module));
+  finishEarly();
 }
 
 /** Returns whether a value is a compiled module, also one of another realm. A test runner has several realms. */
@@ -31,7 +31,7 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
       .then(initSync)
       .catch(throwWithHint)
       .catch((error) => {
-        if (needsWasm()) settleEarly(error);
+        if (needsWasm()) finishEarly(error);
         throw error;
       })
       // Every waiting caller gets the failure. The next call tries again.

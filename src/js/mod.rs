@@ -27,7 +27,7 @@ const WIGGUM: &str = include_str!("wiggum.d.ts");
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
 fn start() {
-    install(&wasm_bindgen::exports());
+    set_instance(&wasm_bindgen::exports());
 }
 
 /// Returns the text after the first statement of a file of declarations. That statement imports declarations that are in the
@@ -74,5 +74,6 @@ reexport_js! {
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(module = "/src/web/wasm-instance.js")]
 extern "C" {
-    fn install(exports: &JsValue);
+    #[wasm_bindgen(js_name = setInstance)]
+    fn set_instance(exports: &JsValue);
 }

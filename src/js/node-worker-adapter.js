@@ -3,7 +3,7 @@
 
 import { checkValue } from "./json-values.js";
 import { connect as connectEvents, workerTransport as eventTransport } from "portway-glue";
-import { allowListeners } from "../web/event-listeners.js";
+import { adjustMaxListeners } from "../web/event-listeners.js";
 
 export function workerTransport(worker) {
   return eventTransport(isEmitter(worker) ? toEventTarget(worker) : worker);
@@ -82,7 +82,7 @@ function createEventTarget(emitter, events, send) {
         if (type === "error") error = data;
         listener({ data, error });
       });
-      allowListeners(emitter, 1);
+      adjustMaxListeners(emitter, 1);
       emitter.on(events[type], wrappers.get(listener));
       // A process that is disconnected already, or a thread that has ended, emits no further event.
       if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
@@ -92,7 +92,7 @@ function createEventTarget(emitter, events, send) {
     },
     removeEventListener(type, listener) {
       if (Object.hasOwn(events, type)) emitter.off(events[type], wrappers.get(listener));
-      if (wrappers.delete(listener)) allowListeners(emitter, -1);
+      if (wrappers.delete(listener)) adjustMaxListeners(emitter, -1);
     },
   };
 }

@@ -1,6 +1,7 @@
 // `JSONRPCServer`: thin, over `../web/link.js`.
 
 import { Link } from "../web/link.js";
+import { RequestContext } from "../web/request-context.js";
 import { finishClass } from "./finish-class.js";
 
 function checkHandler(name, handler) {
@@ -9,6 +10,11 @@ function checkHandler(name, handler) {
     throw new TypeError(`the method name "${name}" is reserved, because it begins with "rpc."`);
   if (typeof handler !== "function")
     throw new TypeError(`the handler of "${name}" must be a function, got ${typeof handler}`);
+}
+
+/** Returns a function that calls a handler with a context in place of the message. */
+function withContext(handler) {
+  return (params, message) => handler(params, new RequestContext(message));
 }
 
 class JSONRPCServer {
@@ -29,13 +35,13 @@ class JSONRPCServer {
 
   method(name, handler) {
     checkHandler(name, handler);
-    this.methods.set(name, handler);
+    this.methods.set(name, withContext(handler));
     return this;
   }
 
   onNotify(name, handler) {
     checkHandler(name, handler);
-    this.notifications.set(name, handler);
+    this.notifications.set(name, withContext(handler));
     return this;
   }
 
@@ -44,7 +50,7 @@ class JSONRPCServer {
     this.#destroyed = true;
     this.methods.clear();
     this.notifications.clear();
-    this.#link.leave(this);
+    this.#link.release(this);
   }
 }
 

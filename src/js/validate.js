@@ -1,10 +1,10 @@
 // Checks messages against JSON-RPC 2.0. The rules are in wasm (`validate/`).
 
-import { VALIDATE } from "../web/wasm-commands.js";
-import { runAnywhere } from "../web/wasm-instance.js";
-import { VERSION, kindOf, shapeOf } from "../web/envelope.js";
+import { VALIDATE } from "../web/wasm-abi.js";
+import { runGlobalCommand } from "../web/wasm-instance.js";
+import { HAS_VERSION, kindOf, shapeOf } from "../web/envelope.js";
 import { MAX_FINDINGS } from "../web/limit-values.js";
-import { takeFindings } from "../web/wasm-callbacks.js";
+import { collectFindings } from "../web/wasm-callbacks.js";
 
 // The kinds of message that wasm can be asked to expect.
 const EXPECTATIONS = { request: 1, response: 2 };
@@ -20,7 +20,7 @@ export function validateMessage(message, options) {
   const errors = [];
   const warnings = [];
   const report = (prefix, [facts, code], expect) => {
-    const findings = takeFindings(() => runAnywhere(VALIDATE, expect, facts, code));
+    const findings = collectFindings(() => runGlobalCommand(VALIDATE, expect, facts, code));
     for (const { text, isError } of findings) {
       const list = isError ? errors : warnings;
       if (list.length < MAX_FINDINGS) list.push(prefix + text);
@@ -51,7 +51,7 @@ function elementFacts(item) {
     if (kind !== kindOf({})) return [kind << 24];
     const { code, message } = Object(item.error);
     const text = message === undefined ? 0 : kindOf(message);
-    const shape = shapeOf(item, item) | (item.jsonrpc === "2.0" ? VERSION : 0);
+    const shape = shapeOf(item, item) | (item.jsonrpc === "2.0" ? HAS_VERSION : 0);
     return [(shape | (kind << 24) | (text << 28)) >>> 0, typeof code === "number" ? code : NaN];
   } catch {
     // An item whose members cannot be read cannot be sent either. It counts as a value that is not an object.

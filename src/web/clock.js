@@ -1,83 +1,85 @@
-// The clock of a link, and its only timer. Tests replace `setTimeout`, and often the clock with it. So both are looked up
-// at each use.
+// The clock of a link, and its only timer. Tests replace `setTimeout` and often the clock, so both are looked up for
+// each use.
 
-import { START_CLOCK, TICK, WAKE } from "./wasm-commands.js";
-import { setTimer } from "./timers.js";
-import { ARM } from "./wasm-output.js";
+import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
+import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
-const LONGEST_TIMER = 2 ** 31 - 1;
-/** In this time (ms), messages arrive that were sent before. Browsers keep no order between a timer and a port, nor between ports. */
-const ARRIVAL_TIME = 10;
+/**
+ * Messages that were sent before a timer fires arrive within this time (ms). Browsers keep no order between timers and
+ * ports.
+ */
+const ARRIVAL_GRACE_MS = 10;
 
-/** The time of this realm, in milliseconds. Some realms have only `Date`. */
+/** Returns the time in milliseconds. Some realms have only `Date`. */
 export function now() {
   return (globalThis.performance ?? Date).now();
 }
 
-/** The error for a timeout in a realm without timers, or undefined. A negative timeout is none. */
-export function timerProblem(timeout) {
+/** Returns the error for a timeout in a realm without timers, or undefined. A negative number is no timeout. */
+export function missingTimerError(timeout) {
   if (timeout >= 0 && globalThis.setTimeout === undefined)
     return new TypeError("there is no setTimeout here: set the timeout to 0");
 }
 
 export class Clock {
-  #core;
-  #perform;
+  #wasm;
+  #execute;
   #isStopped = false;
   /** The function that has set the timer. */
   #setTimeout = globalThis.setTimeout;
-  /** The same, unless a test can drop its timers. */
-  #kept = this.#setTimeout;
-  #clear;
-  /** The time of the link minus that of the clock. */
-  #lead = 0;
-  #last = 0;
+  /** The same function, or undefined if a test can drop its timers. */
+  #trustedSetTimeout = this.#setTimeout;
+  #cancelTimer;
+  /** The time of the link minus the time of the clock. */
+  #offset = 0;
+  #lastReading = 0;
 
-  /** `perform` does the operations that wasm returns. */
-  constructor(core, perform) {
-    this.#core = core;
-    this.#perform = perform;
+  /** `execute` executes the outputs of wasm. */
+  constructor(wasm, execute) {
+    this.#wasm = wasm;
+    this.#execute = execute;
   }
 
-  /** Reads the clock if wasm asks for it, or if the timer may be lost. The timeouts of new calls begin now. */
-  start(word) {
-    if (word & ARM || globalThis.setTimeout !== this.#kept) this.#read(START_CLOCK);
+  /** Reads the clock if an output requests it, or if the timer may be lost. The timeouts of new calls begin now. */
+  start(output) {
+    if (output & RESET_TIMER || globalThis.setTimeout !== this.#trustedSetTimeout) this.#readClock(START_CLOCK);
   }
 
   stop() {
     this.#isStopped = true;
-    this.#clear?.();
+    this.#cancelTimer?.();
   }
 
-  #read(command) {
-    const clock = now();
-    // If the clock was replaced or set back, the time goes on from the last reading.
-    if (globalThis.setTimeout !== this.#setTimeout || clock + this.#lead < this.#last) this.#lead = this.#last - clock;
-    this.#last = clock + this.#lead;
-    this.#perform(this.#core.run(command, this.#last));
-    this.#set(this.#isStopped ? -1 : this.#core.run(WAKE));
+  #readClock(command) {
+    const time = now();
+    // If the clock was replaced or set back, the time continues from the last reading.
+    if (globalThis.setTimeout !== this.#setTimeout || time + this.#offset < this.#lastReading)
+      this.#offset = this.#lastReading - time;
+    this.#lastReading = time + this.#offset;
+    this.#execute(this.#wasm.run(command, this.#lastReading));
+    this.#schedule(this.#isStopped ? -1 : this.#wasm.run(WAKE));
   }
 
-  /** Sets the timer to a time after the last reading; none if negative. */
-  #set(due) {
-    this.#clear?.();
+  /** Sets the timer to a time. A negative number sets no timer. */
+  #schedule(due) {
+    this.#cancelTimer?.();
     const { setTimeout, clearTimeout } = globalThis;
     this.#setTimeout = setTimeout;
     // `clock` is a member of the timers of @sinonjs/fake-timers, which Jest and Vitest use.
-    this.#kept = setTimeout?.clock === undefined ? setTimeout : undefined;
+    this.#trustedSetTimeout = setTimeout?.clock === undefined ? setTimeout : undefined;
     if (due < 0 || setTimeout === undefined) return;
-    const delay = Math.min(Math.max(Math.ceil(due - this.#last), 1), LONGEST_TIMER);
-    const end = this.#last + delay;
+    const delay = Math.min(Math.max(Math.ceil(due - this.#lastReading), 1), MAX_TIMEOUT_MS);
+    const end = this.#lastReading + delay;
     const timer = setTimer(() => {
-      const missing = end - now() - this.#lead;
-      // Only `setTimeout` was replaced: its time counts. (Real timers may also be a millisecond early.)
-      if (missing > 2 + delay / 2) this.#lead += missing;
-      const tick = () => this.#isStopped || this.#read(TICK);
-      // If it is late, this thread was blocked, or its process stopped. Messages that have arrived meanwhile are handled first.
-      if (now() + this.#lead - due <= 2) return tick();
-      const again = setTimer(tick, ARRIVAL_TIME);
-      this.#clear = () => clearTimeout(again);
+      const remaining = end - now() - this.#offset;
+      // If only `setTimeout` was replaced, its time counts. (Real timers may be a millisecond early.)
+      if (remaining > 2 + delay / 2) this.#offset += remaining;
+      const tick = () => this.#isStopped || this.#readClock(TICK);
+      // If the timer is late, the thread was blocked. Messages that have arrived meanwhile are handled first.
+      if (now() + this.#offset - due <= 2) return tick();
+      const retry = setTimer(tick, ARRIVAL_GRACE_MS);
+      this.#cancelTimer = () => clearTimeout(retry);
     }, delay);
-    this.#clear = () => clearTimeout(timer);
+    this.#cancelTimer = () => clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `wasm-commands.js` has the same numbers.
+//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `wasm-abi.js` has the same numbers.
 
 /// Set limits: pending calls, requests in flight, items of a batch; last, whether null params are absent ones.
 pub(super) const CONFIGURE: u32 = 0;

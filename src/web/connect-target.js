@@ -1,15 +1,15 @@
 // Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
 
 import { boundaryOf, boundaryOfWindow, registry } from "./boundaries.js";
-import { takeEarly } from "./early-buffer.js";
-import { isOurs } from "./envelope.js";
-import { gone, portClosed, tagOf } from "./errors.js";
+import { takeBuffered } from "./early-buffer.js";
+import { isMessageOrBatch } from "./envelope.js";
+import { peerGoneError, portClosedError, tagOf } from "./errors.js";
 import { Lane } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
-import { listen } from "./event-listeners.js";
-import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-import { isClosed, isPort } from "./messages.js";
-import { need } from "./transports.js";
+import { addListeners } from "./event-listeners.js";
+import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { isClosedPort, isPort } from "./transfer-list.js";
+import { requireMethods } from "./transports.js";
 
 /** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
 export function doorTo(target, origin) {
@@ -28,7 +28,7 @@ export function doorTo(target, origin) {
 
 /** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
 function windowDoor(current, origin, frame) {
-  const allowed = targetOrigins(origin, () => ownOrigin(globalThis));
+  const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
   let hadWindow = current() !== null;
   let foreignReads = 0;
   const door = {
@@ -58,27 +58,30 @@ function windowDoor(current, origin, frame) {
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
         // The key of the session shows whose goodbye it is.
-        if (isOurs(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
+        if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
       };
       const stops = [
-        listen(globalThis, { message: onEvent }),
-        listen(frame ?? {}, { load: onLoad }),
+        addListeners(globalThis, { message: onEvent }),
+        addListeners(frame ?? {}, { load: onLoad }),
         () => registry.frames.delete(door),
       ];
       registry.frames.add(door);
-      if (current() !== null) takeEarly(current()).forEach(onEvent);
+      if (current() !== null) takeBuffered(current()).forEach(onEvent);
       return () => stops.forEach((stop) => stop());
     },
     /** Why the other side cannot be there. */
     loss() {
       // Such a frame gets messages of its own window only, from which no script of this window can post.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
-        return gone("the iframe is in the document of another window: call connect() in a script of that window");
+        return peerGoneError(
+          "the iframe is in the document of another window: call connect() in a script of that window",
+        );
       }
       const window = current();
       if (window !== null && !window.closed) return void (hadWindow = true);
-      if (window !== null) return gone("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
-      return gone(
+      if (window !== null)
+        return peerGoneError("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
+      return peerGoneError(
         hadWindow ? "the frame was removed" : "the iframe is not in the document: append it before connect()",
       );
     },
@@ -88,7 +91,7 @@ function windowDoor(current, origin, frame) {
 
 /** A worker, a port, or the owner of this worker. */
 function channelDoor(target) {
-  need(target, "the target");
+  requireMethods(target, "the target");
   return {
     boundary: boundaryOf(target),
     target: () => target,
@@ -98,18 +101,20 @@ function channelDoor(target) {
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
     lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,
     listen(hear, lose, fail) {
-      const message = ({ data }) => isOurs(data) && hear(data, undefined, true);
-      const stop = listen(target, {
+      const message = ({ data }) => isMessageOrBatch(data) && hear(data, undefined, true);
+      const stop = addListeners(target, {
         message,
         // Of ports, and of the workers of Node; not every engine has it.
         close: ({ error }) =>
-          target.start === undefined ? fail(error, gone("the worker or process has ended", error)) : lose(portClosed()),
+          target.start === undefined
+            ? fail(error, peerGoneError("the worker or process has ended", error))
+            : lose(portClosedError()),
         // In a worker itself, errors are its own.
         error: (event) => target !== globalThis && fail(event.error ?? event),
       });
       target.start?.();
-      if (isPort(target) && isClosed(target)) Promise.resolve().then(() => lose(portClosed()));
-      if (target === globalThis) takeEarly(target).forEach(message);
+      if (isPort(target) && isClosedPort(target)) Promise.resolve().then(() => lose(portClosedError()));
+      if (target === globalThis) takeBuffered(target).forEach(message);
       return stop;
     },
     loss() {},

@@ -41,7 +41,7 @@ const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
 
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = tellFault)]
+    #[wasm_bindgen(js_name = onFault)]
     fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 

@@ -1,9 +1,10 @@
-// Hands over what `early.js` has kept. It may be loaded as a module of its own, so the two meet on the global object.
+// Access to the messages that `early.js` has buffered. `early.js` may be loaded as a module of its own, so the two
+// share a global.
 
 const EARLY = Symbol.for("portway.early");
 
-/** The message events of `source` kept so far that are for the caller, which hears `source` itself from here on. */
-export function takeEarly(source, isMine = () => true) {
+/** Returns the buffered message events of `source` that `isMine` accepts. The caller listens to later events itself. */
+export function takeBuffered(source, isMine = () => true) {
   // `early.js` may be loaded later, or not at all.
   const heard = (globalThis[EARLY] ??= new WeakSet());
   heard.add(source);
@@ -11,9 +12,9 @@ export function takeEarly(source, isMine = () => true) {
 }
 
 /**
- * The wasm has not started, for this error, or null if it was printed already: callers get an answer. Without an error, it
- * has started.
+ * Ends the buffering once the wasm has started. If it has failed with an error, callers receive an error reply; null is
+ * an error that was logged already.
  */
-export function settleEarly(error) {
+export function finishEarly(error) {
   globalThis[EARLY]?.settle?.(error);
 }

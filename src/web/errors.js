@@ -1,10 +1,10 @@
-// Errors, as the application sees them and as they cross the wire.
+// Errors: their classes, and how they are sent and received.
 
 import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit-values.js";
 
-/** An error that crosses the wire: thrown in a handler here, it rejects the call there, and the other way round. */
+/** An error that is sent to the peer: if a handler throws it, the call of the peer rejects with it. */
 export class RPCError extends Error {
-  // Minifiers rename classes, and consoles show this.
+  // Minifiers rename classes, and consoles show the name.
   static name = "RPCError";
 
   constructor(code, message, data, options) {
@@ -14,7 +14,7 @@ export class RPCError extends Error {
   }
 }
 
-/** A call that ended without an answer of the other side; `reason` says why. */
+/** The error of a call that ended without an answer of the peer; `reason` is why. */
 export class CallError extends Error {
   static name = "CallError";
 
@@ -25,64 +25,64 @@ export class CallError extends Error {
     this.id = id;
   }
 
-  /** The same end, of another call. */
-  of(method, id) {
+  /** Returns a copy of the error for another call. */
+  forCall(method, id) {
     return new CallError(this.reason, this.message, method, id, this.cause);
   }
 }
 
-/** Why there is no answer, of no call in particular. */
-export function failure(reason, text, cause) {
+/** Returns an error that is not about one call. */
+export function callError(reason, text, cause) {
   return new CallError(reason, text, undefined, undefined, cause);
 }
 
-/** The end of calls whose other side is not coming back by itself. */
-export function gone(text = "the other side is gone", cause) {
-  return failure("peer-gone", text, cause);
+/** Returns the error of calls to a peer that will not reconnect. */
+export function peerGoneError(text = "the other side is gone", cause) {
+  return callError("peer-gone", text, cause);
 }
 
-/** The end of calls over a port that is closed. */
-export function portClosed() {
-  return gone("the port is closed");
+/** Returns the error of calls over a closed port. */
+export function portClosedError() {
+  return peerGoneError("the port is closed");
 }
 
-/** The end of what waits for a worker that has not said a word. */
-export function unstarted(reason, cause) {
-  return failure(reason, `the worker has not started: ${beginning(cause?.message ?? "is its script there?")}`, cause);
+/** Returns the error of calls to a worker that has sent no message. */
+export function workerFailedError(reason, cause) {
+  return callError(reason, `the worker has not started: ${truncate(cause?.message ?? "is its script there?")}`, cause);
 }
 
-/** What a message is that did come, but cannot be read here. */
-export function unreadable() {
-  return new Error("a message of the other side cannot be read here");
+/** Returns the error for a `messageerror` event. */
+export function messageError() {
+  return new Error("received a message that could not be deserialized");
 }
 
-// On the prototypes, so that each instance is spared a property.
+// The names are on the prototypes, so that an instance has one property less.
 define(RPCError.prototype, "name", "RPCError");
 define(CallError.prototype, "name", "CallError");
 
-/** Has `instanceof` know the errors of other copies of this library in the realm. */
-function share(Class) {
+/** Makes `instanceof` recognize the errors of other copies of the library in this realm. */
+function recognizeOtherCopies(Class) {
   const mark = Symbol.for(`portway.${Class.name}`);
   define(Class.prototype, mark, true);
-  // A subclass of an application inherits this, and has instances of its own.
+  // A subclass of the application inherits this function, but has instances of its own.
   define(Class, Symbol.hasInstance, function (value) {
     return this === Class ? value?.[mark] === true : Function.prototype[Symbol.hasInstance].call(this, value);
   });
 }
 
-share(RPCError);
-share(CallError);
+recognizeOtherCopies(RPCError);
+recognizeOtherCopies(CallError);
 
 /**
- * Sets a member. By assignment that fails where a prototype is frozen that has such a member, and `__proto__` means something
- * else.
+ * Sets a member. An assignment would fail if a frozen prototype has such a member, and `__proto__` has a meaning of its
+ * own.
  */
 export function define(object, key, value, enumerable = false) {
   Object.defineProperty(object, key, { __proto__: null, value, configurable: true, enumerable, writable: true });
 }
 
-/** The beginning of what a peer sent, for the text of an error: 100 characters. */
-export function beginning(text) {
+/** Returns the first 100 characters of a text of the peer, for an error message. */
+export function truncate(text) {
   return /.{0,100}/su.exec(text)[0];
 }
 
@@ -91,111 +91,117 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
-/** The `data.reason` of a peer whose wasm has died, and the reason of the calls that end by it. */
+/** The `data.reason` of the replies of a peer whose wasm has trapped, and the reason of the calls that end by them. */
 export const PEER_DIED = "peer-died";
 
-/** The peer does not get the cause of the death. */
-export const DEAD = {
+/** The error that a peer receives if the wasm traps. It does not contain the cause. */
+export const TRAPPED_ERROR = {
   code: INTERNAL_ERROR,
   message: "The WebAssembly of the peer has died",
   data: { reason: PEER_DIED },
 };
 
-/** The error of a response, from whatever the other side put there. What is no error object is kept as `data`. */
-export function fromWire(raw) {
-  // The call ends all the same if a member of it is a getter that throws.
+/**
+ * Returns the error for the `error` member of a response. If that is not a valid error object, it becomes the `data`.
+ */
+export function deserializeError(raw) {
+  // If a member is a getter that throws, the call ends with what it throws.
   try {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
     if (!hasText || !Number.isInteger(code))
       return new RPCError(INTERNAL_ERROR, hasText ? message : "Invalid error object", raw);
-    if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return failure(PEER_DIED, message);
+    if (code === INTERNAL_ERROR && data?.reason === PEER_DIED) return callError(PEER_DIED, message);
     const cause = data?.cause;
     return new RPCError(
       code,
       message,
       data,
-      cause === undefined ? undefined : { cause: revived(cause, MAX_ERROR_DEPTH) },
+      cause === undefined ? undefined : { cause: reviveError(cause, MAX_ERROR_DEPTH) },
     );
   } catch (thrown) {
     return thrown;
   }
 }
 
-/** An error again, of what was one on the other side. Of the members none can take the place of what every error has. */
-function revived(value, depth) {
+/**
+ * Returns an `Error` for a value that was an error at the peer. No member can replace the `stack` or `toString` of the
+ * error.
+ */
+function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
-  // No others: a peer could name one object with many members in many answers.
+  // No other members are copied: a peer could send one object with many members in many answers.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
-    if (Object.hasOwn(value, key)) error[key] = key === "cause" ? revived(value.cause, depth - 1) : value[key];
+    if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
   }
   return error;
 }
 
 /**
- * The error object for anything that a handler threw. `errorData` is the option of the server, and `link` reports what it
- * throws. Members that are not named here never cross: libraries keep headers, tokens and paths in them.
+ * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server, and `link`
+ * reports what it throws. Only the members that are named here are sent: libraries keep headers, tokens and paths in
+ * others.
  */
-export function toWire(thrown, signal, errorData, link) {
+export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => attempt(() => thrown[key]);
   if (signal?.aborted && (thrown === signal.reason || member("name") === "AbortError")) {
     return { code: REQUEST_CANCELLED, message: "Request cancelled" };
   }
   const code = member("code");
   const message = member("message");
-  // The code of a DOMException is a relic, and no protocol's; neither is that of what is no error.
-  const sendsCode = Number.isInteger(code) && tagOf(thrown) === "[object Error]";
+  // The code of a DOMException, or of a value that is not an error, is not a JSON-RPC code.
+  const hasCode = Number.isInteger(code) && tagOf(thrown) === "[object Error]";
   const error = {
-    code: sendsCode ? code : INTERNAL_ERROR,
+    code: hasCode ? code : INTERNAL_ERROR,
     message: typeof message === "string" ? message : "Internal error",
   };
   let data;
-  if (errorData !== undefined) link.guard(() => (data = errorData(thrown)));
+  if (errorData !== undefined) link.runUserCode(() => (data = errorData(thrown)));
   if (data === undefined) data = ownData(thrown);
-  if (data === undefined) data = defaultData(thrown, sendsCode);
+  if (data === undefined) data = defaultData(thrown, hasCode);
   if (data !== undefined) error.data = data;
   return error;
 }
 
-/** The `data` of an error, if it is a value of its own: neither inherited nor computed by a getter. */
+/** Returns the `data` of an error if it is an own property and not a getter. */
 function ownData(thrown) {
   return attempt(() => Object.getOwnPropertyDescriptor(thrown, "data").value);
 }
 
-/** The `data` of an error without any: what the error object does not say already. */
-function defaultData(thrown, sendsCode) {
-  const left = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
-  const known = sendsCode ? ["message", "code"] : ["message"];
-  return attempt(() => reduced(thrown, 0, left, known)) ?? undefined;
+/** Returns `data` for an error that has none: the members that are not in the error object. */
+function defaultData(thrown, hasCode) {
+  const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
+  const omitted = hasCode ? ["message", "code"] : ["message"];
+  return attempt(() => reduceError(thrown, 0, budget, omitted)) ?? undefined;
 }
 
 /**
- * What crosses of an error that another one holds. Of any object these are `name`, `message`, `code`, `errno`, `cause`,
- * `errors` and `data` of its own, without those in `known`. What cannot be read, what is beyond the bounds that are `left`
- * and what was there before is left out.
+ * Returns the part of an error that is sent. Of any object, these are `name`, `message`, `code`, `errno`, `cause`,
+ * `errors` and its own `data`, without those in `omitted`. Members that cannot be read, that exceed the `budget` or
+ * that were copied before are left out.
  */
-function reduced(value, depth, left, known = []) {
+function reduceError(value, depth, budget, omitted = []) {
   const type = typeof value;
-  if (value === undefined || type === "function" || type === "symbol" || left.values-- <= 0) return undefined;
+  if (value === undefined || type === "function" || type === "symbol" || budget.values-- <= 0) return undefined;
   if (type === "string") {
-    const text = value.slice(0, left.characters);
-    left.characters -= text.length;
+    const text = value.slice(0, budget.characters);
+    budget.characters -= text.length;
     return text;
   }
   if (type !== "object" || value === null) return value;
-  if (depth > MAX_ERROR_DEPTH || left.seen.has(value)) return undefined;
-  left.seen.add(value);
-  const inner = (key) => attempt(() => reduced(value[key], depth + 1, left));
+  if (depth > MAX_ERROR_DEPTH || budget.seen.has(value)) return undefined;
+  budget.seen.add(value);
+  const reduceMember = (key) => attempt(() => reduceError(value[key], depth + 1, budget));
   if (Array.isArray(value)) {
-    const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => inner(n));
+    const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => reduceMember(n));
     return items.filter((item) => item !== undefined);
   }
-  if (tagOf(value) === "[object DOMException]") known = [...known, "code"];
+  if (tagOf(value) === "[object DOMException]") omitted = [...omitted, "code"];
   const copy = {};
   for (const key of ["name", "message", "code", "errno", "cause", "errors"]) {
-    const member = known.includes(key) ? undefined : inner(key);
+    const member = omitted.includes(key) ? undefined : reduceMember(key);
     const isNested = key === "cause" || key === "errors";
     if (isNested ? member !== undefined : typeof member === "string" || typeof member === "number") copy[key] = member;
   }
@@ -205,17 +211,17 @@ function reduced(value, depth, left, known = []) {
   return Object.keys(copy).length > 0 ? copy : undefined;
 }
 
-/** The name of an error; of its message engines make what they like, such as the source of a function. */
+/** Returns the name of an error. The message may contain anything, such as the source code of a function. */
 export function nameOf(problem) {
   return attempt(() => String(problem.name)) ?? "Error";
 }
 
-/** The kind of an object, whatever realm it is of: `[object Map]`. */
+/** Returns the kind of an object of any realm, such as `[object Map]`. */
 export function tagOf(value) {
   return attempt(() => Object.prototype.toString.call(value));
 }
 
-/** What a function returns, or undefined if it throws: getters of the application's and proxies do. */
+/** Returns the result of a function, or undefined if it throws, as getters of the application and proxies may. */
 function attempt(run) {
   try {
     return run();

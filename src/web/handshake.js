@@ -2,9 +2,10 @@
 // new. PROTOCOL.md has the rules.
 
 import { now } from "./clock.js";
-import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
+import { METHOD_NOT_FOUND, deserializeError } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
-import { callMessage, isPort } from "./messages.js";
+import { requestOrNotification } from "./messages.js";
+import { isPort } from "./transfer-list.js";
 import { setTimer } from "./timers.js";
 
 /** What this side understands beside plain JSON-RPC. */
@@ -85,7 +86,7 @@ export class Handshake {
 
   /** Takes an answer back, which the other side may have taken for a session already. */
   #withdraw(reason) {
-    this.#offer?.port.postMessage(callMessage("rpc.bye", { reason }));
+    this.#offer?.port.postMessage(requestOrNotification("rpc.bye", { reason }));
     this.#offer?.letGo();
     this.#offer = undefined;
   }
@@ -109,7 +110,7 @@ export class Handshake {
     }
     if (method !== undefined || (id !== this.id && id !== this.#spent)) return false;
     if (isAllowed && id === this.id && this.#session === undefined) {
-      if (error !== undefined) return (this.#refused(fromWire(error), origin), true);
+      if (error !== undefined) return (this.#refused(deserializeError(error), origin), true);
       const port = isPort(result?.port) ? result.port : isId(result?.lane) ? this.#door.lane?.(result.lane) : undefined;
       // A session of our own name would be watched by the lock that this side holds.
       if (isId(result?.session) && result.session !== this.id && port !== undefined)
@@ -121,7 +122,9 @@ export class Handshake {
   }
 
   #greet() {
-    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: this.#named() }, this.id));
+    this.#door.post(
+      requestOrNotification("rpc.hello", { version: 1, channel: this.#channel, features: this.#named() }, this.id),
+    );
   }
 
   #named() {
@@ -171,7 +174,7 @@ export class Handshake {
     const other = { id: session, port, origin, features: names(features) };
     this.#on.adopt(other);
     // Tells the other side that its port is in use.
-    port.postMessage(callMessage("rpc.ping"));
+    port.postMessage(requestOrNotification("rpc.ping"));
     this.#begin(other);
   }
 

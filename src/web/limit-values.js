@@ -59,7 +59,7 @@ export const MAX_FEATURES = 100;
 /** Time between two hellos of a peer that are answered, in milliseconds. */
 export const MIN_HELLO_INTERVAL = 10;
 /** Messages that leave, and are taken, together. */
-export const MAX_TOGETHER = 256;
+export const MAX_LIST_LENGTH = 256;
 /** Values in a message that waits for others of its turn. */
 export const MAX_COALESCED_VALUES = 32;
 /** Characters of a string in such a message. */

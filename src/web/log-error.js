@@ -1,15 +1,15 @@
-// Prints the faults that nobody else is told of.
+// Logs errors that cannot be reported to the application.
 
 import { now } from "./clock.js";
 import { MAX_PRINTED_FAULTS } from "./limit-values.js";
 
 let second = 0;
-let lines = 0;
+let logged = 0;
 
-export function complain(error) {
+export function logError(error) {
   const time = Math.floor(now() / 1_000);
-  if (time !== second) lines = 0;
+  if (time !== second) logged = 0;
   second = time;
-  if (++lines <= MAX_PRINTED_FAULTS) console.error("portway:", error);
-  if (lines === MAX_PRINTED_FAULTS) console.error("portway: what else there is in this second is not shown");
+  if (++logged <= MAX_PRINTED_FAULTS) console.error("portway:", error);
+  if (logged === MAX_PRINTED_FAULTS) console.error("portway: further errors in this second are not logged");
 }

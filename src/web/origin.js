@@ -1,35 +1,35 @@
-// Which origins a window may have. Comparison is exact; there are no patterns to get wrong.
+// The origins that a window may have. Origins are compared exactly; there are no patterns.
 
-/** The origin of the document of this window. */
+/** Returns the origin of the document of a window. */
 export function ownOrigin(source) {
-  // Not that of its location: a frame's document may have its parent's origin, or be denied its own.
+  // The origin of the location may differ: an iframe may have the origin of its parent, or an opaque one.
   const { origin } = source;
   if (origin === undefined || origin === "null") {
     throw new TypeError(
-      "this document has no origin of its own to fall back on; name the other side's: windowTransport(target, { origin })",
+      "this document has no origin; name the origin of the peer: windowTransport(target, { origin })",
     );
   }
   return origin;
 }
 
-/** The origins that were asked for, as a list; the default if none were. */
-export function targetOrigins(origin, fallback) {
+/** Returns the origins of an option as a list; the default if it is undefined. */
+export function parseOrigins(origin, fallback) {
   if (origin === undefined) return [fallback()];
-  // Each once: a message to an origin that is named twice would arrive twice.
+  // A message to an origin that is listed twice would arrive twice.
   const list = [...new Set([origin].flat())];
-  if (list.length === 0) throw new TypeError("the list of origins is empty");
+  if (list.length === 0) throw new TypeError("origin must not be an empty list");
   list.forEach(checkOrigin);
   return list;
 }
 
-/** Whether a message of this origin is to be heard. */
+/** Returns whether messages of an origin are received. */
 export function allowsOrigin(allowed, origin) {
   return allowed.some((one) => one === "*" || one === origin);
 }
 
-/** That the other side has an origin that is not allowed. */
-export function strangerText(origin, allowed) {
-  return `the other side has the origin "${origin}"; allowed is "${allowed.join('", "')}"; allow it by origin: "${origin}"`;
+/** Returns the text of the error for a peer with an origin that is not allowed. */
+export function originMismatchMessage(origin, allowed) {
+  return `the peer has the origin "${origin}"; allowed is "${allowed.join('", "')}"; allow it by origin: "${origin}"`;
 }
 
 function checkOrigin(origin) {
@@ -37,12 +37,13 @@ function checkOrigin(origin) {
   let exact;
   try {
     const { origin: known, protocol, host } = new URL(origin);
-    // The origin of an app shell (`capacitor://localhost`). Elsewhere it has none, and so matches no window.
+    // App shells have such origins (`capacitor://localhost`). In browsers, these URLs have no origin, so no window
+    // matches.
     exact = known === "null" ? `${protocol}//${host}` : known;
   } catch {
     exact = undefined;
   }
   if (exact === origin) return;
   const hint = exact === undefined ? "" : `; do you mean "${exact}"?`;
-  throw new TypeError(`"${String(origin)}" is no origin such as "https://example.com"${hint}`);
+  throw new TypeError(`origin must be like "https://example.com", got "${String(origin)}"${hint}`);
 }

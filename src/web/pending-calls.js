@@ -1,185 +1,179 @@
-// Our calls while they wait, by the slot that wasm gave them.
+// The pending calls, by the slot that wasm has assigned.
 
 import { now } from "./clock.js";
-import { ABANDON } from "./wasm-commands.js";
+import { ABANDON } from "./wasm-abi.js";
 import { CallError } from "./errors.js";
 import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
 
-// What is known of a call lies side by side in one array, its id first: an object for each would cost 36 bytes more.
+// The fields of all calls are in one array; the first field of a call is its id. An object for each call would cost 36
+// bytes more.
 const OWNER = 1;
 const METHOD = 2;
 const RESOLVE = 3;
 const REJECT = 4;
-const WIDTH = 5;
+const FIELDS_PER_CALL = 5;
 
-export class Calls {
-  #core;
-  /** `WIDTH` places for each slot; undefined where no call waits. */
-  #places = [];
-  /** What only some calls have: how to let go of their signal and their listener. */
-  #extras = new Map();
-  /** Who hears of a call before its end, by id. */
-  #listeners = new Map();
-  /** The slots of the calls that follow a signal. */
-  #watched = new Map();
+export class PendingCalls {
+  #wasm;
+  /** `FIELDS_PER_CALL` values for each slot; undefined if no call is pending in it. */
+  #fields = [];
+  /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
+  #cleanups = new Map();
+  /** The observers of calls, by id. */
+  #observers = new Map();
+  /** The slots of the calls with a signal, by signal. */
+  #slotsBySignal = new Map();
 
-  constructor(core) {
-    this.#core = core;
+  constructor(wasm) {
+    this.#wasm = wasm;
   }
 
-  keep(slot, id, owner, method, resolve, reject) {
-    const at = slot * WIDTH;
-    const places = this.#places;
-    places[at] = id;
-    places[at + OWNER] = owner;
-    places[at + METHOD] = method;
-    places[at + RESOLVE] = resolve;
-    places[at + REJECT] = reject;
+  insert(slot, id, owner, method, resolve, reject) {
+    const at = slot * FIELDS_PER_CALL;
+    const fields = this.#fields;
+    fields[at] = id;
+    fields[at + OWNER] = owner;
+    fields[at + METHOD] = method;
+    fields[at + RESOLVE] = resolve;
+    fields[at + REJECT] = reject;
   }
 
-  /** The id of the call in a slot, if one waits there. */
+  /** Returns the id of the call in a slot, or undefined if there is none. */
   idOf(slot) {
-    return this.#places[slot * WIDTH];
+    return this.#fields[slot * FIELDS_PER_CALL];
   }
 
-  /** Follows the signal of a call; `cancel` is run with its slot if it is aborted before the call ends. */
-  watch(slot, signal, cancel) {
-    let slots = this.#watched.get(signal);
+  /** Calls `cancel` with the slot if the signal is aborted before the call ends. */
+  abortOn(slot, signal, cancel) {
+    let slots = this.#slotsBySignal.get(signal);
     if (slots === undefined) {
       slots = new Set();
-      // One listener for all of them: to find one of many, an event target searches them all.
+      // All calls share one listener: to remove one of many, an event target searches all of them.
       slots.onAbort = () => slots.forEach(cancel);
       signal.addEventListener("abort", slots.onAbort);
-      this.#watched.set(signal, slots);
+      this.#slotsBySignal.set(signal, slots);
     }
     slots.add(slot);
-    this.#atEnd(slot, () => {
+    this.#addCleanup(slot, () => {
       slots.delete(slot);
       if (slots.size > 0) return;
       signal.removeEventListener("abort", slots.onAbort);
-      this.#watched.delete(signal);
+      this.#slotsBySignal.delete(signal);
     });
   }
 
-  /** Has somebody who hears of a call before its end: a `Stream`, or an object with `onProgress`. */
-  listen(slot, id, listener) {
-    listener.slot = slot;
-    listener.id = id;
-    this.#listeners.set(id, listener);
-    this.#atEnd(slot, () => this.#listeners.delete(id));
+  /** Sets the observer of a call: a `Stream`, or an object with `onProgress`. */
+  setObserver(slot, id, observer) {
+    observer.slot = slot;
+    observer.id = id;
+    this.#observers.set(id, observer);
+    this.#addCleanup(slot, () => this.#observers.delete(id));
   }
 
-  /** Has a handler for the progress of a call, which ends at last though there is progress. */
-  listenToProgress(slot, id, timeout, { onProgress, totalTimeout }) {
+  /** Sets a handler for the progress of a call. The call times out after `totalTimeout` in spite of progress. */
+  observeProgress(slot, id, timeout, { onProgress, totalTimeout }) {
     const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
-    this.listen(slot, id, { onProgress, timeout, end });
+    this.setObserver(slot, id, { onProgress, timeout, end });
   }
 
-  /** Who hears of the call with this id. */
-  listener(id) {
-    return this.#listeners.get(id);
+  /** Returns the observer of the call with this id. */
+  observer(id) {
+    return this.#observers.get(id);
   }
 
   resolve(slot, value) {
-    const resolve = this.#places[slot * WIDTH + RESOLVE];
+    const resolve = this.#fields[slot * FIELDS_PER_CALL + RESOLVE];
     this.#release(slot);
     resolve?.(value);
   }
 
   reject(slot, error) {
-    const reject = this.#places[slot * WIDTH + REJECT];
+    const reject = this.#fields[slot * FIELDS_PER_CALL + REJECT];
     this.#release(slot);
-    // Where a stack ends within `begin`, wasm may know a call that was never made.
+    // If the stack overflows in `startCall`, wasm may have a call that was not inserted.
     reject?.(error);
   }
 
-  /** Ends a call that the peer never hears of, or no longer. */
-  drop(slot, error) {
-    this.#core.run(ABANDON, slot);
+  /** Ends a call whose response is not expected. */
+  abandon(slot, error) {
+    this.#wasm.run(ABANDON, slot);
     this.reject(slot, error);
   }
 
-  invalid(slot) {
-    this.reject(slot, this.failure(slot, "invalid-response", "response has neither result nor error"));
+  /** Rejects a call with an error for this reason. */
+  fail(slot, reason, description = reason, cause) {
+    const id = this.idOf(slot);
+    const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];
+    this.reject(slot, new CallError(reason, `JSON-RPC ${description}: ${method} (id=${id})`, method, id, cause));
   }
 
-  /** The answer has come, but reading it failed with this error. */
-  unreadable(slot, error) {
-    this.reject(slot, this.failure(slot, "unreadable-response", `response cannot be read (${error.message})`, error));
+  rejectDestroyed(slot) {
+    this.reject(slot, this.#errorFor(slot, CLIENT_DESTROYED));
   }
 
-  destroyed(slot) {
-    this.reject(slot, this.#end(slot, DESTROYED));
+  /** The largest number of calls that were pending at the same time. */
+  get capacity() {
+    return this.#fields.length / FIELDS_PER_CALL;
   }
 
-  /** How many calls have waited at the same time, at most. */
-  get most() {
-    return this.#places.length / WIDTH;
-  }
-
-  /** The ids of the calls that wait. */
-  waiting() {
+  /** Returns the ids of the pending calls. */
+  ids() {
     return new Set(this.#slots().map((slot) => this.idOf(slot)));
   }
 
-  /** How many calls of this owner wait. */
+  /** Returns the number of pending calls of an owner. */
   count(owner) {
     return this.#slots(owner).length;
   }
 
   /** Ends all calls, or those of one owner. */
-  dropAll(end, owner) {
+  abandonAll(error, owner) {
     for (const slot of this.#slots(owner)) {
-      // To end one may end others, and begin new ones.
-      if (this.#isOf(slot, owner)) this.drop(slot, this.#end(slot, end));
+      // The end of a call may end other calls, and start new ones.
+      if (this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** Ends all streams, or those of one owner, while the other side can be told. */
-  dropStreams(end, owner) {
-    for (const { item, slot } of this.#listeners.values()) {
-      if (item !== undefined && this.#isOf(slot, owner)) this.drop(slot, this.#end(slot, end));
+  /** Ends all streams, or those of one owner, while they can still be cancelled at the peer. */
+  abandonStreams(error, owner) {
+    for (const { item, slot } of this.#observers.values()) {
+      if (item !== undefined && this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** The slots of all calls, or of those of one owner. */
+  /** Returns the slots of all calls, or of those of one owner. */
   #slots(owner) {
     const slots = [];
-    for (let slot = 0; slot < this.most; slot++) if (this.#isOf(slot, owner)) slots.push(slot);
+    for (let slot = 0; slot < this.capacity; slot++) if (this.#isPending(slot, owner)) slots.push(slot);
     return slots;
   }
 
-  /** Whether a call waits in a slot, of this owner if one is given. */
-  #isOf(slot, owner) {
-    return this.idOf(slot) !== undefined && (owner === undefined || this.#places[slot * WIDTH + OWNER] === owner);
+  /** Returns whether a call is pending in a slot. With an `owner`, it must be a call of that owner. */
+  #isPending(slot, owner) {
+    return (
+      this.idOf(slot) !== undefined && (owner === undefined || this.#fields[slot * FIELDS_PER_CALL + OWNER] === owner)
+    );
   }
 
-  /** An end, as it is told of the call in a slot. */
-  #end(slot, end) {
-    return end.of(this.#places[slot * WIDTH + METHOD], this.idOf(slot));
+  /** Returns a copy of an error for the call in a slot. */
+  #errorFor(slot, error) {
+    return error.forCall(this.#fields[slot * FIELDS_PER_CALL + METHOD], this.idOf(slot));
   }
 
-  /** The error for the end of the call in a slot. */
-  failure(slot, reason, what = reason, cause) {
-    const id = this.idOf(slot);
-    const method = this.#places[slot * WIDTH + METHOD];
-    return new CallError(reason, `JSON-RPC ${what}: ${method} (id=${id})`, method, id, cause);
-  }
-
-  #atEnd(slot, letGo) {
-    const before = this.#extras.get(slot);
-    this.#extras.set(slot, before === undefined ? letGo : () => (before(), letGo()));
+  #addCleanup(slot, cleanup) {
+    const previous = this.#cleanups.get(slot);
+    this.#cleanups.set(slot, previous === undefined ? cleanup : () => (previous(), cleanup()));
   }
 
   #release(slot) {
-    // By `keep`, which engines compile to some stores; not so `fill`.
-    this.keep(slot);
-    if (this.#extras.size > 0) {
-      this.#extras.get(slot)?.();
-      this.#extras.delete(slot);
+    // Engines compile `insert` to a few stores. `fill` is slower.
+    this.insert(slot);
+    if (this.#cleanups.size > 0) {
+      this.#cleanups.get(slot)?.();
+      this.#cleanups.delete(slot);
     }
   }
 }
 
-/** The end of a call of a client that was destroyed, or of one that was made after that. */
-export const DESTROYED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC client destroyed");
+/** The error of the calls of a destroyed client. */
+export const CLIENT_DESTROYED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC client destroyed");

@@ -1,72 +1,75 @@
-// Where a transport's messages go: to its handler, or into a queue until it has one.
+// Passes the messages of a transport to its handlers, and queues them until there is a handler.
 
-import { complain } from "./log-error.js";
+import { logError } from "./log-error.js";
 import { MAX_UNHANDLED_MESSAGES } from "./limit-values.js";
 
 /**
- * The receiving half of a transport. Messages that come before a handler is attached are kept, and handed over after the
- * current task, so that whoever attaches it can finish setting up first.
+ * The receiving half of a transport. Messages that arrive before a handler is set are queued, and delivered in a
+ * microtask, so that the caller of `setHandler` can finish setting up.
  */
-export class Inbox {
-  /** The handlers, each by the user of the transport that has attached it. */
+export class ReceiveQueue {
+  /** The handlers, by the user of the transport that has set it. */
   #handlers = new Map();
   #queue = [];
-  #keeper = (message) => this.#keep(message);
+  #enqueueMessage = (message) => this.#enqueue(message);
   #hasDropped = false;
-  #note;
+  #metadata;
 
-  /** `note`, if there is one, returns what is kept with a message, and is called with that before the message is handed over. */
-  constructor(note) {
-    this.#note = note;
+  /**
+   * `metadata` returns a value that is queued with a message. It is called with this value before the message is
+   * delivered.
+   */
+  constructor(metadata) {
+    this.#metadata = metadata;
   }
 
-  /** Takes a message that has come. While none are kept and there is one handler, that is the handler itself. */
-  receive = this.#keeper;
+  /** Receives a message. While the queue is empty and there is one handler, this is the handler itself. */
+  receive = this.#enqueueMessage;
 
-  #keep(message) {
-    if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push([message, this.#note?.()]);
-    if (!this.#hasDropped) console.warn("portway: messages are dropped, since nobody handles them");
+  #enqueue(message) {
+    if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push([message, this.#metadata?.()]);
+    if (!this.#hasDropped) console.warn("portway: messages are dropped, since there is no handler");
     this.#hasDropped = true;
   }
 
-  /** Sets the one handler of a user; a later one replaces it. */
-  attach(handler, user) {
-    if (typeof handler !== "function") throw new TypeError("onMessage takes a function");
+  /** Sets the handler of a user; a later one replaces it. */
+  setHandler(handler, user) {
+    if (typeof handler !== "function") throw new TypeError(`handler must be a function, got ${typeof handler}`);
     const isFirst = this.#handlers.size === 0;
     this.#handlers.set(user, handler);
-    if (this.#queue.length === 0) this.#choose();
+    if (this.#queue.length === 0) this.#selectReceiver();
     else if (isFirst) Promise.resolve().then(() => this.#flush());
   }
 
-  /** Removes the handler of a user. Without any, messages are kept again. */
-  detach(user) {
+  /** Removes the handler of a user. Without handlers, messages are queued again. */
+  removeHandler(user) {
     this.#handlers.delete(user);
-    if (this.#queue.length === 0) this.#choose();
+    if (this.#queue.length === 0) this.#selectReceiver();
   }
 
-  #choose() {
+  #selectReceiver() {
     const [handler] = this.#handlers.values();
-    this.receive = this.#handlers.size > 1 ? (message) => this.#handOver(message) : (handler ?? this.#keeper);
+    this.receive = this.#handlers.size > 1 ? (message) => this.#deliver(message) : (handler ?? this.#enqueueMessage);
   }
 
-  #handOver(message) {
+  #deliver(message) {
     for (const handler of [...this.#handlers.values()]) {
       try {
         handler(message);
       } catch (error) {
-        complain(error);
+        logError(error);
       }
     }
   }
 
   #flush() {
-    // What comes meanwhile goes to the end of the queue, and so keeps its place.
+    // Messages that arrive meanwhile are appended to the queue, so that the order is kept.
     while (this.#queue.length > 0 && this.#handlers.size > 0) {
-      const [message, noted] = this.#queue[0];
-      this.#note?.(noted);
-      this.#handOver(message);
+      const [message, kept] = this.#queue[0];
+      this.#metadata?.(kept);
+      this.#deliver(message);
       this.#queue.shift();
     }
-    if (this.#queue.length === 0) this.#choose();
+    if (this.#queue.length === 0) this.#selectReceiver();
   }
 }

@@ -1,138 +1,37 @@
-// A message that has come, and what a handler gets of it beside its params.
-
-import { SHARED, VERSION, hasInvalidId, hasName, shapeOf } from "./envelope.js";
-import { beginning } from "./errors.js";
-import { runLater } from "./later.js";
-import { listOf } from "./messages.js";
+// The second argument of a handler. It has the members that `HandlerContext` in `api.d.ts` declares, and nothing else
+// of the library can be reached from it.
 
 /**
- * A message of ours as it came; if it is a request or a notification, the context of its handler, too: one object for both.
- *
- * The functions are made when they are asked for: most handlers want none of them, and those that do may take them apart
- * (`(params, { signal, progress }) => …`).
+ * The context of a request or notification. Its functions are made when a handler asks for them: most handlers need
+ * none of them, and a handler may destructure the context (`(params, { signal, progress }) => …`).
  */
-export class Incoming {
-  #session;
-  #controller;
+export class RequestContext {
+  #message;
 
-  /**
-   * The message came by `session`: the handler sends by it, and what it sends after its end is dropped.
-   *
-   * Members are read once: where nothing is cloned they may be getters, which say something else the next time, or throw,
-   * when a call or a request is half done. An id that is a string of more than `idLength` is of a kind of its own. Of messages
-   * that came together, `event` keeps the params apart.
-   */
-  constructor(session, message, idLength, event) {
-    const { id, method, params, result, error } = message;
-    this.#session = session;
-    this.method = method;
-    /** @internal The id of the request or response, exactly as it came; null if it is not valid. */
-    this.id = id;
-    /** @internal Until a handler has them: whoever keeps the context need not keep those. */
-    this.params = event === undefined || method === undefined ? params : event.own(params);
-    /** @internal */
-    this.result = result;
-    /** @internal */
-    this.error = error;
-    /** @internal What members there are, as wasm reads it. */
-    this.shape = VERSION | shapeOf(message, this, idLength);
-    if (this.params === SHARED && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
-      session.link.report(
-        new Error(`"${beginning(method)}" is dropped: it shares params with a message that came with it`),
-      );
-    }
-    // It is answered under the id null. To hash it, or to keep it, would cost as much as the peer likes.
-    if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
-    /** @internal Where the request is kept; -1 if it is none. */
-    this.slot = -1;
-    /** @internal The batch that it came in; its replies wait for each other. */
-    this.batch = undefined;
-    /** @internal Whose handler works on it; if that server has gone, the caller hears no more of it. */
-    this.server = undefined;
-    /** @internal What to transfer with the result, or with the next item. */
-    this.list = undefined;
-    /** @internal What sends the items, if they are asked for. */
-    this.outflow = undefined;
+  constructor(message) {
+    this.#message = message;
+    this.method = message.method;
+    this.id = message.id;
+    if (message.origin !== undefined) this.origin = message.origin;
   }
 
-  /** Aborted when the caller no longer wants the answer, or this side is destroyed. */
   get signal() {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
+    return this.#message.signal;
   }
 
-  /** Tells the caller how far this is; it arrives at the caller's `onProgress`. */
   get progress() {
-    return (value, transfer) => {
-      const { link } = this.#session;
-      if (!this.isDropped() && link.isRunning(this)) link.notifyNow("$/progress", { token: this.id, value }, transfer);
-    };
+    return (value, transfer) => this.#message.progress(value, transfer);
   }
 
-  /**
-   * Lets other messages be handled, such as a cancellation. A handler that never waits would not notice it. Resolves in a new
-   * task; rejects with the reason of `signal` if the request was cancelled.
-   */
   get yield() {
-    return () => new Promise(runLater).then(() => this.startedSignal?.throwIfAborted());
+    return () => this.#message.yield();
   }
 
-  /** Names what of the result, or of the next item, is to be transferred instead of copied. */
   get transfer() {
-    return (list) => {
-      if (list) this.list = [...(this.list ?? []), ...listOf(list)];
-    };
+    return (list) => this.#message.transfer(list);
   }
 
-  /** Sends a notification to the caller. */
   get notify() {
-    return (method, params, options) => {
-      if (!this.isDropped()) this.#session.link.notify(method, params, options?.transfer);
-    };
-  }
-
-  /** @internal Whether the server of the handler was destroyed. */
-  get hasLeft() {
-    return this.server?.left;
-  }
-
-  /** @internal Whether the session has ended. */
-  get isOver() {
-    return this.#session.end !== undefined;
-  }
-
-  /** @internal Whether what the handler sends is dropped. If that is since its session has ended, it is reported. */
-  isDropped() {
-    const { link, end } = this.#session;
-    if (!this.hasLeft && end !== undefined) link.report(end.of(this.method, this.id));
-    return this.hasLeft || end !== undefined;
-  }
-
-  /** @internal The signal, if anybody has asked for it. */
-  get startedSignal() {
-    return this.#controller?.signal;
-  }
-
-  /** @internal A context of its own for the handler of one of several servers. */
-  forServer(server) {
-    const context = new Incoming(this.#session, { method: this.method }, 0);
-    context.server = server;
-    return context;
-  }
-
-  /** @internal Gives the params away. */
-  takeParams() {
-    const { params } = this;
-    this.params = undefined;
-    return params;
-  }
-
-  /** @internal */
-  abort(reason) {
-    // In a realm without signals, no handler waits for one.
-    if (globalThis.AbortController === undefined) return this.outflow?.stop(reason);
-    this.#controller ??= new AbortController();
-    this.#controller.abort(reason);
-    this.outflow?.stop(this.#controller.signal.reason);
+    return (method, params, options) => this.#message.notify(method, params, options);
   }
 }

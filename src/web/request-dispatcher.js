@@ -1,5 +1,4 @@
-// Serves the peer's requests and notifications: finds handlers, runs them, and sees to it that each request is answered
-// once.
+// Dispatches requests and notifications of the peer: finds their handlers, runs them, and answers each request once.
 
 import {
   CallError,
@@ -7,229 +6,237 @@ import {
   METHOD_NOT_FOUND,
   REQUEST_CANCELLED,
   RPCError,
-  beginning,
-  toWire,
+  truncate,
+  serializeError,
 } from "./errors.js";
 import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
-import { STREAM, Turn, isStream, iteratorOf, openStream } from "./streams.js";
+import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream-producer.js";
+import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
-export class Service {
-  /** Who serves, newest first: objects with the maps `methods` and `notifications`. */
+export class RequestDispatcher {
+  /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
-  /** Counts the requests that are being worked on, for a transport that bounds them: a set whose `add` may return false. */
+  /** A set of the running requests, from a transport that limits them: `add` returns false to refuse a request. */
   atWork = undefined;
   #link;
-  /** The requests that are being worked on, by slot. */
+  /** The running requests, by slot. */
   #running = [];
-  /** The budget of the streams. */
-  #turn = new Turn();
-  /** Replies that wait for the rest of their batch. */
-  #held = new Map();
-  #lastHeld = 0;
-  /** The requests of sessions that have ended whose handlers go on. They count for a while, so that a peer gains nothing by it. */
+  #streamBudget = new StreamBudget();
+  /** The replies that wait for the rest of their batch, by token. */
+  #batchReplies = new Map();
+  #lastReplyToken = 0;
+  /**
+   * Requests of ended sessions whose handlers still run. They count for a while: else a new session would lift the
+   * limit.
+   */
   #lingering = new Set();
-  #forgetting;
+  #lingeringTimer;
 
   constructor(link) {
     this.#link = link;
   }
 
-  isRunning(context) {
-    return this.#running[context.slot] === context;
+  isRunning(request) {
+    return this.#running[request.slot] === request;
   }
 
-  /** Runs the handler of a request. */
-  serve(slot, context, batch) {
-    context.slot = slot;
-    context.batch = batch;
-    // A message before it in its batch may have ended the session.
-    if (context.isOver) return this.#respond(context, undefined);
-    this.#running[slot] = context;
-    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.mostAtWork || this.atWork?.add(context) === false)
-      return this.#answer(context, TOO_MANY);
+  /** Runs the handler of a request, and answers it. */
+  dispatch(slot, request, batch) {
+    request.slot = slot;
+    request.batch = batch;
+    // An earlier message of the batch may have ended the session.
+    if (request.hasSessionEnded) return this.#respond(request, undefined);
+    this.#running[slot] = request;
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(request) === false)
+      return this.#answer(request, TOO_MANY);
     let result;
     try {
-      const sent = context.takeParams();
-      const params = context.method === STREAM ? openStream(context, sent, this.#spareCredit()) : sent;
-      result = this.#handler("methods", context)?.(given(params), context);
+      const sent = request.takeParams();
+      const params = request.method === STREAM ? parseStreamRequest(request, sent, this.#spareCredit()) : sent;
+      result = this.#findHandler("methods", request)?.(normalizeParams(params), request);
     } catch (thrown) {
-      return this.#fail(context, thrown);
+      return this.#fail(request, thrown);
     }
-    if (context.server !== undefined) return this.#settle(context, result);
-    this.#answer(context, { code: METHOD_NOT_FOUND, message: `Method not found: ${beginning(context.method)}` });
+    if (request.server !== undefined) return this.#settleResult(request, result);
+    this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
   }
 
-  /** Answers a request with a result, or with what the result promises: that may be a promise again. */
-  #settle(context, result) {
+  /** Answers a request with a result. The result may be a promise, of another promise, or a stream. */
+  #settleResult(request, result) {
     try {
       if (typeof result?.then === "function") {
         result.then(
-          (value) => (value === result ? this.#fail(context, OWN_RESULT) : this.#settle(context, value)),
-          (thrown) => this.#fail(context, thrown),
+          (value) => (value === result ? this.#fail(request, SELF_RESOLVED) : this.#settleResult(request, value)),
+          (thrown) => this.#fail(request, thrown),
         );
         return;
       }
-      if (context.outflow !== undefined) {
-        const answer = () => this.#answer(context);
+      if (request.producer !== undefined) {
+        const answer = () => this.#answer(request);
         const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
-        return void context.outflow
-          .run(this.#link, this.#turn, context, source)
-          .then(answer, (thrown) => this.#fail(context, thrown));
+        return void request.producer
+          .run(this.#link, this.#streamBudget, request, source)
+          .then(answer, (thrown) => this.#fail(request, thrown));
       }
-      // A stream that is transferred is a result as any other.
-      if (isStream(result) && !context.list?.includes(result)) {
-        this.#link.guard(() => iteratorOf(result).return?.());
-        throw new RPCError(INTERNAL_ERROR, `"${beginning(context.method)}" gives a stream: call it by stream()`);
+      // A stream that is transferred is a plain result.
+      if (isStream(result) && !request.transferList?.includes(result)) {
+        this.#link.runUserCode(() => iteratorOf(result).return?.());
+        throw new RPCError(INTERNAL_ERROR, `method "${truncate(request.method)}" returns a stream; use stream()`);
       }
     } catch (thrown) {
-      return this.#fail(context, thrown);
+      return this.#fail(request, thrown);
     }
-    this.#answer(context, undefined, result);
+    this.#answer(request, undefined, result);
   }
 
-  /** Runs the handler that each server has for a notification. Where none has one, a handler of requests runs. */
-  notified(context) {
-    if (context.isOver) return;
+  /** Runs the handler of each server for a notification. If there is none, runs a handler for requests of that name. */
+  dispatchNotification(request) {
+    if (request.hasSessionEnded) return;
     if (this.servers.length > 1) {
-      const heard = this.servers.filter(({ notifications }) => notifications.has(context.method));
-      if (heard.length > 1) return this.#notifyAll(heard, context);
+      const listening = this.servers.filter(({ notifications }) => notifications.has(request.method));
+      if (listening.length > 1) return this.#notifyAll(listening, request);
     }
-    const handler = this.#handler("notifications", context) ?? this.#handler("methods", context);
-    if (handler !== undefined) this.#link.guard(() => handler(given(context.takeParams()), context));
+    const handler = this.#findHandler("notifications", request) ?? this.#findHandler("methods", request);
+    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
   }
 
-  #notifyAll(servers, context) {
-    const params = given(context.takeParams());
+  #notifyAll(servers, request) {
+    const params = normalizeParams(request.takeParams());
     for (const server of servers) {
-      // A handler before it may have destroyed this server.
-      const handler = server.notifications.get(context.method);
-      if (handler !== undefined) this.#link.guard(() => handler(params, context.forServer(server)));
+      // An earlier handler may have destroyed this server.
+      const handler = server.notifications.get(request.method);
+      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.forServer(server)));
     }
   }
 
-  /** 2 if a server here has a method, 1 if it has only others, 0 if there is no server. */
+  /** Returns 2 if a server has the method, 1 if the servers have other methods, 0 if there is no server. */
   rank(method) {
     if (this.servers.length === 0) return 0;
     return this.servers.some(({ methods }) => methods.has(method)) ? 2 : 1;
   }
 
-  /** The peer no longer wants the answer to its request with this id. */
-  giveUp(id) {
+  /** Aborts the request with this id, which the peer has cancelled. */
+  cancel(id) {
     this.#find(id)?.abort();
   }
 
-  /** The peer takes more items of the stream that it asked for under this id. */
-  grant(id, count) {
-    this.#find(id)?.outflow?.grant(count, this.#spareCredit());
+  /** Adds credit to the stream of the request with this id. */
+  addCredit(id, count) {
+    this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
 
-  /** How much more credit the streams of the peer may have. */
+  /** Returns how much more credit the streams of the peer may have. */
   #spareCredit() {
-    return this.#running.reduce((spare, context) => spare - (context?.outflow?.window ?? 0), MAX_PEER_CREDIT);
+    return this.#running.reduce((spare, request) => spare - (request?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
   }
 
-  /** Gives out a reply that waited for its batch. */
-  unhold(token) {
-    const reply = this.#held.get(token);
-    this.#held.delete(token);
+  /** Removes a reply that has waited for its batch, and returns it. */
+  takeBatchReply(token) {
+    const reply = this.#batchReplies.get(token);
+    this.#batchReplies.delete(token);
     return reply;
   }
 
-  /** A server was destroyed. Its running requests are answered with an error, unless the peer gets a goodbye. */
-  leave(server, saysGoodbye) {
+  /**
+   * Removes a destroyed server, and aborts its requests. They are answered with an error unless the peer receives a
+   * goodbye.
+   */
+  removeServer(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
-    const left = this.#running.filter((context) => context?.server === server);
-    if (!saysGoodbye) for (const context of left) this.#answer(context, SERVER_DESTROYED);
-    server.left = true;
-    for (const context of left) context.abort(STOPPED);
+    const requests = this.#running.filter((request) => request?.server === server);
+    if (!saysGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
+    server.isGone = true;
+    for (const request of requests) request.abort(SERVER_STOPPED);
   }
 
-  /** Tells wasm that no request that is being worked on gets an answer any more. */
-  drop() {
-    for (const context of this.#running) {
-      if (context !== undefined) this.#respond(context, undefined);
+  /** Ends all running requests in wasm, without replies. */
+  discardAll() {
+    for (const request of this.#running) {
+      if (request !== undefined) this.#respond(request, undefined);
     }
   }
 
-  /** Nothing that is being worked on is answered any more. With an `end`, another session may begin. */
-  stop(end) {
-    const running = this.#running.filter((context) => context !== undefined);
+  /** Aborts all running requests, without replies. With an `end`, another session may follow. */
+  abortAll(end) {
+    const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
-    this.#held.clear();
+    this.#batchReplies.clear();
     this.atWork?.clear();
-    for (const context of running) {
-      if (end !== undefined) this.#lingering.add(context);
-      context.abort(end ?? STOPPED);
+    for (const request of running) {
+      if (end !== undefined) this.#lingering.add(request);
+      request.abort(end ?? SERVER_STOPPED);
     }
-    // A handler that never ends is the application's. It is not to block all sessions that follow.
-    if (end === undefined) this.#forget();
-    else if (this.#lingering.size > 0) this.#forgetting ??= setTimer(() => this.#forget(), CALL_TIMEOUT);
-    this.#forgetting?.unref?.();
+    // A handler that never ends is a fault of the application. It must not block all later sessions.
+    if (end === undefined) this.#clearLingering();
+    else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
+    this.#lingeringTimer?.unref?.();
   }
 
-  #forget() {
-    if (this.#forgetting !== undefined) this.#forgetting = clearTimeout(this.#forgetting);
+  #clearLingering() {
+    if (this.#lingeringTimer !== undefined) this.#lingeringTimer = clearTimeout(this.#lingeringTimer);
     this.#lingering.clear();
   }
 
-  /** Gives up all requests, and what has been answered but not been sent: the replies, with an error for the rest. */
-  surrender(error) {
-    const open = this.#running.filter((context) => context !== undefined);
-    const replies = open.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
-    replies.unshift(...[...this.#held.values()].filter((reply) => reply !== undefined));
-    this.stop();
+  /**
+   * Aborts all running requests. Returns an error reply for each, and the replies that were waiting for their batches.
+   */
+  failAll(error) {
+    const pending = this.#running.filter((request) => request !== undefined);
+    const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
+    replies.unshift(...[...this.#batchReplies.values()].filter((reply) => reply !== undefined));
+    this.abortAll();
     return replies;
   }
 
-  /** The request with this id that is being worked on: the newest, if there are several. */
+  /** Returns the newest running request with this id. */
   #find(id) {
-    if (id !== undefined) return this.#running.findLast((context) => context?.id === id);
+    if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
   }
 
-  /** The handler that the context asks for, which also learns whose it is. */
-  #handler(kind, context) {
+  /** Returns the handler for a message, and sets the server of the message. */
+  #findHandler(kind, request) {
     for (const server of this.servers) {
-      const handler = server[kind].get(context.method);
+      const handler = server[kind].get(request.method);
       if (handler !== undefined) {
-        context.server = server;
+        request.server = server;
         return handler;
       }
     }
   }
 
-  #fail(context, thrown) {
-    // Where no peer gets the answer, the server is not asked.
-    const errorData = this.isRunning(context) ? context.server?.errorData : undefined;
-    this.#answer(context, toWire(thrown, context.startedSignal, errorData, this.#link));
+  #fail(request, thrown) {
+    // `errorData` is only called for errors that are sent.
+    const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
+    this.#answer(request, serializeError(thrown, request.startedSignal, errorData, this.#link));
   }
 
-  /** Answers a request with an error object, or else with a result. */
-  #answer(context, error, result) {
-    // The session or this side may have ended meanwhile. If the handler has stopped for that, or returned, nothing is reported.
-    this.#lingering.delete(context);
-    if (!this.isRunning(context))
-      return void (error === undefined || error.code === REQUEST_CANCELLED || context.isDropped());
-    const { id } = context;
-    if (error !== undefined) context.list = undefined;
+  /** Answers a request with an error object, or with a result if there is no error. */
+  #answer(request, error, result) {
+    // The session or this side may have ended. Then nothing is reported if the handler has returned, or was cancelled.
+    this.#lingering.delete(request);
+    if (!this.isRunning(request))
+      return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
+    const { id } = request;
+    if (error !== undefined) request.transferList = undefined;
     const message =
       error === undefined
-        ? // JSON has no undefined: without a result the message would be no response.
+        ? // JSON has no undefined, and a message without a result is not a response.
           { jsonrpc: "2.0", result: result === undefined ? null : result, id }
         : { jsonrpc: "2.0", error, id };
-    this.#running[context.slot] = undefined;
-    this.#respond(context, message);
+    this.#running[request.slot] = undefined;
+    this.#respond(request, message);
   }
 
-  #respond(context, message) {
-    this.#link.respond(context, message, context.batch === undefined ? 0 : this.#hold(context, message));
-    this.atWork?.delete(context);
+  #respond(request, message) {
+    this.#link.respond(request, message, request.batch === undefined ? 0 : this.#storeBatchReply(request, message));
+    this.atWork?.delete(request);
   }
 
-  #hold({ list, method }, message) {
-    this.#lastHeld = (this.#lastHeld + 1) % 2 ** 25;
-    this.#held.set(this.#lastHeld, message && { message, transfer: list, method });
-    return this.#lastHeld;
+  #storeBatchReply({ transferList, method }, message) {
+    this.#lastReplyToken = (this.#lastReplyToken + 1) % 2 ** 25;
+    this.#batchReplies.set(this.#lastReplyToken, message && { message, transfer: transferList, method });
+    return this.#lastReplyToken;
   }
 }
 
@@ -237,13 +244,13 @@ const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "to
 
 const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
 
-/** What ends a promise of itself, as in promises of the language: followed, it would fill the stack. */
-const OWN_RESULT = /* @__PURE__ */ new TypeError("a promise is its own result");
+/** The error for a promise that resolves to itself. Following such a promise would overflow the stack. */
+const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise resolves to itself");
 
-/** Why a handler is told to stop. */
-const STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
+/** The reason of the signals of a destroyed server. */
+const SERVER_STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
 
-/** Peers in the field send null for no params. */
-function given(params) {
+/** Some peers send null for absent params. */
+function normalizeParams(params) {
   return params === null ? undefined : params;
 }

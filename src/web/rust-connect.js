@@ -1,7 +1,7 @@
 // `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
 
 import { doorTo } from "./connect-target.js";
-import { runLater } from "./later.js";
+import { queueTask } from "./queue-task.js";
 import { whileAlive } from "./rust-death.js";
 import { whatEnded } from "./rust-roles.js";
 import { noAnswer, sessionTransport } from "./session-transport.js";
@@ -25,7 +25,7 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, tellSessi
     transport,
     open() {
       const late = () => rejecter(noAnswer(timeout, door));
-      const timer = timeout < 0 ? undefined : setTimer(() => runLater(late), Math.min(timeout, 2 ** 31 - 1));
+      const timer = timeout < 0 ? undefined : setTimer(() => queueTask(late), Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {
         opened.finally(() => clearTimeout(timer)).then(whileAlive(resolve), whileAlive(reject));

@@ -2,8 +2,8 @@
 // `unreachable`. What it was doing is half done then, so it is never called again, and all that use its wasm are told.
 // The npm package has none of this file.
 
-import { install, kill } from "./wasm-instance.js";
-import { settleEarly } from "./early-buffer.js";
+import { setInstance, poison } from "./wasm-instance.js";
+import { finishEarly } from "./early-buffer.js";
 
 /** What has one end: from when Rust made its first transport, or its first after the last end. */
 let life = { isOver: true };
@@ -16,9 +16,9 @@ export function hasEnded() {
 function end(error) {
   if (life.isOver) return;
   life.isOver = true;
-  kill(error);
+  poison(error);
   // Whom it was still to hear gets an answer, too.
-  settleEarly(null);
+  finishEarly(null);
 }
 
 /** Called by the panic hook. The text stays here: it is nobody's business on the other side. */
@@ -54,8 +54,8 @@ export function whileAlive(tell) {
  * it where it was. So those that do not pass through here are noticed, too: of futures that are polled by themselves, say.
  */
 export function begin(wasm, place) {
-  install(wasm);
-  settleEarly();
+  setInstance(wasm);
+  finishEarly();
   const mine = (life = { isOver: false });
   // Not before what runs now, which may be Rust, has left the stack.
   const atRest = Promise.resolve().then(place);

@@ -4,12 +4,12 @@
 
 // A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
 import "../js/early.js";
-import { complain } from "./log-error.js";
+import { logError } from "./log-error.js";
 import { CallError, RPCError, nameOf } from "./errors.js";
-import { runLater } from "./later.js";
+import { queueTask } from "./queue-task.js";
 import { Link } from "./link.js";
 import { whileAlive } from "./rust-death.js";
-import { Stream } from "./streams.js";
+import { Stream } from "./stream-consumer.js";
 
 // What a call is told; `api/client.rs` has the same numbers.
 const RESULT = 0;
@@ -40,7 +40,7 @@ function linkOn(transport, limits) {
   try {
     return { link: Link.on(transport, { limits }) };
   } catch (problem) {
-    complain(problem);
+    logError(problem);
     return { problem };
   }
 }
@@ -70,7 +70,7 @@ export class RustClient {
     const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
     const totalTimeout = total < 0 ? undefined : total;
     const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
-    return this.#link.begin(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
+    return this.#link.startCall(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
   }
 
   cancel(slot) {
@@ -81,7 +81,7 @@ export class RustClient {
   stream(method, params, timeout, window) {
     if (this.#link === undefined) throw this.#problem;
     const stream = new Stream(this.#link, method, timeout, window, undefined, (stream, resolve, reject) => {
-      this.#link.begin(this, method, params, timeout, undefined, resolve, reject, stream);
+      this.#link.startCall(this, method, params, timeout, undefined, resolve, reject, stream);
     });
     return {
       next: () => new Promise((resolve, reject) => stream.next().then(whileAlive(resolve), whileAlive(reject))),
@@ -95,7 +95,7 @@ export class RustClient {
   }
 
   destroy() {
-    this.#link?.leave(this);
+    this.#link?.release(this);
   }
 
   #end(token) {
@@ -155,7 +155,7 @@ export class RustServer {
   }
 
   destroy() {
-    this.#link?.leave(this);
+    this.#link?.release(this);
   }
 }
 
@@ -226,7 +226,7 @@ class RustRequest {
   }
 
   yieldNow() {
-    return new Promise(runLater);
+    return new Promise(queueTask);
   }
 
   transfer(list) {

@@ -1,74 +1,83 @@
-// Where the messages of a link leave: each by itself, or those of one turn together but for the first.
+// The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends.
 
 import { now } from "./clock.js";
-import { packed } from "./columns.js";
-import { INTERNAL_ERROR, beginning, nameOf } from "./errors.js";
-import { post, sendPlain, transferable } from "./messages.js";
-import { MAX_TOGETHER } from "./limit-values.js";
-import { ParamsOfEvent } from "./shared-params.js";
-import { settle } from "./snapshot.js";
+import { encodeColumns } from "./columns.js";
+import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";
+import { post, retryWithPlainCopy } from "./messages.js";
+import { orderTransferList } from "./transfer-list.js";
+import { MAX_LIST_LENGTH } from "./limit-values.js";
+import { ParamsIsolator } from "./shared-params.js";
+import { snapshotIfSmall } from "./snapshot.js";
 
-/** As many steps a turn goes on after an item of a stream: so many an async generator takes to give the next one. */
-const STEPS = 4;
+/**
+ * A turn with an item of a stream lasts for this many microtasks more: an async generator needs them for the next item.
+ */
+const EXTRA_MICROTASKS = 4;
 
-/** In milliseconds: a message that is sent so long after the last one leaves at once, since the turn may be long. */
-const LONGEST_WAIT = 4;
+/** After this time (ms) in one turn, the next message is sent at once, since the turn may be long. */
+const MAX_DELAY_MS = 4;
 
-// `queueMicrotask` costs several times as much.
-const TURN = /* @__PURE__ */ Promise.resolve();
+// `queueMicrotask` takes several times as long.
+const RESOLVED = /* @__PURE__ */ Promise.resolve();
 
-/** The outboxes with waiting messages. If a page or a process ends within a turn, the end of that turn does not come. */
-const holding = /* @__PURE__ */ shared();
+/**
+ * The queues with waiting messages. If a page or process ends within a turn, the turn does not end, so they are
+ * flushed.
+ */
+const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
 
-/** All copies of this library in the realm share one listener. It runs before those of the sessions, which say goodbye. */
-function shared() {
+/** All copies of the library in a realm share one listener. It runs before the sessions send their goodbyes. */
+function sharedRegistry() {
   const key = Symbol.for("portway.holding");
   if (globalThis[key] !== undefined) return globalThis[key];
-  const outboxes = (globalThis[key] = new Set());
-  const flushAll = () => outboxes.forEach((outbox) => outbox.flush());
+  const queues = (globalThis[key] = new Set());
+  const flushAll = () => queues.forEach((queue) => queue.flush());
   globalThis.addEventListener?.("pagehide", flushAll);
-  // In a window, that name may be a frame's of any origin, no member of which may be read.
+  // In a window, `process` may be an iframe of any origin, and reading its members would throw.
   if (typeof document === "undefined") globalThis.process?.on?.("exit", flushAll);
-  return outboxes;
+  return queues;
 }
 
 /**
- * A message that cannot be sent does no harm to others: a reply becomes an error, anything else goes to `drop`.
+ * A message that cannot be sent does not affect others: a reply is replaced by an error, and `onSendFailed` is called
+ * for any other message.
  *
- * What sends a message names where it comes from: its `slot` if it is a call, its `method` if it is a reply. Where messages
- * are sent together, each is an entry: a `message`, perhaps what to `transfer`, and its `slot` or `method`, or the `outflow`
- * of the stream that it is an item of.
+ * Each message has a source: the `slot` of a call, the `method` of a reply, or the `producer` of an item. Messages that
+ * are sent together are entries: objects with the `message`, its source, and its `transfer` list if it has one.
  */
-export class Outbox {
+export class SendQueue {
   /**
-   * Whether messages of a turn leave together, and if they do, perhaps as `"columns"`; undefined to do what the two sides of
-   * the transport have agreed on.
+   * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the two sides of
+   * the transport have agreed on it.
    */
   coalesce = undefined;
   #transport;
-  #drop;
+  #onSendFailed;
   #report;
-  /** What waits for the end of the turn; the slot or method of each, or of an item the rest of its entry. */
+  /**
+   * The messages that wait for the end of the turn, and their sources: a slot, a method, or an object with the rest of
+   * an entry.
+   */
   #messages = [];
-  #origins = [];
-  /** What is to be transferred with them. */
-  #moved = [];
-  /** How many steps the turn still takes. */
-  #steps = 0;
-  /** Whether a message was sent in this turn, and the time when the last one left at once. */
-  #hasBegun = false;
-  #leftAt = 0;
+  #sources = [];
+  /** The objects to transfer with them. */
+  #transfers = [];
+  /** The number of microtasks until the turn ends. */
+  #microtasksLeft = 0;
+  /** Whether a message was sent in this turn, and the time of the last message that was sent at once. */
+  #isTurnOpen = false;
+  #lastSentAt = 0;
   #endTurn = () => {
-    if (this.#steps-- > 0) return void TURN.then(this.#endTurn);
+    if (this.#microtasksLeft-- > 0) return void RESOLVED.then(this.#endTurn);
     this.flush();
-    // Over a transport that delivers at once, more may wait now, behind what was sent just before.
-    this.#hasBegun = this.#messages.length > 0;
-    if (this.#hasBegun) TURN.then(this.#endTurn);
+    // A transport that delivers at once may have caused more messages, which now wait.
+    this.#isTurnOpen = this.#messages.length > 0;
+    if (this.#isTurnOpen) RESOLVED.then(this.#endTurn);
   };
 
-  constructor(transport, drop, report) {
+  constructor(transport, onSendFailed, report) {
     this.#transport = transport;
-    this.#drop = drop;
+    this.#onSendFailed = onSendFailed;
     this.#report = report;
   }
 
@@ -76,96 +85,98 @@ export class Outbox {
     return this.coalesce ?? this.#transport.coalesces;
   }
 
-  /** Whether an array that comes is a list of messages that came together, and no batch whose replies wait for each other. */
-  get takesLists() {
+  /** Whether a received array is a list of independent messages, and not a batch with one reply. */
+  get acceptsLists() {
     return this.coalesce || this.#transport.coalesces;
   }
 
-  /** Sends a message. */
+  /** Sends a message, at once or with others. Does not throw. */
   send(message, transfer, slot, method) {
-    if (transfer === undefined && this.keep(message, slot, method)) return;
+    if (transfer === undefined && this.tryEnqueue(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
     try {
-      const sent = post(this.#transport, message, transfer);
-      if (sent !== undefined) this.#watch(sent, [{ message, slot, method }]);
+      const result = post(this.#transport, message, transfer);
+      if (result !== undefined) this.#failOnRejection(result, [{ message, slot, method }]);
     } catch (error) {
-      this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN);
+      this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN_ERROR);
     }
   }
 
-  /** Sends an item of a stream, perhaps with others that come soon; throws if it cannot be sent. */
-  sendItem(message, transfer, outflow) {
-    if (!this.coalesces) return this.sendNow(message, transfer, outflow);
-    const list = transfer && transferable(transfer);
-    // Nothing can be moved twice.
-    const isMoving = list?.some((item) => this.#moved.includes(item));
-    const isKept = !isMoving && this.keep(message, undefined, { transfer: list, outflow });
-    this.#steps = STEPS;
-    if (!isKept) this.sendNow(message, list, outflow);
+  /** Sends an item of a stream, at once or with others. Throws if it cannot be sent. */
+  sendItem(message, transfer, producer) {
+    if (!this.coalesces) return this.sendImmediately(message, transfer, producer);
+    const list = transfer && orderTransferList(transfer);
+    // No object can be transferred twice.
+    const isMoving = list?.some((item) => this.#transfers.includes(item));
+    const isEnqueued = !isMoving && this.tryEnqueue(message, undefined, { transfer: list, producer });
+    this.#microtasksLeft = EXTRA_MICROTASKS;
+    if (!isEnqueued) this.sendImmediately(message, list, producer);
   }
 
-  /** Sends entries, each by itself. */
+  /** Sends each entry as a message of its own. */
   sendEach(entries) {
     for (const { message, transfer, method } of entries) this.send(message, transfer, undefined, method);
   }
 
-  /** Keeps a message for the end of the turn, if the other side takes lists and it is fit for one; says whether it does. */
-  keep(message, slot, origin) {
+  /** Adds a message to the queue, if the peer accepts lists and the message qualifies. Returns whether it was added. */
+  tryEnqueue(message, slot, source) {
     if (!this.coalesces) return false;
     const time = now();
-    if (!this.#hasBegun) {
-      // The first of a turn leaves at once: it may be the only one, and the other side can begin.
-      this.#hasBegun = true;
-      this.#steps = 0;
-      TURN.then(this.#endTurn);
-      this.#leftAt = time;
+    if (!this.#isTurnOpen) {
+      // The first message of a turn is sent at once: it may be the only one, and the peer can begin.
+      this.#isTurnOpen = true;
+      this.#microtasksLeft = 0;
+      RESOLVED.then(this.#endTurn);
+      this.#lastSentAt = time;
       return false;
     }
-    if (time - this.#leftAt > LONGEST_WAIT) {
-      this.#leftAt = time;
+    if (time - this.#lastSentAt > MAX_DELAY_MS) {
+      this.#lastSentAt = time;
       return false;
     }
-    if (!settle(message, origin?.transfer)) return false;
-    holding.add(this);
-    this.#origins.push(slot ?? origin);
-    if (origin?.transfer !== undefined) this.#moved.push(...origin.transfer);
-    if (this.#messages.push(message) === MAX_TOGETHER) this.flush();
+    if (!snapshotIfSmall(message, source?.transfer)) return false;
+    nonEmptyQueues.add(this);
+    this.#sources.push(slot ?? source);
+    if (source?.transfer !== undefined) this.#transfers.push(...source.transfer);
+    if (this.#messages.push(message) === MAX_LIST_LENGTH) this.flush();
     return true;
   }
 
-  /** Answers the requests in a message with an error. */
-  refuse(message, error) {
+  /** Answers the requests in one or several messages with an error. */
+  rejectRequests(message, error) {
     for (const { method, id } of [message].flat()) {
       if (method !== undefined && id !== undefined) this.send({ jsonrpc: "2.0", error, id });
     }
   }
 
-  /** Sends a message at once, or throws. */
-  sendNow(message, transfer, outflow) {
+  /** Sends a message at once, after those in the queue. Throws if it cannot be sent. */
+  sendImmediately(message, transfer, producer) {
     this.flush();
-    const sent = post(this.#transport, message, transfer);
-    if (sent !== undefined) this.#watch(sent, [{ message, outflow }]);
+    const result = post(this.#transport, message, transfer);
+    if (result !== undefined) this.#failOnRejection(result, [{ message, producer }]);
   }
 
-  /** Where a transport returns a promise, its rejection is the failure of these entries. */
-  #watch(sent, entries) {
-    if (typeof sent?.then === "function") {
-      sent.then(undefined, (problem) => entries.forEach((entry) => this.#sendInstead(entry, problem ?? UNKNOWN)));
+  /** If a transport has returned a promise, its rejection is an error of these entries. */
+  #failOnRejection(result, entries) {
+    if (typeof result?.then === "function") {
+      result.then(undefined, (problem) =>
+        entries.forEach((entry) => this.#sendInstead(entry, problem ?? UNKNOWN_ERROR)),
+      );
     }
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Sends the messages in the queue. */
   flush() {
     const messages = this.#messages;
     if (messages.length === 0) return;
-    const origins = this.#origins;
-    const moved = this.#moved;
+    const sources = this.#sources;
+    const transfers = this.#transfers;
     this.clear();
-    const entriesOf = () => messages.map((message, n) => entryOf(message, origins[n]));
+    const entriesOf = () => messages.map((message, n) => entryOf(message, sources[n]));
     try {
-      const together = messages.length === 1 ? messages[0] : this.#together(messages);
-      const sent = post(this.#transport, together, moved.length > 0 ? moved : undefined);
-      if (sent !== undefined) this.#watch(sent, entriesOf());
+      const combined = messages.length === 1 ? messages[0] : this.#combine(messages);
+      const result = post(this.#transport, combined, transfers.length > 0 ? transfers : undefined);
+      if (result !== undefined) this.#failOnRejection(result, entriesOf());
     } catch {
       const entries = entriesOf();
       if (entries.length === 1) this.#sendOne(entries[0]);
@@ -173,110 +184,115 @@ export class Outbox {
     }
   }
 
-  /** Messages as one: in columns, if the other side reads those and they fit in, or in a list. */
-  #together(messages) {
-    return ((this.coalesce === "columns" || this.#transport.columns === true) && packed(messages)) || messages;
+  /** Combines messages as columns, if the peer reads columns and the messages are of one kind, or as a list. */
+  #combine(messages) {
+    return ((this.coalesce === "columns" || this.#transport.columns === true) && encodeColumns(messages)) || messages;
   }
 
-  /** Lets go of what waits. */
+  /** Drops the messages in the queue. */
   clear() {
-    holding.delete(this);
+    nonEmptyQueues.delete(this);
     this.#messages = [];
-    this.#origins = [];
-    if (this.#moved.length > 0) this.#moved = [];
+    this.#sources = [];
+    if (this.#transfers.length > 0) this.#transfers = [];
   }
 
-  /** Sends entries at once, as one array. */
-  sendTogether(entries) {
+  /** Sends entries at once, in one array. */
+  sendBatch(entries) {
     this.flush();
-    const event = new ParamsOfEvent();
-    for (const entry of entries) event.part(entry);
+    const isolator = new ParamsIsolator();
+    for (const entry of entries) isolator.isolateMessage(entry);
     this.#sendAll(entries);
   }
 
   #sendAll(entries) {
-    if (this.#problemOf(entries) === undefined) return;
+    if (this.#trySendAll(entries) === undefined) return;
     const rest = entries.flatMap((entry) => {
-      if (entry.outflow?.hasFailed) return [];
-      const problem = thrownBy(() => tryOut(entry));
+      if (entry.producer?.hasFailed) return [];
+      const problem = catchError(() => assertCloneable(entry));
       return problem === undefined ? [entry] : this.#replace(entry, problem);
     });
-    if (this.#problemOf(rest) === undefined) return;
-    // What the transport cannot send is not what cannot be cloned: by themselves, all others may go.
+    if (this.#trySendAll(rest) === undefined) return;
+    // All can be cloned, but the transport cannot send the array. It may send them one by one.
     for (const entry of rest) this.#sendOne(entry);
   }
 
   #sendOne(entry) {
-    if (entry.outflow?.hasFailed) return;
-    const problem = thrownBy(() => this.#watch(post(this.#transport, entry.message, entry.transfer), [entry]));
+    if (entry.producer?.hasFailed) return;
+    const problem = catchError(() =>
+      this.#failOnRejection(post(this.#transport, entry.message, entry.transfer), [entry]),
+    );
     if (problem !== undefined) this.#sendInstead(entry, problem);
   }
 
   #sendInstead(entry, problem) {
     for (const { message } of this.#replace(entry, problem)) {
-      const problem = thrownBy(() => this.#transport.send(message)?.then?.(undefined, this.#report));
+      const problem = catchError(() => this.#transport.send(message)?.then?.(undefined, this.#report));
       if (problem !== undefined) this.#report(problem);
     }
   }
 
-  /** What to send in place of an entry that cannot be sent: a reply with an error, or nothing. */
+  /** Returns the entries to send in place of one that cannot be sent: an error reply, or nothing. */
   #replace(entry, problem) {
-    if (!("method" in entry.message)) return [{ message: unsendable(entry, problem) }];
-    this.#drop(entry, problem);
+    if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
+    this.#onSendFailed(entry, problem);
     return [];
   }
 
-  /** Sends entries in one array; what was thrown at that, if anything. */
-  #problemOf(entries) {
+  /** Sends entries in one array. Returns what was thrown, if anything. */
+  #trySendAll(entries) {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);
     const messages = entries.map((entry) => entry.message);
-    return thrownBy(() =>
-      this.#watch(post(this.#transport, messages, transfer.length > 0 ? transfer : undefined), entries),
+    return catchError(() =>
+      this.#failOnRejection(post(this.#transport, messages, transfer.length > 0 ? transfer : undefined), entries),
     );
   }
 }
 
-function entryOf(message, origin) {
-  switch (typeof origin) {
+function entryOf(message, source) {
+  switch (typeof source) {
     case "number":
-      return { message, slot: origin };
+      return { message, slot: source };
     case "object":
-      return { message, ...origin };
+      return { message, ...source };
     default:
-      return { message, method: origin };
+      return { message, method: source };
   }
 }
 
-/** Stands for what was thrown, if that was nothing. */
-const UNKNOWN = /* @__PURE__ */ new Error("the transport cannot send");
+/** Replaces a thrown or rejected undefined or null. */
+const UNKNOWN_ERROR = /* @__PURE__ */ new Error("the transport cannot send");
 
-function thrownBy(run) {
+function catchError(run) {
   try {
     run();
   } catch (error) {
-    return error ?? UNKNOWN;
+    return error ?? UNKNOWN_ERROR;
   }
 }
 
-/** Fails if this entry cannot be sent. What it transfers can be moved more than once, and is not copied by that. */
-function tryOut(entry) {
+/**
+ * Throws if an entry cannot be cloned. Otherwise replaces its values by the clones; the objects to transfer are moved,
+ * not copied.
+ */
+function assertCloneable(entry) {
   const { message } = entry;
-  const transfer = entry.transfer && transferable(entry.transfer);
-  const clone = (both) => Object.assign(entry, structuredClone(both, { transfer: transfer ?? [] }));
-  const both = transfer === undefined ? { message } : { message, transfer };
+  const transfer = entry.transfer && orderTransferList(entry.transfer);
+  const clone = (parts) => Object.assign(entry, structuredClone(parts, { transfer: transfer ?? [] }));
+  const parts = transfer === undefined ? { message } : { message, transfer };
   try {
-    clone(both);
+    clone(parts);
   } catch (error) {
-    sendPlain(error, both, clone);
+    retryWithPlainCopy(error, parts, clone);
   }
 }
 
-/** The reply in place of one that cannot be sent. */
-function unsendable({ message: { id, error }, method }, problem) {
-  // An error stays what it is, without the data that cannot cross.
+/** Returns the error reply for a reply that cannot be sent. */
+function uncloneableReply({ message: { id, error }, method }, problem) {
+  // An error reply is sent without its data.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
-  // By name only: engines put the source of a function that cannot be cloned into the text.
-  const message = `The result of "${beginning(method)}" cannot be sent: ${nameOf(problem)}`;
+  // Some engines put the source code of a function into the message, so only the name is sent.
+  const message = `The result of "${truncate(method)}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
 }

@@ -1,10 +1,10 @@
 // A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two
 // sessions waits for the next.
 
-import { connections, insides } from "./boundaries.js";
-import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
+import { connections, transportInternals } from "./boundaries.js";
+import { truncate, callError, peerGoneError, messageError, workerFailedError } from "./errors.js";
 import { Handshake, LOCK, isId, newId } from "./handshake.js";
-import { runLater } from "./later.js";
+import { queueTask } from "./queue-task.js";
 import {
   ANSWER_TIME,
   COPIED_GOODBYE_TIMEOUT,
@@ -15,10 +15,10 @@ import {
   MIN_HEARTBEAT,
   RELOAD_SILENCE,
 } from "./limit-values.js";
-import { listen } from "./event-listeners.js";
+import { addListeners } from "./event-listeners.js";
 import { Pulse, holdLock, watchLock } from "./liveness-lock.js";
-import { strangerText } from "./origin.js";
-import { callMessage as note } from "./messages.js";
+import { originMismatchMessage } from "./origin.js";
+import { requestOrNotification as note } from "./messages.js";
 import { setTimer } from "./timers.js";
 
 const LONGEST_TIMER = 2 ** 31;
@@ -26,13 +26,13 @@ const LONGEST_TIMER = 2 ** 31;
 /** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
 export function noAnswer(ms, { allowed, target }) {
   if (target() === globalThis.window)
-    return failure("no-answer", `no answer within ${ms} ms: this window is its own parent`);
+    return callError("no-answer", `no answer within ${ms} ms: this window is its own parent`);
   const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
-  return failure("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
+  return callError("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
 }
 
-const ended = (text) => failure("session-ended", text);
-const replaced = (cause) => gone("another connection has taken its place", cause);
+const ended = (text) => callError("session-ended", text);
+const replaced = (cause) => peerGoneError("another connection has taken its place", cause);
 
 /** Runs once this document has loaded, unless the signal is aborted before. */
 function whenLoaded(run, signal) {
@@ -89,14 +89,14 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
 
   const handshake = new Handshake(door, channel, {
     adopt(other, onFirst) {
-      const stop = listen(other.port, {
+      const stop = addListeners(other.port, {
         message({ data }) {
           if (session !== other) onFirst?.();
           other.isDoubted = false;
           if (session === other) receive(data);
         },
         messageerror() {
-          const error = unreadable();
+          const error = messageError();
           report(error);
           if (session === other) report(error, null);
         },
@@ -120,12 +120,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       return cleanups.length > 0;
     },
     stranger(origin) {
-      const error = failure("wrong-origin", strangerText(origin, door.allowed));
+      const error = callError("wrong-origin", originMismatchMessage(origin, door.allowed));
       if (number === 0) stranger ??= setTimer(() => number === 0 && onFail(error), RELOAD_SILENCE);
-      else if (session === undefined) lose(gone("another document is in its place", error), false);
+      else if (session === undefined) lose(peerGoneError("another document is in its place", error), false);
       else if (!session.isPlain) doubt(session);
     },
-    refused: (error) => number === 0 && onFail(failure("refused", beginning(error.message), error)),
+    refused: (error) => number === 0 && onFail(callError("refused", truncate(error.message), error)),
   });
 
   // What shows that the other side is gone, and what to do when nothing is heard.
@@ -138,7 +138,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     if (beats && pulse.quiet >= patience - 1) {
       pulse.quiet = 0;
       if (session.isDoubted) return lose(ended("its frame has loaded another document"), true);
-      close?.(failure("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
+      close?.(callError("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
     } else if (beats && pulse.quiet > 0) {
       session?.port.postMessage(note("rpc.ping"));
     }
@@ -181,7 +181,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     isOpen = true;
     onOpen();
     // The code that waits for this runs first, and can add its handlers.
-    runLater(release);
+    queueTask(release);
   }
 
   /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
@@ -253,7 +253,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     // Whoever comes next knows of no call to give up.
     if (queue === undefined || message.method === "$/cancelRequest") return;
     if (queue.length >= MAX_SESSION_QUEUE) prune();
-    if (queue.length >= MAX_SESSION_QUEUE) throw failure("too-many-calls", "too many calls wait for a session");
+    if (queue.length >= MAX_SESSION_QUEUE) throw callError("too-many-calls", "too many calls wait for a session");
     // A copy, as a port would have made it; and what cannot be sent is told now.
     queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
   }
@@ -289,7 +289,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   function loseDead() {
     const error = ending ?? door.loss();
     if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
-    else lose(error ?? gone("the worker or thread of the other side has ended"), false);
+    else lose(error ?? peerGoneError("the worker or thread of the other side has ended"), false);
   }
 
   /** The lock of the peer is free. It may have been stolen, so the peer is asked once, and dead without an answer. */
@@ -332,7 +332,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
   function soon(other, end) {
     // If this thread was blocked, messages that have arrived are handled first.
-    setTimer(() => runLater(() => session === other && !other.isBidden && end()), GOODBYE_TIMEOUT);
+    setTimer(() => queueTask(() => session === other && !other.isBidden && end()), GOODBYE_TIMEOUT);
   }
 
   function leave({ reason }) {
@@ -380,7 +380,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     /** Whether the peer is notified when this side is destroyed. */
     saysGoodbye: () => session !== undefined && !session.isPlain,
     /** Whether it hears a call that others on the boundary hear, too: only with a peer that knows no sessions. */
-    hears: (origin) => session?.isPlain === true && session.origin === origin,
+    receivesFrom: (origin) => session?.isPlain === true && session.origin === origin,
     lastOrigin: () => session?.origin,
     /** Begins to listen, and to say hello. */
     start() {
@@ -392,7 +392,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
           // There may still be messages in the port of the session.
           return session === undefined ? lose(end, false) : suspect(session);
         }
-        onFail(unstarted("worker-failed", cause));
+        onFail(workerFailedError("worker-failed", cause));
       };
       const hear = (message, origin, isAllowed) => {
         if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
@@ -415,7 +415,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       };
       cleanups = [
         door.listen(hear, (error) => lose(error, false), fail, onLoad),
-        listen(globalThis, {
+        addListeners(globalThis, {
           pagehide() {
             if (session !== undefined) lose(ended("this page was left"), true, "left");
             // Browsers do not keep a page that holds a lock for the way back.
@@ -473,6 +473,6 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       stop();
     },
   };
-  insides.set(transport, transport);
+  transportInternals.set(transport, transport);
   return transport;
 }

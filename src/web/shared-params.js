@@ -1,15 +1,15 @@
-// Params of messages that came together: structured clone keeps identity within one event, so that two requests could hold one
-// object. What one handler has checked, another could then change.
+// Separates the params of messages that were received together. Structured clone keeps identity within one event, so
+// two requests could share an object: the handler of one could change what the other handler has checked.
 
-import { SHARED } from "./envelope.js";
+import { SHARED_PARAMS } from "./envelope.js";
 import { tagOf } from "./errors.js";
-import { plain } from "./messages.js";
-import { partOf, settle } from "./snapshot.js";
+import { plainCopy } from "./messages.js";
+import { payloadKey, snapshotIfSmall } from "./snapshot.js";
 
-/** Objects that no handler can change, and shared memory, which both sides may change. */
-const HARMLESS = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
+/** Objects that a handler cannot change, and shared memory, which both sides may change. */
+const IMMUTABLE_OR_SHARED = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
-/** What is in an object, by its tag: it may be of another realm. Holes of an array are not: there may be billions. */
+/** Returns the values in an object of any realm. Holes of an array are left out: there may be billions. */
 function partsOf(value) {
   switch (tagOf(value)) {
     case "[object Map]":
@@ -21,66 +21,69 @@ function partsOf(value) {
     case "[object Error]":
       return [value.cause, value.errors, ...Object.values(value)];
     case "[object ImageData]":
-      // In Firefox, an array that came beside it may be of the same memory.
+      // In Firefox, an array in the same event may use the same memory.
       return [value.data.buffer];
   }
   return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
 }
 
-/** A copy of an object that is not plain. If undefined, the object is to be sent as it is. */
-function copied(value, tag) {
-  if (HARMLESS.test(tag)) return undefined;
-  // Buffers of Node have `toJSON`. Their own `slice` does not copy.
+/** Returns a copy of an object that is not plain, or undefined if the object itself is sent. */
+function copyOther(value, tag) {
+  if (IMMUTABLE_OR_SHARED.test(tag)) return undefined;
+  // Buffers of Node have `toJSON`, and their own `slice` does not copy.
   if (tagOf(value.buffer) === "[object ArrayBuffer]" && value.BYTES_PER_ELEMENT > 0)
     return Uint8Array.prototype.slice.call(value);
   if (typeof value.toJSON !== "function" || tag === "[object Date]") return structuredClone(value);
 }
 
-/** The params of the messages of one event, which are to share nothing. */
-export class ParamsOfEvent {
-  /** The messages so far, and the objects in them, but for those that were copied. */
+/** Makes sure that the params of the messages of one event share no object. */
+export class ParamsIsolator {
+  /** The messages so far, and the objects in their params that were not copied. */
   #seen = new Set();
 
-  /** Whether a message with an id was there before. It asks for one answer, and not for many. */
-  isRepeated(message) {
+  /** Returns whether the same message with an id was in the event before. It is answered once. */
+  isDuplicate(message) {
     const isKnown = this.#seen.has(message);
     this.#seen.add(message);
     return isKnown && message.id !== undefined && message.id !== null;
   }
 
   /**
-   * The params of the next message. Small params become a copy. Large params that share an object with an earlier message
-   * become `SHARED`, which is not valid: copies of large params would let few bytes fill the memory.
+   * Returns the params of the next message. Small params are copied. Large params that share an object with an earlier
+   * message are replaced by `SHARED_PARAMS`, which is invalid: copies of large params would let a peer fill the memory
+   * with few bytes.
    */
-  own(params) {
+  isolateParams(params) {
     if (typeof params !== "object" || params === null) return params;
     const copy = { params };
-    if (settle(copy, undefined, this.#seen)) return copy.params;
-    return this.#isShared(params) ? SHARED : params;
+    if (snapshotIfSmall(copy, undefined, this.#seen)) return copy.params;
+    return this.#isShared(params) ? SHARED_PARAMS : params;
   }
 
   /**
-   * Copies the objects that the next message of an array shares with the earlier ones. A message with transfers is not changed.
+   * Copies the objects that the next message to send shares with earlier ones. A message with transfers is not changed.
    */
-  part({ message, transfer }) {
+  isolateMessage({ message, transfer }) {
     try {
-      if (settle(message, transfer, this.#seen)) return;
-      const part = partOf(message);
-      if (this.#isShared(message[part]) && transfer === undefined) message[part] = plain(message[part], copied);
+      if (snapshotIfSmall(message, transfer, this.#seen)) return;
+      const key = payloadKey(message);
+      if (this.#isShared(message[key]) && transfer === undefined) message[key] = plainCopy(message[key], copyOther);
     } catch {
-      // The send will fail and report this.
+      // Sending the message will fail, and report the error.
     }
   }
 
-  /** Visits each object once, so that it costs no more than it did to receive them. */
+  /**
+   * Returns whether params share an object with earlier messages. Visits each object once, as structured clone does.
+   */
   #isShared(params) {
     const own = new Set([params]);
     let isShared = false;
     for (const value of own) {
-      if (this.#seen.has(value)) isShared ||= !HARMLESS.test(tagOf(value));
+      if (this.#seen.has(value)) isShared ||= !IMMUTABLE_OR_SHARED.test(tagOf(value));
       else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
     }
-    // Though it is refused: the next message may hold the same, which is then not visited again.
+    // Also if the message is refused: the next message may contain the same objects, which are not visited again.
     for (const value of own) this.#seen.add(value);
     return isShared;
   }

@@ -1,81 +1,91 @@
-// What may wait for the end of a turn: messages that hold little, and nothing but plain values.
-//
-// They are copied, so that what the caller changes later in the turn does not show. Anything else is sent at once: it may
-// fail to be cloned here or to be read there, and would take those that it is sent with along; and what is large gains
-// nothing by company.
+// Copies the payload of a message, so that the message can be sent later in the turn and does not show what the caller
+// changes until then. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would
+// take along the messages that are sent with it; and a large message gains nothing by being sent with others.
 
 import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
-let left;
-let moved;
-let refused;
-const seen = [];
-
 /**
- * Copies what a message holds into it, but for what is transferred, and says so; or leaves it as it is. A message that holds
- * one of the objects in `known` is left.
+ * Replaces the payload of a message by a copy, and returns true. Objects in `transfer` are not copied. If the payload
+ * does not qualify, or contains an object of the set `known`, the message stays as it is.
  */
-export function settle(message, transfer, known) {
-  const part = partOf(message);
-  left = MAX_COALESCED_VALUES;
-  moved = transfer;
-  refused = known;
+export function snapshotIfSmall(message, transfer, known) {
+  const key = payloadKey(message);
+  const snapshot = new Snapshot(transfer, known);
   try {
-    const copy = copied(message[part]);
-    if (left < 0) return false;
-    if (copy !== undefined) message[part] = copy;
+    const copy = snapshot.copy(message[key]);
+    if (snapshot.hasFailed) return false;
+    if (copy !== undefined) message[key] = copy;
     return true;
   } catch {
-    // A getter of the application's: it throws again when it is sent.
+    // A getter of the application has thrown. It will throw again when the message is sent.
     return false;
-  } finally {
-    seen.length = 0;
-    moved = refused = undefined;
   }
 }
 
-/** The name of the member that holds the payload of a message. */
-export function partOf(message) {
+/** Returns the name of the member that holds the payload of a message. */
+export function payloadKey(message) {
   return "params" in message ? "params" : "error" in message ? "error" : "result";
 }
 
-/** A copy of a value, which is of no use if `left` is negative after it. */
-function copied(value) {
-  left--;
-  if (left < 0) return;
-  switch (typeof value) {
-    case "string":
-      if (value.length > MAX_COALESCED_STRING) break;
-    // falls through
-    case "number":
-    case "boolean":
-    case "undefined":
-      return value;
-    case "object":
-      // That of a view is the same as that of its buffer.
-      if (value === null || moved?.includes(ArrayBuffer.isView(value) ? value.buffer : value)) return value;
-      return copiedObject(value);
+/** The state of one copy. Getters of the application run meanwhile, and may send messages, which are copied as well. */
+class Snapshot {
+  /** The number of values that may still be copied; negative if the payload does not qualify. */
+  #budget = MAX_COALESCED_VALUES;
+  #transfer;
+  #known;
+  /** The objects that were copied. */
+  #seen = [];
+
+  constructor(transfer, known) {
+    this.#transfer = transfer;
+    this.#known = known;
   }
-  left = -1;
+
+  get hasFailed() {
+    return this.#budget < 0;
+  }
+
+  /** Returns a copy of a value, which is not complete if the snapshot has failed. */
+  copy(value) {
+    if (--this.#budget < 0) return;
+    switch (typeof value) {
+      case "string":
+        if (value.length > MAX_COALESCED_STRING) break;
+      // falls through
+      case "number":
+      case "boolean":
+      case "undefined":
+        return value;
+      case "object":
+        // A view is transferred if its buffer is.
+        if (value === null || this.#transfer?.includes(ArrayBuffer.isView(value) ? value.buffer : value)) return value;
+        return this.#copyObject(value);
+    }
+    this.#budget = -1;
+  }
+
+  #copyObject(value) {
+    const isArray = Array.isArray(value);
+    // The length is checked before the keys are listed: there may be many.
+    const isTooLong = isArray && value.length > this.#budget;
+    // An object that the payload contains twice would become two objects.
+    if (isTooLong || this.#known?.has(value) || !isPlain(value, isArray) || this.#seen.includes(value))
+      return void (this.#budget = -1);
+    this.#seen.push(value);
+    const copy = isArray ? [] : {};
+    for (const key in value) {
+      // A script may have added an enumerable member to `Object.prototype`.
+      if (!Object.hasOwn(value, key)) continue;
+      if (key === "__proto__") this.#budget = -1;
+      if (this.#budget < 0) return;
+      copy[key] = this.copy(value[key]);
+    }
+    return copy;
+  }
 }
 
-function copiedObject(value) {
-  const isArray = Array.isArray(value);
-  // Before its keys are listed, of which there may be many.
-  if ((isArray && value.length > left) || refused?.has(value)) return void (left = -1);
-  const isPlain = isArray
-    ? Object.keys(value).length === value.length
-    : Object.getPrototypeOf(value) === Object.prototype;
-  // What is in there twice would become two.
-  if (!isPlain || seen.includes(value)) return void (left = -1);
-  seen.push(value);
-  const copy = isArray ? [] : {};
-  for (const key in value) {
-    // Somebody may have given all objects a member.
-    if (!Object.hasOwn(value, key)) continue;
-    if (key === "__proto__") left = -1;
-    if (left < 0) return;
-    copy[key] = copied(value[key]);
-  }
-  return copy;
+/** Whether an object is an array without holes and further members, or an object literal. */
+function isPlain(value, isArray) {
+  if (isArray) return Object.keys(value).length === value.length;
+  return Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -1,122 +1,133 @@
-// Transports over the message boundaries of a browser. Listeners are added and removed, never assigned, and messages of
-// others are left untouched: they share the boundary with us.
+// The transports of a browser. Others may use the same boundaries: listeners are added and removed, never assigned, and
+// foreign messages are ignored.
 
-import { boundaryOf, boundaryOfName, boundaryOfWindow, insides } from "./boundaries.js";
-import { complain } from "./log-error.js";
-import { takeEarly } from "./early-buffer.js";
-import { isOurs } from "./envelope.js";
-import { gone, portClosed, tagOf, unreadable, unstarted } from "./errors.js";
-import { Inbox } from "./receive-queue.js";
+import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from "./boundaries.js";
+import { logError } from "./log-error.js";
+import { takeBuffered } from "./early-buffer.js";
+import { isMessageOrBatch } from "./envelope.js";
+import { peerGoneError, portClosedError, tagOf, messageError, workerFailedError } from "./errors.js";
+import { ReceiveQueue } from "./receive-queue.js";
 import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
-import { listen } from "./event-listeners.js";
-import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
-import { close, isClosed } from "./messages.js";
+import { addListeners } from "./event-listeners.js";
+import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { closePort, isClosedPort } from "./transfer-list.js";
 import { setTimer } from "./timers.js";
 
 /** The hubs of each boundary. */
 const hubs = new WeakMap();
 
 /**
- * A transport on a boundary. Transports with the same options share one hub, which listens to the boundary and ends with the
- * last of them. Their users share one sequence of ids, and each request gets one answer.
+ * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary and
+ * ends with the last of them. Their users share one sequence of ids, and each request is answered once.
  */
 function transport(options) {
   const { boundary, target, sharing } = options;
   if (!hubs.has(boundary)) hubs.set(boundary, new Set());
   const shared = hubs.get(boundary);
-  // The windows of a frame, one after another, are one boundary.
+  // The windows of an iframe, one after another, have the same boundary.
   let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
-  if (hub === undefined) shared.add((hub = { ...options, ...hear(options), users: 0 }));
+  if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
   hub.users++;
   const user = {
     send: hub.send,
-    onMessage: (handler) => insides.has(user) && hub.onMessage(handler, undefined, user),
+    onMessage: (handler) => transportInternals.has(user) && hub.onMessage(handler, undefined, user),
     onClose: hub.onClose,
     onError: hub.onError,
     destroy() {
-      if (!insides.delete(user)) return;
+      if (!transportInternals.delete(user)) return;
       hub.detach(user);
       if (--hub.users > 0) return;
       shared.delete(hub);
-      // A link on it answers no requests any more.
-      hub.hears = () => false;
+      // A link on the hub must not answer requests any more.
+      hub.receivesFrom = () => false;
       hub.destroy();
     },
   };
-  insides.set(user, hub);
+  transportInternals.set(user, hub);
   return user;
 }
 
 /**
- * Hears `source`.
- *
- * A source that keeps messages by itself until it is started is heard once there is a handler; any other at once.
- * `early` is who sends to it, if `portway/early` may have kept messages of theirs. `signs` are the events by which the
- * source reports the end of the peer. Without such events, `isGone` is called. `isDead` is called once, at the start.
- * `lastOrigin` is noted with each message that is kept.
+ * Returns the members of a hub that listens to `source`: at once, or from the first handler on if the source
+ * `buffersUntilStarted`. `early` is the sender, if `portway/early` may have buffered its messages. `closeEvents` are
+ * the events for the loss of the peer. Without such events, `isGone` is polled. `isDead` is called once. `lastOrigin`
+ * is the `metadata` of the receive queue.
  */
-function hear({ source, send, accepts = () => true, keeps, early, signs = [], isGone, isDead, destroy, lastOrigin }) {
-  const inbox = new Inbox(lastOrigin);
-  // The sender is checked first: reading the data of an event makes the engine copy it.
-  const isMine = (event) => accepts(event) && isOurs(event.data);
-  let report = complain;
-  let lose = () => {};
+function listenTo({
+  source,
+  send,
+  accepts = () => true,
+  buffersUntilStarted,
+  early,
+  closeEvents = [],
+  isGone,
+  isDead,
+  destroy,
+  lastOrigin,
+}) {
+  const queue = new ReceiveQueue(lastOrigin);
+  // The sender is checked first, since engines copy the data of an event when it is read.
+  const isForUs = (event) => accepts(event) && isMessageOrBatch(event.data);
+  let report = logError;
+  let reportClosed = () => {};
   let isWaiting = () => false;
-  let hasHeard = false;
-  let looking;
-  const look = () => {
-    if (isGone()) lose(gone());
+  let hasReceived = false;
+  let polling;
+  const poll = () => {
+    if (isGone()) reportClosed(peerGoneError());
     else if (isWaiting()) return;
-    looking = clearInterval(looking);
+    polling = clearInterval(polling);
   };
-  const sendAndLook = (message, transfer) => {
-    // While there is a timer, that looks: engines take their time to say whether a window is closed. But what is transferred
-    // to one that is gone is gone, too.
-    if ((looking === undefined || transfer !== undefined) && isGone()) throw gone();
-    looking ??= setTimer(look, WINDOW_CHECK_INTERVAL, "setInterval");
+  const sendAndPoll = (message, transfer) => {
+    // Usually the timer polls, since engines take long to report whether a window is closed. But objects that are
+    // transferred to a closed window are lost.
+    if ((polling === undefined || transfer !== undefined) && isGone()) throw peerGoneError();
+    polling ??= setTimer(poll, WINDOW_CHECK_INTERVAL, "setInterval");
     send(message, transfer);
   };
   const listeners = {
     message(event) {
-      if (!isMine(event)) return;
-      hasHeard = true;
-      inbox.receive(event.data);
+      if (!isForUs(event)) return;
+      hasReceived = true;
+      queue.receive(event.data);
     },
     messageerror(event) {
       if (!accepts(event)) return;
-      const error = unreadable();
+      const error = messageError();
       report(error);
       report(error, null);
     },
-    close: ({ error }) => lose(gone(undefined, error)),
-    // What runs may throw, too, and go on. What throws before it has said a word has not started.
+    close: ({ error }) => reportClosed(peerGoneError(undefined, error)),
+    // A running worker may throw and go on. A worker that throws before its first message has not started.
     error(event) {
-      if (!hasHeard) lose(unstarted("peer-gone", event.error ?? event));
+      if (!hasReceived) reportClosed(workerFailedError("peer-gone", event.error ?? event));
     },
   };
-  const wanted = Object.fromEntries(["message", "messageerror", ...signs].map((event) => [event, listeners[event]]));
+  const wanted = Object.fromEntries(
+    ["message", "messageerror", ...closeEvents].map((event) => [event, listeners[event]]),
+  );
   let stop;
   let destroyed = false;
   const start = () => {
     if (stop !== undefined || destroyed) return;
-    stop = listen(source, wanted);
+    stop = addListeners(source, wanted);
     source.start?.();
   };
-  if (!keeps) start();
-  if (early !== undefined) takeEarly(early, isMine).forEach(listeners.message);
+  if (!buffersUntilStarted) start();
+  if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
-    send: isGone === undefined ? send : sendAndLook,
-    /** WIPC transports use `isServing`. It is unused here. */
+    send: isGone === undefined ? send : sendAndPoll,
+    /** `isServing` is for WIPC transports. */
     onMessage(handler, isServing, user) {
-      inbox.attach(handler, user);
+      queue.setHandler(handler, user);
       start();
     },
     detach(user) {
-      inbox.detach(user);
+      queue.removeHandler(user);
     },
     onClose(handler, isAnyWaiting) {
-      lose = handler;
-      if (isDead?.()) Promise.resolve().then(() => lose(portClosed()));
+      reportClosed = handler;
+      if (isDead?.()) Promise.resolve().then(() => reportClosed(portClosedError()));
       isWaiting = isAnyWaiting ?? isWaiting;
     },
     onError(handler) {
@@ -125,106 +136,106 @@ function hear({ source, send, accepts = () => true, keeps, early, signs = [], is
     destroy() {
       if (destroyed) return;
       destroyed = true;
-      if (looking !== undefined) clearInterval(looking);
+      if (polling !== undefined) clearInterval(polling);
       stop?.();
       destroy?.();
     },
   };
 }
 
-export function need(object, name, ...methods) {
+export function requireMethods(object, name, ...methods) {
   if (tagOf(object) === "[object ServiceWorker]") {
     throw new TypeError(
-      "a service worker sends nothing to this object: post a port of a MessageChannel to it, and use the other port",
+      "a service worker posts no messages to this object; post a MessageChannel port to it and use the other port",
     );
   }
   for (const method of methods) {
-    if (typeof object?.[method] !== "function") throw new TypeError(`${name} is missing, or has no ${method}()`);
+    if (typeof object?.[method] !== "function") throw new TypeError(`${name} must have ${method}()`);
   }
 }
 
-/** A port keeps its messages until it is started. */
+/** Returns a transport over a port. A port buffers its messages until it is started. */
 export function portTransport(port) {
-  need(port, "the port", "postMessage", "addEventListener");
+  requireMethods(port, "port", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOf(port),
     source: port,
-    keeps: true,
-    // Not every engine has it.
-    signs: ["close"],
-    isDead: () => isClosed(port),
+    buffersUntilStarted: true,
+    // Not every engine has this event.
+    closeEvents: ["close"],
+    isDead: () => isClosedPort(port),
     send(message, transfer) {
-      // Engines find that out when the rest of the list is gone.
+      // Engines check this after the other objects are detached.
       if (transfer?.includes(port))
         throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
       port.postMessage(message, transfer);
     },
-    destroy: () => close(port),
+    destroy: () => closePort(port),
   });
 }
 
-/** A worker, as its owner sees it. Its termination is left to the owner. */
+/** Returns a transport from the owner of a worker to the worker. `destroy` does not terminate the worker. */
 export function workerTransport(worker) {
-  need(worker, "the worker", "postMessage", "addEventListener");
+  requireMethods(worker, "worker", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOf(worker),
     source: worker,
-    signs: ["close", "error"],
+    closeEvents: ["close", "error"],
     send: (message, transfer) => worker.postMessage(message, transfer),
   });
 }
 
-/** The owner of this dedicated worker. */
+/** Returns a transport to the owner of this dedicated worker. */
 export function selfTransport() {
   if (typeof DedicatedWorkerGlobalScope === "undefined" || !(globalThis instanceof DedicatedWorkerGlobalScope)) {
     throw new TypeError(
-      "selfTransport() is for dedicated workers; in a frame use windowTransport(parent, { origin }), elsewhere portTransport(port)",
+      "selfTransport() is for dedicated workers; use windowTransport(parent, { origin }) in an iframe, else portTransport(port)",
     );
   }
   const send = (message, transfer) => globalThis.postMessage(message, transfer);
   return transport({ boundary: boundaryOf(globalThis), source: globalThis, early: globalThis, send });
 }
 
-/** Everybody of this origin on one channel. */
+/** Returns a transport over a channel, to all contexts of this origin that use it. */
 export function broadcastTransport(nameOrChannel) {
   const own = typeof nameOrChannel === "string";
   const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
-  need(channel, "the channel", "postMessage", "addEventListener");
+  requireMethods(channel, "channel", "postMessage", "addEventListener");
   return transport({
     boundary: boundaryOfName(channel.name),
     sharing: channel,
     source: channel,
     send(message, transfer) {
-      if (transfer?.length > 0) throw new TypeError("a BroadcastChannel cannot transfer anything");
+      if (transfer?.length > 0) throw new TypeError("a BroadcastChannel cannot transfer objects");
       channel.postMessage(message);
     },
     destroy: own ? () => channel.close() : undefined,
   });
 }
 
-/** Another window. Hears nobody but that window, and only from the allowed origins; forged events are dropped. */
-export function windowTransport(target, sourceOrOptions, originInRow) {
-  need(target, "the target window (of an iframe, its contentWindow)", "postMessage");
-  const inRow = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
-  const options = inRow ? { source: sourceOrOptions, origin: originInRow } : sourceOrOptions;
+/** Returns a transport to a window. Messages of other windows or origins, and synthetic events, are ignored. */
+export function windowTransport(target, sourceOrOptions, positionalOrigin) {
+  requireMethods(target, "target window (the contentWindow of an iframe)", "postMessage");
+  const isPositional = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
+  const options = isPositional ? { source: sourceOrOptions, origin: positionalOrigin } : sourceOrOptions;
   const source = options.source ?? globalThis.window;
-  need(source, "the window to listen on", "addEventListener");
-  const allowed = targetOrigins(options.origin, () => ownOrigin(source));
-  // The origins to post to. The window may have any of several origins until its first message. A window without an origin
-  // cannot be named, so messages for it are posted to "*": the caller has allowed that.
+  requireMethods(source, "source window", "addEventListener");
+  const allowed = parseOrigins(options.origin, () => ownOrigin(source));
+  // The origins to post to. The window may have any allowed origin until its first message. An opaque origin cannot be
+  // a target, so messages to it are posted to "*", which the caller has allowed.
   const isAny = allowed.includes("*") || allowed.includes("null");
-  let known = isAny ? ["*"] : allowed;
-  let last;
-  /** The origin of the message that was heard last, or is handed over. */
-  const lastOrigin = (origin = last) => {
-    if (allowed.length > 1 && origin) known = [origin === "null" ? "*" : origin];
-    return (last = origin);
+  let postOrigins = isAny ? ["*"] : allowed;
+  let latestOrigin;
+  /** The origin of the last message, or of the message that is delivered from the queue. */
+  const lastOrigin = (origin = latestOrigin) => {
+    if (allowed.length > 1 && origin) postOrigins = [origin === "null" ? "*" : origin];
+    return (latestOrigin = origin);
   };
   return transport({
     boundary: boundaryOfWindow(source, target),
     target,
     sharing: allowed.join(" "),
-    hears: (origin) => allowsOrigin(allowed, origin),
+    receivesFrom: (origin) => allowsOrigin(allowed, origin),
     lastOrigin,
     source,
     isGone: () => target.closed,
@@ -235,12 +246,12 @@ export function windowTransport(target, sourceOrOptions, originInRow) {
       return true;
     },
     send(message, transfer) {
-      if (known.length > 1 && transfer?.length > 0) {
+      if (postOrigins.length > 1 && transfer?.length > 0) {
         throw new TypeError(
-          "with several origins, nothing can be transferred to a window before it has sent a message",
+          "with several origins, objects can only be transferred to a window after its first message",
         );
       }
-      for (const origin of known) target.postMessage(message, origin, transfer);
+      for (const origin of postOrigins) target.postMessage(message, origin, transfer);
     },
   });
 }

@@ -1,42 +1,42 @@
-// A message that cannot be read at all may be an answer. If only one call waits, it might wait for ever, so it ends after a
-// time.
+// A message that cannot be read may be an answer. If only one call is pending, it might wait for ever, so it ends after
+// a time.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
 
 export class UnreadableTimer {
-  #waiting;
-  #end;
+  #pendingIds;
+  #onTimeout;
   #timer = undefined;
-  /** The call that the timer is for. */
+  /** The id of the call. */
   #id;
 
-  /** `waiting` returns the ids of the pending calls, and `end` ends the only one with an error. */
-  constructor(waiting, end) {
-    this.#waiting = waiting;
-    this.#end = end;
+  /** `pendingIds` returns the ids of the pending calls, and `onTimeout` ends the only one with an error. */
+  constructor(pendingIds, onTimeout) {
+    this.#pendingIds = pendingIds;
+    this.#onTimeout = onTimeout;
   }
 
   /**
-   * Starts the timer if only one call waits. The call may still be answered within the default timeout: most such messages are
-   * not its answer.
+   * Starts the timer if only one call is pending. The call may still be answered within the default timeout: most
+   * unreadable messages are not its answer.
    */
-  begin(error) {
-    const [id, other] = this.#waiting();
+  start(error) {
+    const [id, other] = this.#pendingIds();
     if (id === undefined || other !== undefined || (id === this.#id && this.#timer !== undefined)) return;
     this.stop();
     this.#id = id;
     this.#timer = setTimer(() => {
       this.#timer = undefined;
-      const waiting = this.#waiting();
-      if (waiting.has(id) && waiting.size === 1) this.#end(error);
+      const pending = this.#pendingIds();
+      if (pending.has(id) && pending.size === 1) this.#onTimeout(error);
     }, CALL_TIMEOUT);
-    // It does not keep a process from its end.
+    // The timer does not keep a process running.
     this.#timer.unref?.();
   }
 
   stop() {
-    // A realm without timers has set none.
+    // A realm without timers has no `clearTimeout`.
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
   }

@@ -7,7 +7,7 @@ use crate::validate::{Code, Expect, Findings, Options, Severity, Subject, check,
 
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = tellFinding)]
+    #[wasm_bindgen(js_name = onFinding)]
     fn tell_finding(text: &str, is_error: bool);
 }
 

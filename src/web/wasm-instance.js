@@ -1,111 +1,115 @@
-// The wasm that runs, and its end of a link. A module of wasm can die (of exhausted memory, or of an exhausted stack): what
-// it was doing is half done then, and nothing in it can be trusted. So it is never called again, and all that use it are
-// told.
+// The running instance of the wasm, and the connections in it. An instance can trap, if its memory or its stack is
+// exhausted. Its state is inconsistent then, so it is never called again, and all its users are notified.
 
-import { FREE, OPEN } from "./wasm-commands.js";
-import { failure } from "./errors.js";
+import { FREE, OPEN } from "./wasm-abi.js";
+import { callError } from "./errors.js";
 
-/** The instance that new links are made in. */
+/** The instance for new connections. */
 let current;
 
-/** Called with the exports of the wasm once it runs, and again if another instance takes its place. */
-export function install(wasm) {
+/** Sets the exports of the wasm once it runs, and again if another instance replaces it. */
+export function setInstance(wasm) {
   current = { run: wasm.__portway, users: new Set(), trap: undefined };
 }
 
-/** Whether there is no wasm that new links could be made in. */
+/** Returns whether there is no instance for new connections. */
 export function needsWasm() {
   return current === undefined || current.trap !== undefined;
 }
 
-/** Whoever runs the wasm has learned that it has died. */
-export function kill(error) {
+/** Ends the use of the current instance, which has trapped with this error. */
+export function poison(error) {
   current.trap ??= error;
-  mourn(current);
+  notifyTrapped(current);
 }
 
-/** The instance to use. */
+/** Returns the instance for new connections. Throws if there is none. */
 function running() {
-  if (current === undefined) throw new Error("portway is not loaded yet: `await init()` first");
-  if (current.trap !== undefined) throw deathOf(current);
+  if (current === undefined) throw new Error("portway is not loaded: `await init()` first");
+  if (current.trap !== undefined) throw trapError(current);
   return current;
 }
 
-/** Calls the wasm of an instance; 0 if it has died. What is left out is a number, too: wasm would have to convert `undefined`. */
-function call(instance, link, command, a = 0, b = 0, c = 0, d = 0) {
+/**
+ * Calls the wasm of an instance. Returns 0 if it has trapped. Arguments default to 0, since `undefined` would be
+ * converted.
+ */
+function call(instance, connection, command, a = 0, b = 0, c = 0, d = 0) {
   if (instance.trap === undefined) {
     try {
-      return instance.run(link, command, a, b, c, d);
+      return instance.run(connection, command, a, b, c, d);
     } catch (error) {
-      // There may be no stack left to do more with.
+      // The stack may be full, so nothing is called here.
       instance.trap = error;
     }
   }
-  mourn(instance);
+  notifyTrapped(instance);
   return 0;
 }
 
-function deathOf({ trap }) {
+function trapError({ trap }) {
   const text = `portway's wasm has died (${trap.message}); \`await init()\` starts another, for new clients and servers`;
-  return failure("wasm-died", text, trap);
+  return callError("wasm-died", text, trap);
 }
 
-/** Tells the users of an instance that it has died, once this task is done. */
-function mourn(instance) {
+/** Notifies the users of an instance of its trap, in a microtask. */
+function notifyTrapped(instance) {
   if (instance.users.size === 0) return;
   const users = instance.users;
-  Promise.resolve().then(() => users.forEach((user) => user.deref()?.onDeath()));
+  Promise.resolve().then(() => users.forEach((user) => user.deref()?.onTrap()));
   instance.users = new Set();
 }
 
-// A link may be dropped without `destroy()`, together with what it listens to.
-const dropped = /* @__PURE__ */ new FinalizationRegistry(({ instance, link, user }) => free(instance, link, user));
+// A link may be garbage-collected without `destroy()`, together with its transport.
+const finalizers = /* @__PURE__ */ new FinalizationRegistry(({ instance, connection, user }) =>
+  free(instance, connection, user),
+);
 
-function free(instance, link, user) {
-  call(instance, link, FREE);
+function free(instance, connection, user) {
+  call(instance, connection, FREE);
   instance.users.delete(user);
 }
 
-/** An invalid link number. A command on it does nothing and returns 0. */
-const NO_LINK = -1;
+/** An invalid handle. A command on it does nothing and returns 0. */
+const NO_CONNECTION = -1;
 
-/** What a link has in wasm. */
-export class Core {
+/** The state of a link in wasm. */
+export class WasmConnection {
   #instance = running();
-  #link;
+  #handle;
   #user;
-  /** Called if the wasm dies. */
-  onDeath;
+  /** Called if the wasm traps. */
+  onTrap;
 
-  /** The first call has the id after `lastId`. */
-  constructor(onDeath, lastId) {
-    this.onDeath = onDeath;
+  /** The id of the first call is the one after `lastId`. */
+  constructor(onTrap, lastId) {
+    this.onTrap = onTrap;
     this.#user = new WeakRef(this);
-    this.#link = call(this.#instance, 0, OPEN, lastId);
+    this.#handle = call(this.#instance, 0, OPEN, lastId);
     this.#instance.users.add(this.#user);
-    dropped.register(this, { instance: this.#instance, link: this.#link, user: this.#user }, this);
+    finalizers.register(this, { instance: this.#instance, connection: this.#handle, user: this.#user }, this);
   }
 
-  /** Why nothing is run any more, if the wasm has died: a `CallError`. */
-  get death() {
-    return this.#instance.trap && deathOf(this.#instance);
+  /** A `CallError` if the wasm has trapped. */
+  get trapError() {
+    return this.#instance.trap && trapError(this.#instance);
   }
 
-  /** Runs a command; the answer is a word, unless `commands.rs` says otherwise. */
+  /** Runs a command. The result is an output, unless `commands.rs` describes another. */
   run(command, a, b, c, d) {
-    return call(this.#instance, this.#link, command, a, b, c, d);
+    return call(this.#instance, this.#handle, command, a, b, c, d);
   }
 
-  /** Nothing is run any more. */
+  /** Frees the state. Later commands do nothing. */
   free() {
-    dropped.unregister(this);
-    free(this.#instance, this.#link, this.#user);
-    // A later link may reuse this number. Running code must not send commands to it.
-    this.#link = NO_LINK;
+    finalizers.unregister(this);
+    free(this.#instance, this.#handle, this.#user);
+    // A later connection may reuse this handle, and code that is still running must not send commands to it.
+    this.#handle = NO_CONNECTION;
   }
 }
 
-/** Runs a command that belongs to no link. */
-export function runAnywhere(command, a, b, c) {
+/** Runs a command without a connection. */
+export function runGlobalCommand(command, a, b, c) {
   call(running(), 0, command, a, b, c);
 }

@@ -1,16 +1,15 @@
-// What wasm says is to be done.
+// Executes the outputs of wasm.
 
-import { ELEMENT, NEXT, NEXT_REPLY } from "./wasm-commands.js";
-import { idOf } from "./envelope.js";
-import { fromWire } from "./errors.js";
-import { takeFault } from "./wasm-callbacks.js";
 import {
   ARGUMENT_SHIFT,
   CLOSED,
+  ELEMENT,
   FAULT,
+  HAS_MORE,
   IGNORED,
   INVALID,
-  MORE,
+  NEXT,
+  NEXT_REPLY,
   NOTIFICATION,
   OPERATION,
   PEER_ERROR,
@@ -20,104 +19,111 @@ import {
   RESOLVE,
   TIMED_OUT,
   UNREADABLE,
-  isEnd,
-} from "./wasm-output.js";
+  endsCall,
+} from "./wasm-abi.js";
+import { decodeId } from "./envelope.js";
+import { deserializeError } from "./errors.js";
+import { readFault } from "./wasm-callbacks.js";
 
-export class Outputs {
-  /** While it is true, no replies go out: they would go to somebody else. */
-  isMuted = false;
+export class OutputExecutor {
+  /** While true, no replies are sent: they would reach the peer of the next session. */
+  suppressReplies = false;
   #link;
-  #core;
-  #calls;
-  #service;
-  #outbox;
-  /** The ids of calls that have timed out. The peer is asked to cancel them after all outputs are done. */
+  #wasm;
+  #pendingCalls;
+  #dispatcher;
+  #sendQueue;
+  /** The ids of calls that have timed out. They are cancelled at the peer after all outputs. */
   #timedOut = [];
 
-  constructor(link, core, calls, service, outbox) {
+  constructor(link, wasm, pendingCalls, dispatcher, sendQueue) {
     this.#link = link;
-    this.#core = core;
-    this.#calls = calls;
-    this.#service = service;
-    this.#outbox = outbox;
+    this.#wasm = wasm;
+    this.#pendingCalls = pendingCalls;
+    this.#dispatcher = dispatcher;
+    this.#sendQueue = sendQueue;
   }
 
   /**
-   * Carries out the outputs of wasm. All of them are read before anything is done, since what is done may lead back
-   * here; and calls end before handlers run, since a handler's own call may get the slot of one that has ended.
+   * Executes the outputs of wasm. All are read before the first one is executed, since executing one may call this
+   * method again. Calls end before handlers run, since a handler's own call may get the slot of a call that has ended.
    */
-  perform(word, message, batch) {
-    this.#actAll(word, message, batch);
+  execute(output, message, batch) {
+    this.#applyAll(output, message, batch);
     if (this.#timedOut.length === 0) return;
-    // Only now: a transport may deliver at once, and a new call may get the slot of a call that has not ended yet.
-    for (const id of this.#timedOut.splice(0)) this.#link.tell("$/cancelRequest", { id });
+    // A transport may deliver at once, and a new call may get the slot of a call that has timed out.
+    for (const id of this.#timedOut.splice(0)) this.#link.sendIfConnected("$/cancelRequest", { id });
   }
 
-  #actAll(word, message, batch) {
-    const operation = word & OPERATION;
-    const argument = word >>> ARGUMENT_SHIFT;
+  #applyAll(output, message, batch) {
+    const operation = output & OPERATION;
+    const argument = output >>> ARGUMENT_SHIFT;
     const subject = this.#subject(operation, argument, message, batch);
-    if ((word & MORE) === 0) return this.#act(operation, argument, subject, batch);
+    if ((output & HAS_MORE) === 0) return this.#apply(operation, argument, subject, batch);
     const outputs = [[operation, argument, subject, batch]];
-    for (let rest = word; (rest & MORE) !== 0; ) {
-      rest = this.#core.run(NEXT);
+    for (let rest = output; (rest & HAS_MORE) !== 0; ) {
+      rest = this.#wasm.run(NEXT);
       const operation = rest & OPERATION;
       const argument = rest >>> ARGUMENT_SHIFT;
       outputs.push([operation, argument, this.#subject(operation, argument, message, batch), batch]);
     }
-    for (const output of outputs) if (isEnd(output[0])) this.#act(...output);
-    for (const output of outputs) if (!isEnd(output[0])) this.#act(...output);
+    for (const output of outputs) if (endsCall(output[0])) this.#apply(...output);
+    for (const output of outputs) if (!endsCall(output[0])) this.#apply(...output);
   }
 
-  /** What an operation is about, as far as the word does not hold it. */
+  /** Returns the message or the replies of an operation, which the output itself does not contain. */
   #subject(operation, argument, message, batch) {
     switch (operation) {
       case FAULT:
-        return this.#fault(message, batch?.ids);
+        return this.#faultReply(message, batch?.ids);
       case REPLY_BATCH:
         return Array.from({ length: argument }, () => {
-          const word = this.#core.run(NEXT_REPLY);
-          const isFault = (word & OPERATION) === FAULT;
-          return isFault ? this.#fault(message, batch?.ids) : this.#service.unhold(word >>> ARGUMENT_SHIFT);
+          const output = this.#wasm.run(NEXT_REPLY);
+          const isFault = (output & OPERATION) === FAULT;
+          return isFault
+            ? this.#faultReply(message, batch?.ids)
+            : this.#dispatcher.takeBatchReply(output >>> ARGUMENT_SHIFT);
         }).reverse();
       default:
-        return batch?.elements === undefined ? message : batch.elements[this.#core.run(ELEMENT)];
+        return batch?.elements === undefined ? message : batch.elements[this.#wasm.run(ELEMENT)];
     }
   }
 
-  /** The reply with an error of the library's own. */
-  #fault(message, ids = [message.id]) {
-    const { error, id } = takeFault(this.#core);
-    return { message: { jsonrpc: "2.0", error, id: idOf(id, ids) } };
+  /** Returns a reply with an error that wasm has chosen. */
+  #faultReply(message, ids = [message.id]) {
+    const { error, id } = readFault(this.#wasm);
+    return { message: { jsonrpc: "2.0", error, id: decodeId(id, ids) } };
   }
 
-  #act(operation, argument, subject, batch) {
-    const calls = this.#calls;
+  #apply(operation, argument, subject, batch) {
+    const calls = this.#pendingCalls;
     switch (operation) {
       case RESOLVE:
         return calls.resolve(argument, subject.result);
       case REJECT:
-        return calls.reject(argument, fromWire(subject.error));
+        return calls.reject(argument, deserializeError(subject.error));
       case REQUEST:
-        return this.#service.serve(argument, subject, batch);
+        return this.#dispatcher.dispatch(argument, subject, batch);
       case NOTIFICATION:
-        return this.#service.notified(subject);
+        return this.#dispatcher.dispatchNotification(subject);
       case FAULT:
-        return this.#outbox.send(subject.message);
+        return this.#sendQueue.send(subject.message);
       case REPLY_BATCH:
-        if (this.isMuted) return;
-        return this.#outbox.sendTogether(subject.filter((reply) => reply !== undefined));
+        if (this.suppressReplies) return;
+        return this.#sendQueue.sendBatch(subject.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         this.#timedOut.push(calls.idOf(argument));
-        return calls.reject(argument, calls.failure(argument, "timeout"));
+        return calls.fail(argument, "timeout");
       case CLOSED:
-        return calls.destroyed(argument);
+        return calls.rejectDestroyed(argument);
       case INVALID:
-        return calls.invalid(argument);
-      case UNREADABLE:
-        return calls.unreadable(argument, subject.error);
+        return calls.fail(argument, "invalid-response", "response has neither result nor error");
+      case UNREADABLE: {
+        const { error } = subject;
+        return calls.fail(argument, "unreadable-response", `response cannot be read (${error.message})`, error);
+      }
       case PEER_ERROR:
-        return this.#link.report(fromWire(subject.error));
+        return this.#link.report(deserializeError(subject.error));
       case IGNORED:
         this.#link.ignored++;
     }

@@ -1,4 +1,4 @@
-//! What wasm tells JavaScript: five bits of operation, two flags, the rest is the operation's argument. `wasm-output.js` has the
+//! What wasm tells JavaScript: five bits of operation, two flags, the rest is the operation's argument. `wasm-abi.js` has the
 //! same layout.
 
 pub(super) const MORE: u32 = 1 << 5;

@@ -101,6 +101,12 @@ export function wrongHandlersAreRefused(): void {
 export function contextOfAHandler(): void {
   server.method("compile", async ({ entry }, context) => {
     same<Equal<typeof context.method, string>>(true);
+    same<Equal<typeof context.id, string | number | null | undefined>>(true);
+    same<Equal<typeof context.origin, string | undefined>>(true);
+    // @ts-expect-error the id is the sender's
+    context.id = 1;
+    // @ts-expect-error internal state of the request
+    context.params;
     context.progress({ fraction: 0.5 });
     context.progress({ fraction: 0.5 }, [new ArrayBuffer(1)]);
     // @ts-expect-error not what the method reports
@@ -115,7 +121,7 @@ export function contextOfAHandler(): void {
     if (context.signal.aborted) throw new RPCError(ErrorCode.RequestCancelled, "cancelled", { entry });
     return entry;
   });
-  server.onNotify("moved", (_, context) => context.notify("warning", { text: "moved" }));
+  server.onNotify("moved", (_, { id, origin, notify }) => notify("warning", { text: `${id} ${origin}` }));
 }
 
 export function signalIsTheRealOne(): void {

@@ -191,7 +191,7 @@ async fn a_stream_method_is_not_called_as_a_method_nor_a_method_as_a_stream() {
     assert!(error.message.contains("stream()"), "{error}");
     let mut items = client.stream::<u32>("plain", &());
     let Some(Err(CallError::Remote(error))) = item(&mut items).await else { panic!("no error") };
-    assert!(error.message.contains("gives no stream"), "{error}");
+    assert!(error.message.contains("does not return a stream"), "{error}");
 }
 
 #[wasm_bindgen_test]

@@ -39,7 +39,7 @@ fn what_is_no_boundary_is_refused() {
     assert!(Transport::from_js(JsValue::NULL).is_err());
     let window: JsValue = js_sys::global().into();
     let error = Transport::window(&window, Origin::Only("portway.example")).unwrap_err();
-    assert!(error.to_string().contains("is no origin"), "{error}");
+    assert!(error.to_string().contains("origin must be like"), "{error}");
     let error = Transport::current_worker().unwrap_err();
     assert!(error.to_string().contains("dedicated workers"), "{error}");
 }

@@ -3,6 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
 import { rawChannel, recorder } from "./rig/ends.js";
+import { stillClock } from "./rig/clock.js";
 import { deferred, isOpen, pause, rejection } from "./rig/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
@@ -193,6 +194,59 @@ describe("a transport that delivers while it sends", () => {
       [1, 2],
       [11, 12],
     ]);
+  });
+});
+
+describe("a getter in the params", () => {
+  beforeEach(stillClock);
+
+  for (const kind of ["notification", "request"]) {
+    it(`that sends a ${kind} leaves the identity of the objects around it`, async () => {
+      const transport = recorder();
+      const { peer, errors } = peerOn(transport, { coalesce: true });
+      const shared = { n: 1 };
+      // The first message of a turn is sent at once, and later ones wait as copies.
+      peer.notify("first");
+      peer.notify("outer", {
+        a: shared,
+        get g() {
+          if (kind === "request") peer.request("inner", [1]).catch(() => {});
+          else peer.notify("inner", [1]);
+          return 2;
+        },
+        b: shared,
+      });
+      await pause();
+      const messages = transport.sent.flat();
+      const { params } = messages.find(({ method }) => method === "outer");
+      assert.isTrue(params.a === params.b);
+      assert.deepEqual({ ...params }, { a: { n: 1 }, g: 2, b: { n: 1 } });
+      assert.includeMembers(
+        messages.map(({ method }) => method),
+        ["first", "inner", "outer"],
+      );
+      assert.deepEqual(errors, []);
+      peer.destroy();
+    });
+  }
+
+  it("that sends a large message leaves the rest of the params a copy", async () => {
+    const transport = recorder();
+    const { peer } = peerOn(transport, { coalesce: true });
+    const params = {
+      get g() {
+        peer.notify("inner", Array.from({ length: 1000 }));
+        return 1;
+      },
+      rest: [1, 2],
+    };
+    peer.notify("first");
+    peer.notify("outer", params);
+    params.rest.push(3);
+    await pause();
+    const messages = transport.sent.flat();
+    assert.deepEqual(messages.find(({ method }) => method === "outer").params.rest, [1, 2]);
+    peer.destroy();
   });
 });
 

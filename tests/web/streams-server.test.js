@@ -349,7 +349,7 @@ describe("a request for a stream", () => {
       const { error } = await raw.next();
       assert.deepEqual(
         [error.code, error.message],
-        [ErrorCode.InternalError, '"plain" gives no stream: call it by request()'],
+        [ErrorCode.InternalError, 'method "plain" does not return a stream; use request()'],
       );
       assert.deepEqual(await raw.before(), []);
     });
@@ -407,7 +407,7 @@ describe("a plain request to a handler that gives a stream", () => {
       const error = await rejection(new JSONRPCClient(near).request("logs"));
       assert.deepEqual(
         [error.code, error.message],
-        [ErrorCode.InternalError, '"logs" gives a stream: call it by stream()'],
+        [ErrorCode.InternalError, 'method "logs" returns a stream; use stream()'],
       );
       assert.deepEqual(given.asked, ["return"]);
     });

@@ -7,7 +7,7 @@ import { afterThisTest } from "./rig/cleanup.js";
 import { connected } from "./rig/connections.js";
 import { connectingFrame, frame, origins } from "./rig/frames.js";
 
-const text = "a message of the other side cannot be read here";
+const text = "received a message that could not be deserialized";
 
 /** What has been told of a module by the time that what comes after it has come: an error, or the module itself. */
 function outcomes(peer, modules = []) {

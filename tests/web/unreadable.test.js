@@ -9,7 +9,7 @@ import { Raw } from "./rig/ends.js";
 import { printed } from "./rig/console.js";
 import { pause, rejection } from "./rig/outcomes.js";
 
-const text = "a message of the other side cannot be read here";
+const text = "received a message that could not be deserialized";
 
 function fire(target) {
   target.dispatchEvent(inNode ? new Event("messageerror") : new MessageEvent("messageerror"));

@@ -229,7 +229,7 @@ describe("a window transport", () => {
     const broken = new Promise((resolve) => addEventListener("messageerror", resolve, { once: true }));
     child.element.contentWindow.postMessage({ type: "postModule" }, "*");
     const [kind] = await Promise.race([handled.then(() => ["handled"]), broken.then(() => ["broken"])]);
-    assert.deepEqual(errors, kind === "broken" ? ["a message of the other side cannot be read here"] : []);
+    assert.deepEqual(errors, kind === "broken" ? ["received a message that could not be deserialized"] : []);
     const call = peer.request("a", [], { timeout: 0 });
     await child.settled();
     child.post({ jsonrpc: "2.0", result: "lives", id: 1 });

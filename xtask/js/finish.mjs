@@ -91,6 +91,55 @@ const besideOthers = {
   },
 };
 
+// Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A member that an
+// application, another bundle (`wipc.js`) or another copy of the library can see must not be in the list.
+const internalMembers = [
+  "abandonAll",
+  "abandonStreams",
+  "acceptsLists",
+  "addCredit",
+  "buffersUntilStarted",
+  "closeEvents",
+  "discardAll",
+  "dispatchNotification",
+  "endSession",
+  "hasSessionEnded",
+  "isDuplicate",
+  "isReplyDropped",
+  "isolateMessage",
+  "isolateParams",
+  "markConnected",
+  "maxCredit",
+  "maxInFlight",
+  "observeProgress",
+  "receiveUnreadable",
+  "receivesFrom",
+  "rejectDestroyed",
+  "rejectRequests",
+  "removeHandler",
+  "removeServer",
+  "resetTimeout",
+  "runUserCode",
+  "sendBatch",
+  "sendIfConnected",
+  "sendImmediately",
+  "sendNotification",
+  "setHandler",
+  "setObserver",
+  "startCall",
+  "startedSignal",
+  "suppressReplies",
+  "takeBatchReply",
+  "takeParams",
+  "transferList",
+  "tryEnqueue",
+];
+for (const file of (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"))) {
+  const text = await readFile(join(root, "src/js", file), "utf8");
+  const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
+  if (declared !== undefined) throw new Error(`${file} declares ${declared}, which finish.mjs shortens`);
+}
+
 /** esbuild marks what every bundler knows to be pure. */
 const needlessMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
@@ -108,6 +157,7 @@ async function bundle({ name, output, platform }) {
     // All but white space: with that, the marks of what bundlers may drop (`@__PURE__`) would go.
     minifyIdentifiers: true,
     minifySyntax: true,
+    mangleProps: new RegExp(`^(${internalMembers.join("|")})$`),
     metafile: true,
     legalComments: "none",
     logLevel: "warning",

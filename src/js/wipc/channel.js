@@ -1,6 +1,6 @@
 // One end of WIPC on a pair of streams: it sends frames, and dispatches received frames to hooks and to the transport.
 
-import { complain } from "../../web/log-error.js";
+import { logError } from "../../web/log-error.js";
 import { define } from "../../web/errors.js";
 import {
   CLOSE_TIMEOUT,
@@ -414,12 +414,12 @@ export class WipcChannel {
   #reportError(error) {
     try {
       if (this.#options.onError !== undefined) {
-        return void this.#options.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(complain));
+        return void this.#options.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(logError));
       }
     } catch (thrown) {
-      complain(thrown);
+      logError(thrown);
     }
-    complain(error);
+    logError(error);
   }
 }
 

@@ -1,6 +1,6 @@
 // A transport for clients, servers and peers that carries JSON-RPC 2.0 in CALL frames.
 
-import { complain } from "../../web/log-error.js";
+import { logError } from "../../web/log-error.js";
 import { checkValue } from "../json-values.js";
 import { responseIds } from "./response-ids.js";
 import { InFlightRequests } from "./in-flight-requests.js";
@@ -146,7 +146,7 @@ export class WipcTransport {
       try {
         this.#handlePayload(payload);
       } catch (error) {
-        complain(error);
+        logError(error);
       }
       await this.#channel.untilWritable();
     }

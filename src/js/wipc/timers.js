@@ -1,7 +1,7 @@
 // Timeouts of applications, in milliseconds (0 and Infinity = no timeout), and turns of the event loop.
 
 import { now } from "../../web/clock.js";
-import { runLater } from "../../web/later.js";
+import { queueTask } from "../../web/queue-task.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
 import { MAX_TIMEOUT_MS, timeoutProblem } from "../../web/timers.js";
 
@@ -30,7 +30,7 @@ export class Turn {
 
   /** Resolves in the next turn of the event loop. */
   async next() {
-    await new Promise(runLater);
+    await new Promise(queueTask);
     this.#end = now() + MAX_TURN_TIME;
   }
 }

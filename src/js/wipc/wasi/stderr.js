@@ -1,6 +1,6 @@
 // Decodes the standard error of a guest.
 
-import { complain } from "../../../web/log-error.js";
+import { logError } from "../../../web/log-error.js";
 import { MAX_STDERR_LINE } from "../../../web/limit-values.js";
 
 /** Decodes UTF-8 and calls `write` with each piece of text. Two pieces of bytes may share a character. */
@@ -26,7 +26,7 @@ export class Utf8Sink {
       if (text !== "") this.#write(text);
     } catch (error) {
       // The guest continues to run.
-      complain(error);
+      logError(error);
     }
   }
 }

@@ -1,0 +1,31 @@
+// Reports errors that do not end a call.
+
+import { logError } from "./log-error.js";
+
+export class ErrorReporter {
+  /** Called with each error. If undefined, errors are logged. */
+  onError = undefined;
+
+  /** Reports an error to the application. */
+  report(error) {
+    try {
+      if (this.onError !== undefined) {
+        return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(logError));
+      }
+    } catch (thrown) {
+      // An error in `onError` must not stop the caller.
+      logError(thrown);
+    }
+    logError(error);
+  }
+
+  /** Runs code of the application, and reports what it throws or rejects with. */
+  runUserCode(run) {
+    try {
+      const result = run();
+      if (typeof result?.then === "function") result.then(undefined, (error) => this.report(error));
+    } catch (error) {
+      this.report(error);
+    }
+  }
+}

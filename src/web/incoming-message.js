@@ -1,0 +1,113 @@
+// A message that was received, with the state of the request if it is one. Only the library sees it: handlers get a
+// `RequestContext`.
+
+import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./envelope.js";
+import { truncate } from "./errors.js";
+import { toTransferArray } from "./transfer-list.js";
+import { queueTask } from "./queue-task.js";
+
+export class IncomingMessage {
+  #session;
+  #controller;
+
+  /**
+   * Reads each member once: where nothing is cloned, members may be getters that return another value the next time, or
+   * throw when a call or a request is half done. A string of more than `idLength` characters is not a valid id.
+   * `isolator` separates the params of messages that were received together. `origin` is the origin of the sender if
+   * that is a window.
+   */
+  constructor(session, message, idLength, isolator, origin) {
+    const { id, method, params, result, error } = message;
+    /** What the handler sends is dropped once this session has ended. */
+    this.#session = session;
+    this.method = method;
+    /** The id of the request or response, exactly as received; null if it is not valid. */
+    this.id = id;
+    this.params = isolator === undefined || method === undefined ? params : isolator.isolateParams(params);
+    this.result = result;
+    this.error = error;
+    this.origin = origin;
+    /** The kinds of the members, for wasm. */
+    this.shape = HAS_VERSION | shapeOf(message, this, idLength);
+    if (this.params === SHARED_PARAMS && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
+      session.link.report(
+        new Error(`"${truncate(method)}" is dropped: it shares params with a message that came with it`),
+      );
+    }
+    // The reply has the id null. To hash or to keep this id could cost any amount of time and memory.
+    if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
+    /** The slot of the request in wasm; -1 if the message is not a request. */
+    this.slot = -1;
+    /** The batch of the request, whose replies are sent together. */
+    this.batch = undefined;
+    /** The server whose handler runs. Once it is destroyed, the caller receives nothing more from the handler. */
+    this.server = undefined;
+    /** The objects to transfer with the result, or with the next item of a stream. */
+    this.transferList = undefined;
+    /** Sends the items, if the request is for a stream. */
+    this.producer = undefined;
+  }
+
+  get signal() {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  progress(value, transfer) {
+    const { link } = this.#session;
+    if (!this.isReplyDropped() && link.isRunning(this))
+      link.sendNotification("$/progress", { token: this.id, value }, transfer);
+  }
+
+  async yield() {
+    await new Promise(queueTask);
+    this.startedSignal?.throwIfAborted();
+  }
+
+  transfer(list) {
+    if (list) this.transferList = [...(this.transferList ?? []), ...toTransferArray(list)];
+  }
+
+  notify(method, params, options) {
+    if (!this.isReplyDropped()) this.#session.link.notify(method, params, options?.transfer);
+  }
+
+  get hasSessionEnded() {
+    return this.#session.end !== undefined;
+  }
+
+  /** Returns whether messages of the handler are dropped. If the reason is that the session has ended, reports it. */
+  isReplyDropped() {
+    if (this.server?.isGone) return true;
+    const { link, end } = this.#session;
+    if (end !== undefined) link.report(end.forCall(this.method, this.id));
+    return end !== undefined;
+  }
+
+  /** The signal, unless nothing has asked for it. */
+  get startedSignal() {
+    return this.#controller?.signal;
+  }
+
+  /** Returns this message for the handler of one of several servers, without its params. */
+  forServer(server) {
+    const message = new IncomingMessage(this.#session, { method: this.method }, 0, undefined, this.origin);
+    message.server = server;
+    return message;
+  }
+
+  /** Returns the params, and releases them: a handler may keep its context for long. */
+  takeParams() {
+    const { params } = this;
+    this.params = undefined;
+    return params;
+  }
+
+  abort(reason) {
+    // In a realm without signals, no handler waits for one.
+    if (globalThis.AbortController === undefined) return this.producer?.stop(reason);
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
+    this.producer?.stop(this.#controller.signal.reason);
+  }
+}

@@ -1,0 +1,230 @@
+// The receiving side of a link: reads messages, handles those of the protocol itself, and passes all others to wasm.
+// This is the hot path: wasm receives and returns integers only.
+
+import { chooseEnd, hasOtherPendingCalls } from "./boundaries.js";
+import { now } from "./clock.js";
+import { COLUMNS, decodeColumns } from "./columns.js";
+import { encodeId, hasName, isMessage, isMessageOrBatch, isResponse, separateAnswers } from "./envelope.js";
+import { TRAPPED_ERROR } from "./errors.js";
+import { IncomingMessage } from "./incoming-message.js";
+import { MAX_LIST_LENGTH } from "./limit-values.js";
+import { ParamsIsolator } from "./shared-params.js";
+import { STREAM } from "./stream-protocol.js";
+import { UnreadableTimer } from "./unreadable-timer.js";
+import {
+  ARGUMENT_SHIFT,
+  HAS_MORE,
+  OPERATION,
+  PUSH,
+  RECEIVE,
+  RECEIVE_BATCH,
+  RECEIVE_UNREADABLE,
+  REQUEST,
+  RESOLVE,
+} from "./wasm-abi.js";
+
+export class MessageReceiver {
+  #link;
+  #transport;
+  #internals;
+  #limits;
+  #wasm;
+  #pendingCalls;
+  #dispatcher;
+  #sendQueue;
+  #executor;
+  /**
+   * The session of the messages; a transport without sessions has one. `end` is a `CallError` once the session has
+   * ended.
+   */
+  #session;
+  #unreadableTimer;
+
+  constructor(link, transport, internals, limits, wasm, pendingCalls, dispatcher, sendQueue, executor) {
+    this.#link = link;
+    this.#transport = transport;
+    this.#internals = internals;
+    this.#limits = limits;
+    this.#wasm = wasm;
+    this.#pendingCalls = pendingCalls;
+    this.#dispatcher = dispatcher;
+    this.#sendQueue = sendQueue;
+    this.#executor = executor;
+    this.#session = { link, end: undefined };
+    this.#unreadableTimer = new UnreadableTimer(
+      () => pendingCalls.ids(),
+      (error) => this.receiveUnreadable(error, [undefined]),
+    );
+  }
+
+  /** Ends the session of the messages so far; later messages belong to another session. */
+  endSession(end) {
+    this.#session.end = end;
+    this.#session = { link: this.#link, end: undefined };
+  }
+
+  stop() {
+    this.#unreadableTimer.stop();
+  }
+
+  /** Receives a message, or an array of messages. */
+  receive(message) {
+    try {
+      // A revoked proxy throws.
+      if (!Array.isArray(message)) return this.#receiveSingle(message);
+      if (this.#link.closed || !isMessageOrBatch(message)) return;
+      if (!this.#sendQueue.acceptsLists || message.length > MAX_LIST_LENGTH) return this.#receiveBatch(message);
+      const [answers, others] = separateAnswers(message);
+      if (answers.length > 0) this.#receiveBatch(answers);
+      this.#receiveList(others);
+    } catch (error) {
+      this.#link.report(error);
+    }
+  }
+
+  /** Handles the messages of a list, until their session ends. All are read before the first handler runs. */
+  #receiveList(list) {
+    const session = this.#session;
+    const isolator = new ParamsIsolator();
+    const messages = [];
+    for (const item of list) messages.push(this.#read(item, isolator));
+    for (const message of messages) if (message !== undefined && session.end === undefined) this.#handle(message, true);
+  }
+
+  #receiveSingle(value) {
+    const message = this.#read(value);
+    if (message !== undefined) this.#handle(message, false);
+  }
+
+  /** Reads a value, and returns undefined if it is not a message. `isolator` separates the params of a list. */
+  #read(value, isolator) {
+    // Where nothing is cloned, the members of a value may be getters that throw.
+    try {
+      if (isMessage(value) && !isolator?.isDuplicate(value)) {
+        const origin = this.#internals.lastOrigin?.();
+        return new IncomingMessage(this.#session, value, this.#limits.idLength, isolator, origin);
+      }
+    } catch (error) {
+      this.#link.report(error);
+    }
+  }
+
+  #handle(message, isListItem) {
+    try {
+      if (this.#link.closed) return;
+      this.#link.markConnected();
+      if (message.method !== undefined && !this.#handleControlOrAccept(message, isListItem)) return;
+      const output = this.#wasm.run(RECEIVE, message.shape, encodeId(message.id, 0));
+      // The two operations of the hot path do not go through the executor.
+      const operation = output & (OPERATION | HAS_MORE);
+      if (operation === RESOLVE) return this.#pendingCalls.resolve(output >>> ARGUMENT_SHIFT, message.result);
+      if (operation === REQUEST) return this.#dispatcher.dispatch(output >>> ARGUMENT_SHIFT, message);
+      if (this.#wasm.trapError === undefined) this.#executor.execute(output, message);
+      else this.#sendQueue.rejectRequests(message, TRAPPED_ERROR);
+    } catch (error) {
+      this.#link.report(error);
+    }
+  }
+
+  #receiveBatch(items) {
+    const session = this.#session;
+    this.#link.markConnected();
+    const elements = [];
+    // A running request keeps the ids of its batch, but not the elements.
+    const batch = { elements, ids: [] };
+    const positions = new Map();
+    const isolator = new ParamsIsolator();
+    const origin = this.#internals.lastOrigin?.();
+    const { batchItems, idLength } = this.#limits;
+    let calls = 0;
+    let answers = 0;
+    // All items are read before wasm is called: reading an item may throw, or call this method.
+    for (const item of items) {
+      if (isolator.isDuplicate(item)) continue;
+      const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
+      // Wasm refuses the calls as soon as there is one more than allowed. There are no more answers than this link has
+      // had pending calls, except for answers to calls that have ended.
+      const isAnswer = isResponse(message.shape);
+      if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
+      if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
+      if (!isAnswer && !positions.has(message.id)) positions.set(message.id, elements.length);
+      batch.ids.push(isAnswer ? undefined : message.id);
+      elements.push(message);
+    }
+    if (this.#link.closed || session.end !== undefined || elements.length === 0) return;
+    for (const { shape, id } of elements) this.#wasm.run(PUSH, shape, encodeId(id, positions.get(id) ?? 0));
+    const output = this.#wasm.run(RECEIVE_BATCH);
+    if (this.#wasm.trapError === undefined) this.#executor.execute(output, undefined, batch);
+    else this.#sendQueue.rejectRequests(elements, TRAPPED_ERROR);
+    batch.elements = undefined;
+  }
+
+  /**
+   * Handles a notification of the protocol and returns false. For any other message, returns whether this end accepts
+   * it: an end without servers leaves requests to the other ends on its boundary.
+   */
+  #handleControlOrAccept(message, isListItem) {
+    const { method, params, id, shape } = message;
+    if (id === undefined && hasName(shape)) {
+      if (method === "$/progress") {
+        const observer = this.#pendingCalls.observer(params?.token);
+        if (observer?.onProgress !== undefined) {
+          this.#handleProgress(observer, params.value);
+          return false;
+        }
+      } else if (method === "$/cancelRequest") {
+        this.#dispatcher.cancel(params?.id);
+        return false;
+      } else if (method === COLUMNS) {
+        this.#receiveColumns(params, isListItem);
+        return false;
+      } else if (method.startsWith("rpc.")) {
+        this.#handleProtocolNotification(method, params);
+        return false;
+      }
+    }
+    if (this.#dispatcher.servers.length === 0) return false;
+    return id === undefined || this.#internals.boundary.ends.size < 2 || this.#shouldAnswer(message);
+  }
+
+  /** Returns whether this end answers a request that other ends on its boundary receive, too. */
+  #shouldAnswer({ method, params, id, origin }) {
+    const requested = method === STREAM ? params?.method : method;
+    const link = this.#link;
+    // If this end does not receive the messages of the boundary, the request belongs to a session of its own.
+    if (link.answerRank(requested, origin, id) === 0) return true;
+    return link === chooseEnd(this.#internals.boundary, link, requested, origin, id);
+  }
+
+  /**
+   * Handles an unreadable message. `answers` has the ids that it answers, with undefined for an unknown id; it is null
+   * if the message may not be an answer.
+   */
+  receiveUnreadable(error, answers) {
+    if (answers === null) return this.#unreadableTimer.start(error);
+    const link = this.#link;
+    for (const id of answers) {
+      if (link.closed || (id === undefined && hasOtherPendingCalls(this.#internals.boundary, link))) continue;
+      this.#executor.execute(this.#wasm.run(RECEIVE_UNREADABLE, id ?? -1), { error });
+    }
+  }
+
+  #receiveColumns(params, isListItem) {
+    // Nested columns could describe any number of messages in a few bytes.
+    const messages = isListItem ? [] : decodeColumns(Object(params));
+    if (messages.length === 0) this.#link.ignored++;
+    this.#receiveList(messages);
+  }
+
+  /** Progress of a call restarts its timeout. */
+  #handleProgress({ slot, onProgress, timeout, end }, value) {
+    if (timeout >= 0) this.#link.resetTimeout(slot, timeout, end, now());
+    this.#link.runUserCode(() => onProgress(value));
+  }
+
+  #handleProtocolNotification(method, params) {
+    if (method === "rpc.item") this.#pendingCalls.observer(params?.id)?.item?.(params.value);
+    else if (method === "rpc.credit") this.#dispatcher.addCredit(params?.id, params?.count);
+    else this.#link.runUserCode(() => this.#transport.onControl?.(method, params));
+  }
+}

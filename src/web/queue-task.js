@@ -1,0 +1,29 @@
+// Queues a task, as `queueMicrotask` queues a microtask. A timer would run late in a hidden page.
+
+/**
+ * The functions that queue a task. They are read when this module runs, since tests may replace them later. In WebKit,
+ * `setImmediate` may be an iframe of any origin.
+ */
+const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({
+  setImmediate,
+  MessageChannel,
+  setTimeout,
+}))(globalThis);
+/** All tasks share one channel: each port slows WebKit down. */
+let channel;
+const queue = [];
+
+/** Runs a function in a new task. In a realm without tasks, runs it in a microtask. */
+export function queueTask(run) {
+  const { setImmediate, MessageChannel, setTimeout } = tasks;
+  if (typeof setImmediate === "function") return void setImmediate(run);
+  if (MessageChannel === undefined)
+    return void (setTimeout === undefined ? Promise.resolve().then(run) : setTimeout(run));
+  if (channel === undefined) {
+    channel = new MessageChannel();
+    channel.port1.addEventListener("message", () => queue.shift()());
+    channel.port1.start();
+  }
+  queue.push(run);
+  channel.port2.postMessage(0);
+}

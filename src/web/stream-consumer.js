@@ -1,0 +1,133 @@
+// The caller's side of a stream.
+
+import { CallError, RPCError } from "./errors.js";
+import { MAX_STREAM_CREDIT } from "./limit-values.js";
+import { requestOrNotification } from "./messages.js";
+import { STREAM, isCredit } from "./stream-protocol.js";
+
+/** Returns the error for a number of items that cannot be under way at the same time, or undefined. */
+export function validateWindow(window) {
+  if (isCredit(window)) return undefined;
+  return new RangeError(`window must be an integer from 1 to ${MAX_STREAM_CREDIT}, got ${String(window)}`);
+}
+
+/** Reasons of an end that the peer knows already, or that the link reports to the peer. */
+const SILENT_REASONS = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
+
+/** An iterator of the items of a method. The call is made when the first item is requested. */
+export class Stream {
+  /** @internal The slot of the call, and its id, once it is made. */
+  slot = undefined;
+  id = undefined;
+  #window;
+  #link;
+  #method;
+  #timeout;
+  #signal;
+  /** Makes the call; undefined once it is made. */
+  #startCall;
+  /** The items that have arrived before they were requested. */
+  #items = [];
+  /** The reads that wait for an item. */
+  #pendingReads = [];
+  /** The number of items that may still arrive. */
+  #credit;
+  /** The number of items that were consumed since credit was last sent. */
+  #consumed = 0;
+  #isOver = false;
+  /** The error of the next read, in an object; undefined if there is none. */
+  #failure = undefined;
+
+  constructor(link, method, timeout, window, signal, startCall) {
+    this.#link = link;
+    this.#method = method;
+    this.#timeout = timeout;
+    this.#signal = signal;
+    this.#window = this.#credit = window;
+    this.#startCall = startCall;
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  next() {
+    return new Promise((resolve, reject) => {
+      const read = { resolve, reject };
+      if (this.#items.length > 0) return this.#deliver(read, this.#items.shift());
+      if (this.#isOver) return this.#endRead(read);
+      const startCall = this.#startCall;
+      this.#startCall = undefined;
+      if (this.#pendingReads.push(read) === 1 && startCall === undefined)
+        this.#link.resetTimeout(this.slot, this.#timeout);
+      startCall?.(
+        this,
+        () => this.#end(),
+        (error) => this.#fail(error),
+      );
+    });
+  }
+
+  /** Ends the stream, and cancels it at the peer. */
+  return(value) {
+    const isPending = !this.#isOver && this.#startCall === undefined;
+    this.#end();
+    this.#items = [];
+    this.#failure = undefined;
+    if (isPending) this.#link.cancel(this.slot);
+    return Promise.resolve({ done: true, value });
+  }
+
+  /** @internal Returns the request for the stream. */
+  message(params) {
+    return requestOrNotification(STREAM, { method: this.#method, params, credit: this.#window }, this.id);
+  }
+
+  /** @internal Receives an item. */
+  item(value) {
+    if (this.#credit-- === 0) {
+      const text = `JSON-RPC stream has more items than were asked for: ${this.#method} (id=${this.id})`;
+      return this.#link.abandon(this.slot, new CallError("invalid-response", text, this.#method, this.id));
+    }
+    const read = this.#pendingReads.shift();
+    if (read === undefined) return void this.#items.push(value);
+    // The timeout runs only while a read waits.
+    this.#link.resetTimeout(this.slot, this.#pendingReads.length > 0 ? this.#timeout : -1);
+    this.#deliver(read, value);
+  }
+
+  #deliver(read, value) {
+    read.resolve({ done: false, value });
+    const count = ++this.#consumed;
+    if (this.#isOver || count * 2 < this.#window) return;
+    this.#credit += count;
+    this.#consumed = 0;
+    this.#link.sendIfConnected("rpc.credit", { id: this.id, count });
+  }
+
+  #fail(error) {
+    if (this.#isOver) return;
+    // The reason of a signal may be of any class. The link has cancelled such a call already.
+    const isCancelled = error === this.#signal?.reason;
+    if (!isCancelled && error instanceof CallError && this.id !== undefined && !SILENT_REASONS.includes(error.reason)) {
+      this.#link.sendIfConnected("$/cancelRequest", { id: this.id });
+    }
+    // An error of the peer comes after the items that were sent before it. Any other error ends the stream at once.
+    if (isCancelled || !(error instanceof RPCError)) this.#items = [];
+    this.#failure = { error };
+    this.#end();
+  }
+
+  #end() {
+    this.#isOver = true;
+    this.#startCall = undefined;
+    for (const read of this.#pendingReads.splice(0)) this.#endRead(read);
+  }
+
+  #endRead({ resolve, reject }) {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure === undefined) resolve({ done: true, value: undefined });
+    else reject(failure.error);
+  }
+}

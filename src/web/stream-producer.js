@@ -1,0 +1,184 @@
+// The handler's side of a stream: sends the items of an iterator while there is credit.
+
+import { now } from "./clock.js";
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, nameOf, truncate } from "./errors.js";
+import { MAX_ITEMS_PER_TURN, MAX_METHOD_LENGTH, MAX_TURN_TIME } from "./limit-values.js";
+import { validateCall } from "./messages.js";
+import { queueTask } from "./queue-task.js";
+import { isCredit } from "./stream-protocol.js";
+
+/** Returns whether the result of a handler is a stream. */
+export function isStream(result) {
+  if (typeof result !== "object" || result === null) return false;
+  // A directory handle is iterable, but it can also be cloned.
+  if (result[Symbol.toStringTag] === "FileSystemDirectoryHandle") return false;
+  return Symbol.asyncIterator in result || typeof result.getReader === "function";
+}
+
+/** Returns an iterator of the result of a handler, or undefined. */
+export function iteratorOf(source) {
+  if (typeof source?.getReader === "function") {
+    // Not every engine has iterable streams, and a reader can end a pending read at once.
+    const reader = source.getReader();
+    return {
+      async next() {
+        let item;
+        try {
+          return (item = await reader.read());
+        } finally {
+          if (item?.done !== false) reader.releaseLock();
+        }
+      },
+      return: (reason) => reader.cancel(reason).finally(() => reader.releaseLock()),
+    };
+  }
+  return source?.[Symbol.asyncIterator]?.() ?? (typeof source?.next === "function" ? source : undefined);
+}
+
+/** Reads a request for a stream: sets its method and its producer, and returns the params of the method. */
+export function parseStreamRequest(request, requested, spareCredit) {
+  const { method, params, credit } = Object(requested);
+  if (validateCall(method, params) !== undefined || !isCredit(credit))
+    throw new RPCError(INVALID_PARAMS, "Invalid params");
+  if (credit > spareCredit) throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "too-much-credit" });
+  if (method.length > MAX_METHOD_LENGTH)
+    throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "method-too-long" });
+  request.method = method;
+  request.producer = new StreamProducer(method, credit);
+  return params;
+}
+
+/**
+ * The number of items, and the time, that the streams of a link share in each turn: a handler that never waits cannot
+ * block.
+ */
+export class StreamBudget {
+  #remaining = MAX_ITEMS_PER_TURN;
+  /** The end of the time. */
+  #end = 0;
+  /** Resolves in the next turn; undefined while there is budget. */
+  #next = undefined;
+
+  /** Takes one item of the budget. If nothing is left, returns a promise; the caller tries again once it resolves. */
+  take() {
+    if (this.#next !== undefined) return this.#next;
+    const time = now();
+    if (this.#remaining === MAX_ITEMS_PER_TURN) this.#end = time + MAX_TURN_TIME;
+    if (this.#remaining > 0 && time < this.#end) return void this.#remaining--;
+    this.#next = new Promise(queueTask).then(() => {
+      this.#next = undefined;
+      this.#remaining = MAX_ITEMS_PER_TURN;
+    });
+    return this.#next;
+  }
+}
+
+/** Sends the items of one stream. */
+class StreamProducer {
+  /** @internal Whether an item could not be sent. No later item is sent. */
+  hasFailed = false;
+  /** @internal The largest credit so far. */
+  maxCredit;
+  #method;
+  #link;
+  #credit;
+  /** Called when there is credit again. */
+  #onCredit = undefined;
+  #iterator = undefined;
+  #reject;
+  /** The reason of `stop`, in an object; undefined until then. */
+  #stopRequest = undefined;
+
+  constructor(method, credit) {
+    this.#method = method;
+    this.maxCredit = this.#credit = credit;
+  }
+
+  /** Adds credit. Above `maxCredit`, it may grow by the credit that all streams of the peer together have left. */
+  addCredit(count, spareCredit) {
+    if (!isCredit(count) || this.#stopRequest !== undefined) return;
+    this.#credit = Math.min(this.#credit + count, this.maxCredit + spareCredit);
+    this.maxCredit = Math.max(this.maxCredit, this.#credit);
+    this.#onCredit?.();
+  }
+
+  /** Sends the items of `source`. Resolves after the last item. */
+  run(link, budget, request, source) {
+    return new Promise((resolve, reject) => {
+      this.#iterator = iteratorOf(source);
+      if (this.#iterator === undefined) {
+        throw new RPCError(
+          INTERNAL_ERROR,
+          `method "${truncate(request.method)}" does not return a stream; use request()`,
+        );
+      }
+      this.#link = link;
+      this.#reject = reject;
+      if (this.#stopRequest !== undefined) this.#close();
+      else this.#pump(budget, request, resolve);
+    });
+  }
+
+  async #pump(budget, request, resolve) {
+    const link = this.#link;
+    try {
+      for (;;) {
+        if (this.#credit === 0) {
+          link.flush();
+          if (this.hasFailed) return;
+          // A transport that delivers at once may have brought credit.
+          if (this.#credit === 0) await new Promise((resume) => (this.#onCredit = resume));
+        }
+        for (let next = budget.take(); next !== undefined; next = budget.take()) {
+          await next;
+          if (this.#stopRequest !== undefined || this.hasFailed) return;
+        }
+        const { done, value } = await this.#iterator.next();
+        if (this.#stopRequest !== undefined || this.hasFailed) return;
+        const transfer = request.transferList;
+        request.transferList = undefined;
+        if (done) {
+          // If an earlier item cannot be sent, the response is an error.
+          link.flush();
+          return resolve();
+        }
+        this.#credit--;
+        try {
+          link.sendItem(request.id, value, transfer, this);
+        } catch (problem) {
+          // The earlier items can be sent.
+          link.flush();
+          return this.fail(problem);
+        }
+      }
+    } catch (thrown) {
+      if (this.#stopRequest === undefined) this.#reject(thrown);
+    }
+  }
+
+  /** Ends the stream, since an item cannot be sent. */
+  fail(problem) {
+    if (this.hasFailed) return;
+    this.hasFailed = true;
+    // The message of the problem may contain source code, as in `uncloneableReply`.
+    this.#reject(new RPCError(INTERNAL_ERROR, `An item of "${this.#method}" cannot be sent: ${nameOf(problem)}`));
+    this.#link.runUserCode(() => this.#iterator.return?.());
+  }
+
+  /** Ends the iterator: the peer, or this side, needs no more items. */
+  stop(reason) {
+    this.#stopRequest = { reason };
+    if (this.#iterator !== undefined) this.#close();
+  }
+
+  /** Rejects once the iterator has ended, with its error if it throws one. */
+  async #close() {
+    const { reason } = this.#stopRequest;
+    try {
+      await this.#iterator.return?.(reason);
+      this.#reject(reason);
+    } catch (thrown) {
+      this.#reject(thrown);
+    }
+  }
+}

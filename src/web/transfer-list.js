@@ -1,0 +1,67 @@
+// Transfer lists. Engines check some kinds of objects only when they transfer them, and may have detached others
+// before. So the objects are checked and ordered here: if a transfer fails, the caller still has all of them.
+
+import { tagOf } from "./errors.js";
+
+/** Returns the objects of a transfer list as an array. The list may be an iterator, which can be read once. */
+export function toTransferArray(transfer) {
+  if (typeof transfer[Symbol.iterator] === "function") return [...transfer];
+  throw new TypeError("transfer must be a list of objects");
+}
+
+/** Returns the objects of a transfer list, in an order in which a transfer that fails has detached none of them. */
+export function orderTransferList(transfer) {
+  const list = toTransferArray(transfer);
+  // One buffer is the usual case. Only an empty buffer may be detached.
+  if (list.length === 1 && list[0] instanceof ArrayBuffer && list[0].byteLength > 0) return list;
+  for (const item of list) {
+    // Throws if the buffer is detached.
+    if (item?.byteLength === 0) new Uint8Array(item);
+    if (item?.locked || item?.readable?.locked || item?.writable?.locked) throw dataCloneError("a locked stream");
+    if (isPort(item) && isClosedPort(item)) throw dataCloneError("a port that is closed or was transferred");
+  }
+  return list.sort((a, b) => transferPriority(a) - transferPriority(b));
+}
+
+/** Returns whether a value is a `MessagePort`, of any window: each window has a class of its own. */
+export function isPort(value) {
+  return typeof value?.start === "function";
+}
+
+/** The ports that were closed by `closePort`. */
+const closedPorts = new WeakSet();
+
+export function closePort(port) {
+  closedPorts.add(port);
+  port.close();
+}
+
+/**
+ * Returns whether a port is known to be closed. An open port cannot transfer itself; in Chromium and WebKit a closed
+ * one can.
+ */
+export function isClosedPort(port) {
+  // An object that acts as a port may accept any list.
+  if (tagOf(port) !== "[object MessagePort]") return false;
+  if (closedPorts.has(port)) return true;
+  try {
+    port.postMessage(undefined, [port]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the position of an object in a transfer. Objects that are not buffers come first. Then come buffers of whole
+ * pages, the smaller ones first: such a buffer may be the memory of a wasm instance, which only the transfer itself
+ * refuses. Any other buffer can be transferred.
+ */
+function transferPriority(item) {
+  const bytes = item?.byteLength;
+  return bytes === undefined ? -1 : bytes % 65_536 === 0 ? bytes : Infinity;
+}
+
+function dataCloneError(subject) {
+  return new DOMException(`${subject} cannot be transferred`, "DataCloneError");
+}

@@ -1,0 +1,188 @@
+// What a handler can reach from its context: the members that the declarations name, and nothing of the library.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { pair } from "./rig/connections.js";
+import { channel, rawChannel } from "./rig/ends.js";
+
+const OWN = ["method", "id"];
+const INHERITED = ["signal", "progress", "yield", "transfer", "notify"];
+
+/** The names and symbols of an object's own properties, enumerable or not. */
+const keysOf = (object) => Reflect.ownKeys(object);
+
+/** All objects and functions that code can reach from a value, without those of the platform. */
+function reachable(root) {
+  const platform = new Set([
+    Object.prototype,
+    Function.prototype,
+    AbortSignal.prototype,
+    Object,
+    Function,
+    AbortSignal,
+  ]);
+  const found = new Set();
+  const open = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
+    // In Node, a signal has members of the platform.
+    if (platform.has(value) || found.has(value) || value instanceof AbortSignal) continue;
+    found.add(value);
+    open.push(Object.getPrototypeOf(value));
+    for (const key of keysOf(value)) {
+      const { get, set, value: member } = Object.getOwnPropertyDescriptor(value, key);
+      open.push(get, set, member);
+      if (get !== undefined && value !== root) open.push(get.call(root));
+    }
+  }
+  return found;
+}
+
+/** Asserts that a context exposes these own members, those of the declarations, and nothing else. */
+function assertOnlyDeclared(context, own = OWN) {
+  const prototype = Object.getPrototypeOf(context);
+  assert.sameMembers(keysOf(context), own);
+  assert.sameMembers(keysOf(prototype), ["constructor", ...INHERITED]);
+  assert.equal(Object.getPrototypeOf(prototype), Object.prototype);
+  for (const value of reachable(context)) {
+    if (value === context || value === prototype) continue;
+    // All else are functions without members of their own; a class has a prototype.
+    assert.equal(typeof value, "function", String(value));
+    if (value === prototype.constructor) assert.sameMembers(keysOf(value), ["length", "name", "prototype"]);
+    else assert.includeMembers(["length", "name", "arguments", "caller", "prototype"], keysOf(value));
+  }
+}
+
+/** The contexts with which `play` makes a server's handlers run. */
+async function contexts(play, options) {
+  const { near, far } = channel();
+  const found = [];
+  const record = (_, context) => void found.push(context);
+  const server = new JSONRPCServer(far, options).method("work", record).onNotify("note", record);
+  server.method("items", async function* (_, context) {
+    found.push(context);
+    yield 1;
+  });
+  await play(new JSONRPCClient(near, options));
+  return found;
+}
+
+describe("a context exposes what the declarations name, and nothing else,", () => {
+  const plays = {
+    "in a request": (client) => client.request("work", { secret: 1 }),
+    "in a notification": async (client) => {
+      client.notify("note", { secret: 1 });
+      await client.request("work");
+    },
+    "in a request that is sent as a notification": async (client) => {
+      client.notify("work", { secret: 1 });
+      await client.request("work");
+    },
+    "in a batch": (client) =>
+      client.batch([
+        { method: "work", params: [1] },
+        { method: "note", notify: true },
+      ]),
+    "in a stream": async (client) => {
+      for await (const item of client.stream("items")) assert.equal(item, 1);
+    },
+  };
+  for (const [where, play] of Object.entries(plays)) {
+    for (const options of [undefined, { coalesce: true }, { coalesce: "columns" }]) {
+      it(`${where}${options === undefined ? "" : ` with coalesce: ${options.coalesce}`}`, async () => {
+        const found = await contexts(play, options);
+        assert.isAtLeast(found.length, 1);
+        for (const context of found) assertOnlyDeclared(context);
+      });
+    }
+  }
+
+  it("for each of several servers that listen to a notification", async () => {
+    const { transport, raw } = rawChannel();
+    const found = [];
+    for (let n = 0; n < 2; n++) new JSONRPCServer(transport).onNotify("note", (_, context) => void found.push(context));
+    raw.post({ jsonrpc: "2.0", method: "note", params: [1] });
+    await raw.before();
+    assert.equal(found.length, 2);
+    for (const context of found) assertOnlyDeclared(context);
+  });
+
+  it("in a session of connect", async () => {
+    const [near, far] = await pair();
+    const found = [];
+    far.method("work", (_, context) => void found.push(context));
+    await near.request("work");
+    assertOnlyDeclared(found[0]);
+  });
+
+  it("after its members were used, and its handler has ended", async () => {
+    const { near, far } = channel();
+    let context;
+    new JSONRPCServer(far).method("work", async (_, given) => {
+      context = given;
+      context.progress(1);
+      context.notify("note");
+      context.transfer([]);
+      assert.isFalse(context.signal.aborted);
+      await context.yield();
+    });
+    await new JSONRPCClient(near).request("work");
+    assertOnlyDeclared(context);
+  });
+
+  it("when it is printed", async () => {
+    if (globalThis.process?.versions?.node === undefined) return;
+    const { inspect } = await import("node:util");
+    const [context] = await contexts((client) => client.request("work", { secret: 1 }));
+    const text = inspect(context, { showHidden: true, depth: Infinity, getters: true });
+    assert.notMatch(text, /secret|server|session|link|shape|slot|batch|Map/i);
+    assert.match(text, /method: 'work'/);
+    assert.match(text, /id: 1\b/);
+  });
+});
+
+describe("a context", () => {
+  it("that a handler changes changes nothing of the request", async () => {
+    const { transport, raw } = rawChannel();
+    new JSONRPCServer(transport).method("work", (_, context) => {
+      Object.assign(context, { id: "other", method: "other", server: 1, slot: 2, batch: [], result: 3, shape: 0 });
+      return "done";
+    });
+    raw.post({ jsonrpc: "2.0", method: "work", id: "w" });
+    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: "w" });
+  });
+
+  it("has the id of the request, as it came", async () => {
+    const { transport, raw } = rawChannel();
+    const ids = [];
+    new JSONRPCServer(transport).method("work", (_, { id }) => void ids.push(id));
+    for (const id of [1, "1", "", 0, -1.5, null]) raw.post({ jsonrpc: "2.0", method: "work", id });
+    await raw.before();
+    assert.deepEqual(ids, [1, "1", "", 0, -1.5, null]);
+  });
+
+  it("has the id of the request for a stream, under the name of the method", async () => {
+    const [context] = await contexts(async (client) => {
+      for await (const item of client.stream("items")) assert.equal(item, 1);
+    });
+    assert.deepEqual([context.method, context.id], ["items", 1]);
+  });
+
+  it("of a notification has an id that is undefined", async () => {
+    const [context] = await contexts(async (client) => {
+      client.notify("note");
+      await client.request("work");
+    });
+    assert.isTrue("id" in context);
+    assert.isUndefined(context.id);
+  });
+
+  it("has no origin where no window has sent the message", async () => {
+    const { near, far } = channel();
+    const found = [];
+    new JSONRPCPeer(far).method("work", (_, context) => void found.push(context));
+    await new JSONRPCClient(near).request("work");
+    assert.isUndefined(found[0].origin);
+  });
+});

@@ -1,0 +1,84 @@
+// The origin of the window that has sent a message, in the context of its handler.
+
+import { assert } from "chai";
+import { JSONRPCServer, windowTransport } from "./rig/portway.js";
+import { connectingFrame, origins, puppet } from "./rig/frames.js";
+import { connected } from "./rig/connections.js";
+import { afterThisTest } from "./rig/cleanup.js";
+
+/** A server for this frame, and the origins in the contexts of its handlers. */
+function served(child, origin) {
+  const found = [];
+  const record = (_, context) => void found.push(context.origin);
+  const server = new JSONRPCServer(windowTransport(child.window, { origin }));
+  server.method("work", record).onNotify("note", record);
+  afterThisTest(() => server.destroy());
+  return { server, found };
+}
+
+const request = (id) => ({ jsonrpc: "2.0", method: "work", id });
+const note = { jsonrpc: "2.0", method: "note" };
+
+const kinds = {
+  "of the page's origin": [undefined, undefined, origins.own],
+  "of another origin": [{ origin: origins.other }, origins.other, origins.other],
+  "of one of several origins": [{ origin: origins.neighbour }, [origins.other, origins.neighbour], origins.neighbour],
+  "of any origin": [{ origin: origins.other }, "*", origins.other],
+  "without an origin": [{ sandbox: "allow-scripts" }, "null", "null"],
+};
+
+describe("the context at a windowTransport has the origin of its sender,", () => {
+  for (const [kind, [options, origin, expected]] of Object.entries(kinds)) {
+    it(`a frame ${kind}`, async () => {
+      const child = await puppet(options);
+      const { found } = served(child, origin);
+      child.post(request(1));
+      child.post(note);
+      child.post([request(2), note]);
+      await child.settled();
+      assert.deepEqual(found, Array(4).fill(expected));
+    });
+  }
+
+  it("for each of several servers", async () => {
+    const child = await puppet({ origin: origins.other });
+    const all = [served(child, origins.other), served(child, origins.other)];
+    child.post(note);
+    await child.settled();
+    assert.deepEqual(
+      all.map(({ found }) => found),
+      [[origins.other], [origins.other]],
+    );
+  });
+
+  it("for messages that waited for the server", async () => {
+    const child = await puppet({ origin: origins.other });
+    const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
+    child.post(request(1));
+    await child.settled();
+    const found = [];
+    const server = new JSONRPCServer(transport).method("work", (_, context) => void found.push(context.origin));
+    afterThisTest(() => server.destroy());
+    await child.settled();
+    assert.deepEqual(found, [origins.other]);
+  });
+});
+
+describe("the context in a session with a window has the origin of its peer,", () => {
+  const sessions = {
+    "of the page's origin": [{}, {}, undefined, origins.own],
+    "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }, origins.other],
+    "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }, "null"],
+  };
+  for (const [kind, [query, frameOptions, options, expected]] of Object.entries(sessions)) {
+    it(`a frame ${kind}`, async () => {
+      const found = [];
+      const peer = await connected(connectingFrame(query, frameOptions), {
+        ...options,
+        methods: { name: (_, context) => (found.push(context.origin), "page") },
+      });
+      assert.deepEqual(await peer.request("callBack", [1]), ["back", "page"]);
+      assert.deepEqual(found, [expected]);
+    });
+  }
+});
