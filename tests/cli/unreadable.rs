@@ -52,7 +52,7 @@ async fn an_unreadable_answer_ends_the_call_at_once_and_is_not_reported_as_an_er
                 assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{context}");
                 assert!(done.stderr.contains("the answer of the peer cannot be read: "), "{context}");
                 assert!(done.stderr.contains(expected), "{context}");
-                assert!(!done.stderr.contains("answered an error"), "{context}");
+                assert!(!done.stderr.contains("answered with an error"), "{context}");
             }
         }
     }

@@ -1,28 +1,28 @@
-//! The layout of JSON text. Only white space is moved: members keep their order, and numbers and strings how they are written.
+//! Formats JSON text. Only white space changes: members keep their order, and numbers and strings keep their spelling.
 
 use crate::limits::MAX_INDENTED_DEPTH;
 
-const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+const WHITESPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// JSON text on one line.
+/// Returns JSON text on one line.
 pub(crate) fn compact(text: &str) -> String {
-    lay_out(text, false)
+    format(text, false)
 }
 
-/// Returns JSON text with one member or element on each line. Levels beyond the limit stay on one line, since their indentation
-/// would be much longer than the text of the peer.
+/// Returns JSON text with one member or element on each line. Levels beyond the limit stay on one line, since their
+/// indentation would be much longer than the text itself.
 pub(crate) fn indented(text: &str) -> String {
-    lay_out(text, true)
+    format(text, true)
 }
 
-fn lay_out(text: &str, is_indented: bool) -> String {
-    let mut laid = String::with_capacity(text.len());
+fn format(text: &str, is_indented: bool) -> String {
+    let mut output = String::with_capacity(text.len());
     let mut depth = 0_usize;
-    let mut rest = text.trim_start_matches(BLANKS);
+    let mut rest = text.trim_start_matches(WHITESPACE);
     while let Some(character) = rest.chars().next() {
         let length = if character == '"' { string_length(rest) } else { character.len_utf8() };
         let (token, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        rest = after.trim_start_matches(BLANKS);
+        rest = after.trim_start_matches(WHITESPACE);
         let mut breaks = false;
         match character {
             '{' | '[' if rest.starts_with(['}', ']']) => {}
@@ -30,35 +30,35 @@ fn lay_out(text: &str, is_indented: bool) -> String {
                 depth += 1;
                 breaks = depth <= MAX_INDENTED_DEPTH;
             }
-            '}' | ']' if laid.ends_with(['{', '[']) => {}
+            '}' | ']' if output.ends_with(['{', '[']) => {}
             '}' | ']' => {
                 let is_deep = depth > MAX_INDENTED_DEPTH;
                 depth = depth.saturating_sub(1);
                 if is_indented && !is_deep {
-                    break_line(&mut laid, depth);
+                    break_line(&mut output, depth);
                 }
             }
             ',' => breaks = depth <= MAX_INDENTED_DEPTH,
             _ => {}
         }
-        laid.push_str(token);
+        output.push_str(token);
         if is_indented {
             match character {
-                ':' => laid.push(' '),
-                _ if breaks => break_line(&mut laid, depth),
+                ':' => output.push(' '),
+                _ if breaks => break_line(&mut output, depth),
                 _ => {}
             }
         }
     }
-    laid
+    output
 }
 
-fn break_line(laid: &mut String, depth: usize) {
-    laid.push('\n');
-    laid.extend(std::iter::repeat_n("  ", depth));
+fn break_line(output: &mut String, depth: usize) {
+    output.push('\n');
+    output.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// How long the string is that `text` begins with, in bytes, with its quotes.
+/// Returns the length in bytes of the string at the beginning of `text`, with its quotes.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = true;
     for (index, byte) in text.bytes().enumerate() {

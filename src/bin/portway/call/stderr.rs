@@ -1,4 +1,4 @@
-//! What is said on standard error of what happens on the way to a peer.
+//! Reports the diagnostics of a connection on standard error.
 
 use std::fmt;
 use std::mem;
@@ -11,29 +11,29 @@ use portway::message::Unreadable;
 use portway::{Diagnostic, ErrorCode, Framing};
 use tokio::sync::Notify;
 
-use crate::limits::{MAX_PEER_LINES, MAX_SHOWN_LINE};
-use crate::output::say;
+use crate::limits::{MAX_PEER_LINES, MAX_PRINTED_LINE_BYTES};
+use crate::output::print_message;
 
-/// Tells the user, and remembers what helps to explain a failure.
+/// Reports diagnostics to the user, and keeps the facts that explain a failure.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
-    /// Whether the client hears each line by itself, without its end.
+pub(super) struct Reporter {
+    /// Whether the client reports each line of noise by itself, without its line end.
     has_lines: bool,
-    /// The line that the peer is printing.
+    /// The incomplete last line of the peer.
     line: Mutex<Vec<u8>>,
-    /// How many lines a peer has caused.
+    /// The number of lines that were reported about the peer.
     lines: AtomicUsize,
-    /// What the peer speaks, once that was found out.
+    /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
-    /// What the peer seems to speak, other than what was asked for.
+    /// The framing that the peer seems to use, if it differs from the one that was named.
     other: OnceLock<Framing>,
-    /// Why the answer cannot be read, if it came before the client could see it.
+    /// Why the answer cannot be read, if the negotiation has found that.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
 }
 
-impl Notices {
-    /// For a client over a link of this framing.
+impl Reporter {
+    /// Creates a reporter for a client with this framing.
     pub(super) fn new(framing: Framing) -> Self {
         Self { has_lines: framing == Framing::Newline, ..Self::default() }
     }
@@ -50,13 +50,13 @@ impl Notices {
         self.other.get().copied()
     }
 
-    /// The answer has come, and cannot be read.
+    /// Ends the call: its answer has arrived and cannot be read.
     pub(super) fn end_call(&self, why: Unreadable) {
         let _ = self.unreadable.set(why);
         self.is_unreadable.notify_one();
     }
 
-    /// Waits until an answer has come that cannot be read.
+    /// Waits for an answer that cannot be read, and returns the reason.
     pub(super) async fn unreadable(&self) -> Unreadable {
         loop {
             if let Some(why) = self.unreadable.get() {
@@ -78,25 +78,25 @@ impl Notices {
                 let _ = self.other.set(*peer);
             }
             Diagnostic::Frame(fault) => self.fault(*fault),
-            Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.no_json(),
-            Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent what is no message: {error}")),
-            // The lines in between that make it readable for the others, see `negotiate`.
+            Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.invalid_json(),
+            Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent an invalid message: {error}")),
+            // Peers that read lines report the header lines of the negotiation, see `negotiate`.
             Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
             Diagnostic::PeerError { code, message } => {
-                self.show(format_args!("the peer could not read what it was sent: {message} ({code})"));
+                self.show(format_args!("the peer could not read a message: {message} ({code})"));
             }
             Diagnostic::UnmatchedResponse { id } => {
-                self.show(format_args!("the peer sent a response that no call waits for: its id is {id:?}"));
+                self.show(format_args!("the peer sent a response without a pending call: its id is {id:?}"));
             }
             Diagnostic::UnreadableAnswer(why) => {
                 self.show(format_args!("the peer sent an answer that cannot be read: {why}"))
             }
-            Diagnostic::Malformed => self.show("the peer sent something that is neither request nor response"),
+            Diagnostic::Malformed => self.show("the peer sent a message that is neither a request nor a response"),
             _ => {}
         }
     }
 
-    /// A frame that is no message. Those of the life cycle need no word.
+    /// Reports a WIPC frame with data. Frames of the life cycle are not reported.
     pub(super) fn frame(&self, frame: Frame<'_>) {
         if frame.frame_type == FrameType::Data {
             self.flush();
@@ -104,16 +104,16 @@ impl Notices {
         }
     }
 
-    /// What the peer prints in between its messages, a line at a time.
+    /// Reports the output of the peer between its messages, line by line.
     pub(super) fn noise(&self, bytes: &[u8]) {
         for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             while !piece.is_empty() {
                 let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = MAX_SHOWN_LINE - line.len();
+                let room = MAX_PRINTED_LINE_BYTES - line.len();
                 let (now, later) = piece.split_at_checked(room).unwrap_or((piece, &[]));
                 line.extend_from_slice(now);
                 piece = later;
-                if line.ends_with(b"\n") || line.len() == MAX_SHOWN_LINE {
+                if line.ends_with(b"\n") || line.len() == MAX_PRINTED_LINE_BYTES {
                     let line = mem::take(&mut *line);
                     self.show_line(&line);
                 }
@@ -121,15 +121,15 @@ impl Notices {
         }
     }
 
-    /// Shows the last line, which has no end.
+    /// Reports the last line, which has no line end.
     pub(super) fn flush(&self) {
         let line = mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
         self.show_line(&line);
     }
 
-    pub(super) fn no_json(&self) {
+    pub(super) fn invalid_json(&self) {
         self.flush();
-        self.show("the peer sent a message that is no JSON");
+        self.show("the peer sent a message that is not JSON");
     }
 
     pub(super) fn fault(&self, fault: FrameFault) {
@@ -137,16 +137,16 @@ impl Notices {
         match fault {
             FrameFault::Oversize { length } => {
                 let length = length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
-                self.show(format_args!("a message{length} from the peer was dropped: --max-bytes allows for less"));
+                self.show(format_args!("a message{length} from the peer was dropped: it exceeds --max-bytes"));
             }
             FrameFault::Truncated { held } => {
-                self.show(format_args!("the stream ended inside of a message, of which {held} bytes had come"));
+                self.show(format_args!("the stream ended after {held} bytes of a message"));
             }
             FrameFault::TimedOut { held } => {
                 self.show(format_args!("a message of the peer stopped after {held} bytes"))
             }
             FrameFault::HeaderTooLarge => self.show("a header from the peer is too long"),
-            _ => self.show("a header from the peer tells no length"),
+            _ => self.show("a header from the peer has no valid length"),
         }
     }
 
@@ -158,11 +158,11 @@ impl Notices {
         }
     }
 
-    /// Shows a line about the peer, up to `MAX_PEER_LINES`.
+    /// Prints a line about the peer, up to `MAX_PEER_LINES`.
     fn show(&self, text: impl fmt::Display) {
         match self.lines.fetch_add(1, Ordering::Relaxed) {
-            line if line < MAX_PEER_LINES => say(text),
-            MAX_PEER_LINES => say("further lines about the peer are not shown"),
+            line if line < MAX_PEER_LINES => print_message(text),
+            MAX_PEER_LINES => print_message("further lines about the peer are not shown"),
             _ => {}
         }
     }

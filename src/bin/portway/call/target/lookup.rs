@@ -12,8 +12,8 @@ pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
     TcpStream::connect(&*look_up(address).await?).await
 }
 
-/// The addresses of a host. A name is looked up in a thread, which the command does not wait for at its end. The lookup
-/// of tokio panics if no thread can be started.
+/// Returns the addresses of a host. A thread looks up the name, and the command does not wait for that thread at its
+/// end. The lookup of tokio panics if no thread can be started.
 async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);
@@ -21,7 +21,7 @@ async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     let (sender, found) = oneshot::channel();
     let name = address.to_owned();
     let work = move || {
-        // It fails if the time is over and the receiver is dropped.
+        // The receiver is dropped after a timeout.
         let _ = sender.send(name.to_socket_addrs().map(Vec::from_iter));
     };
     thread::Builder::new().name("lookup".into()).spawn(work).map_err(|error| {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::io::AsyncWrite;
 
-/// How an output has ended.
+/// The error and the end of a writer.
 #[derive(Debug, Default)]
 pub(in crate::call) struct Output(Mutex<State>);
 
@@ -19,12 +19,12 @@ struct State {
 }
 
 impl Output {
-    /// Why a write has failed, if one has.
+    /// Returns the reason of the first failed write, if there is one.
     pub(in crate::call) fn problem(&self) -> Option<String> {
         self.lock().problem.clone()
     }
 
-    /// When the output has ended, if it has.
+    /// Returns the time at which the output has ended, if it has.
     pub(in crate::call) fn end(&self) -> Option<Instant> {
         self.lock().end
     }
@@ -38,7 +38,7 @@ impl Output {
     }
 }
 
-/// A writer that records its end.
+/// A writer that records its first error and its end in an [`Output`].
 #[derive(Debug)]
 pub(super) struct Tracked<W> {
     writer: W,
