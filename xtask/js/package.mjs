@@ -1,5 +1,5 @@
-// The finishing step of `cargo xtask build`: bundles the entry modules with the glue that wasm-bindgen wrote, and
-// writes the rest of the npm package around them. Its one argument is a file that says what to do.
+// The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the rest of
+// the npm package. Its argument is the file of the plan.
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
@@ -23,22 +23,22 @@ const core = join(root, "src/web/wasm-instance.js");
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
 
-// Gives the exports of the wasm names of one letter: in a package this small, names are what compresses worst.
+// Renames the exports of the wasm to one letter: in a package of this size, names compress worst.
 const shortNames = new Map(
   JSON.parse(execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]))
     .exports,
 );
 
-// What the package has in place of parts of the glue.
-const ownParts = [
-  // `init.js` sees to it that wasm is started once, and starts another instance if the first has died. It gives a module. What
-  // goes into this wasm and comes out of it is numbers, so there is no table of values to fill.
+// The replacements for parts of the glue.
+const glueReplacements = [
+  // `init.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into this
+  // wasm and come out of it, so there is no table of values to fill.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
   ],
   [/(__wbindgen_init_externref_table: function\(\) \{).*?\n        \}/s, "$1}"],
-  // Its texts are ASCII, and not every realm has a `TextDecoder`.
+  // The texts of this wasm are ASCII, and some realms lack `TextDecoder`.
   [
     /function getStringFromWasm0\(ptr, len\) \{.*?\n\}/s,
     "function getStringFromWasm0(ptr, len) { return String.fromCharCode(...new Uint8Array(wasm.memory.buffer, ptr >>> 0, len)); }",
@@ -46,20 +46,20 @@ const ownParts = [
   [/let cachedTextDecoder = .*?\nfunction decodeText\(bytes\) \{.*?\n\}/s, ""],
 ];
 
-function withOwnParts(source) {
-  for (const [part, own] of ownParts) {
+function replaceGlue(source) {
+  for (const [part, own] of glueReplacements) {
     if (!part.test(source)) throw new Error(`the glue has nothing like ${part}`);
     source = source.replace(part, own);
   }
   return source;
 }
 
-const withShortNames = {
-  name: "with-short-names",
+const shortExportNames = {
+  name: "short-export-names",
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/](portway|core)\.js$/ }, async ({ path }) => {
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
       if (path !== glue && path !== core) return;
-      const source = path === glue ? withOwnParts(await readFile(glue, "utf8")) : await readFile(core, "utf8");
+      const source = path === glue ? replaceGlue(await readFile(glue, "utf8")) : await readFile(core, "utf8");
       if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
       const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
         const short = shortNames.get(name);
@@ -70,8 +70,8 @@ const withShortNames = {
   },
 };
 
-// wasm-bindgen copies the modules of src/ that Rust imports, but not what those import. The sources are taken instead,
-// so that an entry and the glue share one instance of each module, too.
+// wasm-bindgen copies the modules of src/ that Rust imports, but not their imports. The bundle uses the sources
+// instead, so that an entry and the glue also share one instance of each module.
 const fromSources = {
   name: "from-sources",
   setup({ onResolve }) {
@@ -81,9 +81,9 @@ const fromSources = {
   },
 };
 
-// One module uses another of the package, so that both have the same classes.
-const besideOthers = {
-  name: "beside-others",
+// An entry module imports `wipc.js` of the package instead of its source, so that both have the same classes.
+const shareWipc = {
+  name: "share-wipc",
   setup({ onResolve }) {
     onResolve({ filter: /[\\/]entry[\\/]wipc\.js$/ }, ({ kind }) =>
       kind === "entry-point" ? undefined : { path: "./wipc.js", external: true },
@@ -91,21 +91,21 @@ const besideOthers = {
   },
 };
 
-/** esbuild marks what every bundler knows to be pure. */
-const needlessMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
+/** Marks of esbuild for expressions that every bundler knows to be pure. */
+const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
-    plugins: [fromSources, withShortNames, besideOthers],
+    plugins: [fromSources, shortExportNames, shareWipc],
     loader: { ".wasm": "base64" },
     bundle: true,
     format: "esm",
     target: "es2022",
     platform,
-    // All but white space: with that, the marks of what bundlers may drop (`@__PURE__`) would go.
+    // White space is not minified, since that would remove the marks `@__PURE__`.
     minifyIdentifiers: true,
     minifySyntax: true,
     metafile: true,
@@ -114,16 +114,16 @@ async function bundle({ name, output, platform }) {
   });
   // A second pass by another minifier is worth three percent of the gzipped size.
   const options = { ecma: 2022, module: true, compress: { passes: 3 }, format: { preserve_annotations: true } };
-  // Node prints the whole line of an error that nobody catches.
+  // Node prints the whole source line of an uncaught error.
   if (platform === "node") options.format.max_line_len = 160;
   const { code } = await minify(outputFiles[0].text, options);
-  await writeFile(join(stage, output), (await licences(metafile)) + code.replace(needlessMarks, ""));
+  await writeFile(join(stage, output), (await licences(metafile)) + code.replace(redundantMarks, ""));
 }
 
-/** What is bundled from other packages, for NOTICE: the title and the licence of each. */
+/** The titles and licences of bundled packages, for NOTICE. */
 const bundled = new Map();
 
-// What a bundle has from other packages brings their licences along.
+// Returns the licences of the packages in a bundle.
 async function licences({ inputs }) {
   const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
   const texts = [...new Set(folders.filter(Boolean))].sort().map(async (folder) => {
@@ -140,7 +140,7 @@ async function licences({ inputs }) {
   return (await Promise.all(texts)).join("");
 }
 
-// src/js/*.d.ts are shipped as they are. A module without declarations of its own has those of the main one.
+// Copies src/js/*.d.ts. A module without declarations of its own gets those of the main module.
 async function declare() {
   const own = (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"));
   await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(stage, file))));
@@ -149,7 +149,7 @@ async function declare() {
   await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
 }
 
-// The crates in the wasm, which `xtask` has found, and the packages in the bundles.
+// Returns the notices for the crates in the wasm, which are in the plan, and for the packages in the bundles.
 function notices() {
   const packages = [...bundled].sort().map(([title, text]) => `\n${"-".repeat(80)}\n${title}\n\n${text}\n`);
   return notice + packages.join("");
@@ -199,7 +199,7 @@ for (const file of [
 }
 const bundles = await Promise.allSettled(entries.map(bundle));
 for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {
-  // esbuild has printed what is wrong with the sources; its stack would say nothing more.
+  // esbuild has printed its errors; their stack would add nothing.
   if (reason.errors === undefined) console.error(reason);
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
-//! Debian's compiler comes without a standard library for wasm32. This builds one from Debian's sources, once, and
-//! lays out a toolchain folder in the cache around the compiler, which itself is left alone.
+//! Builds a standard library for wasm32 from Debian's sources, since Debian's compiler has none. The result is a
+//! toolchain folder in the cache that refers to the compiler. The installed compiler is not changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -22,13 +22,13 @@ pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src"
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
-/// The toolchain folder, if an earlier run has finished it for the compiler that is installed now.
+/// Returns the toolchain folder, if an earlier run has completed it for the installed compiler.
 pub(crate) fn finished(cache: &Cache) -> Option<PathBuf> {
     let folder = folder(cache).ok()?;
     folder.join("bin/rustc").exists().then_some(folder)
 }
 
-/// Installs the compiler where it is missing, builds the standard library and lays out the folder.
+/// Installs the compiler if it is missing, builds the standard library and creates the folder.
 pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
     if !has_compiler_and_sources() {
         if !debian::can_install() {
@@ -37,14 +37,14 @@ pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
         debian::install("wasm compiler", &PACKAGES, &workspace.log("apt"))?;
     }
     let folder = folder(cache)?;
-    // Built beside its place and moved there at the end: a folder that is there is complete.
+    // The folder is built under another name and renamed at the end, so an existing folder is complete.
     let unfinished = folder.with_extension("unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
     }
     fs::create_dir_all(&unfinished)?;
     let libraries = step("wasm target: build the standard library", || {
-        build(&unfinished.join("build"), &workspace.log("std-for-wasm"))
+        build(&unfinished.join("build"), &workspace.log("wasm-std"))
     })?;
     lay_out(&unfinished, &folder, &libraries)?;
     fs::remove_dir_all(unfinished.join("build"))?;
@@ -56,19 +56,19 @@ fn has_compiler_and_sources() -> bool {
     Path::new(CARGO).exists() && Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
 }
 
-/// One folder per compiler version: a standard library fits only the compiler that built it.
+/// Returns the folder of the installed compiler. A standard library fits only the compiler version that built it.
 fn folder(cache: &Cache) -> Result<PathBuf> {
     let version = capture(Command::new(RUSTC).arg("--version"))?;
     Ok(cache.path("toolchains").join(folder_name(&version)))
 }
 
-/// `rustc 1.96.0 (ac68faa20 2026-05-25) (built …)` as `rustc-1-96-0-ac68faa20`.
+/// Returns `rustc-1-96-0-ac68faa20` for `rustc 1.96.0 (ac68faa20 2026-05-25) (built …)`.
 fn folder_name(version: &str) -> String {
     let words: Vec<&str> = version.split([' ', '(', ')']).filter(|word| !word.is_empty()).take(3).collect();
     words.join("-").replace('.', "-")
 }
 
-/// Builds std for wasm32 as a dependency of an empty crate; the files are the rlibs.
+/// Builds std for wasm32 as a dependency of an empty crate. Returns the rlibs.
 fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(stub.join("src"))?;
     fs::write(
@@ -102,7 +102,7 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// Fills `folder`, which will be called `place` when it is complete.
+/// Fills `folder`, which is renamed to `place` once it is complete.
 fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
     let own = folder.join("lib/rustlib").join(WASM).join("lib");
     fs::create_dir_all(&own)?;
@@ -131,7 +131,7 @@ fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Links everything in `from`, but `left_out`, into `to`; a `from` that does not exist has nothing.
+/// Links all entries of `from`, except `left_out`, into `to`. Links nothing if `from` does not exist.
 fn link_entries(from: &Path, to: &Path, left_out: &str) -> Result<()> {
     for entry in from.read_dir().into_iter().flatten() {
         let entry = entry?;
@@ -142,7 +142,7 @@ fn link_entries(from: &Path, to: &Path, left_out: &str) -> Result<()> {
     Ok(())
 }
 
-/// Debian's compiler has no linker for wasm; rustup's toolchain and Debian's `lld` do.
+/// Finds a linker for wasm, which Debian's compiler lacks: in rustup's toolchain, or Debian's `lld`.
 fn linker(host: &str) -> Result<PathBuf> {
     let rustup = capture(Command::new("rustc").args(["--print", "sysroot"])).ok().map(PathBuf::from);
     let of_rustup = rustup.map(|sysroot| sysroot.join("lib/rustlib").join(host).join("bin/rust-lld"));
@@ -156,7 +156,7 @@ fn linker(host: &str) -> Result<PathBuf> {
 fn host_triple() -> Result<String> {
     let verbose = capture(Command::new(RUSTC).arg("-vV"))?;
     let host = verbose.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).with_context(|| format!("{RUSTC} does not tell its host ({ARCH})"))
+    host.map(str::to_owned).with_context(|| format!("{RUSTC} -vV has no line `host:` ({ARCH})"))
 }
 
 #[cfg(test)]
