@@ -1,5 +1,5 @@
-//! One module for each library. What it is asked for is the same of all: to count the messages in a stream, and to serve
-//! a method `echo` with typed params on a socket.
+//! One module for each library. All have the same tasks: count the messages in a stream, and serve a method `echo` with
+//! typed params on a socket.
 
 pub(crate) mod async_lsp;
 pub(crate) mod lsp_server;

@@ -1,4 +1,4 @@
-// Portway by `connect`, with its defaults: a session coalesces, and a window becomes a port.
+// Portway by `connect`, with its defaults: a session coalesces messages, and uses a port for a window.
 
 import { connect } from "../../pkg/node.js";
 import { LIMITS, TIMEOUT, caller, transferred } from "./portway-plain.mjs";

@@ -1,4 +1,4 @@
-// The floor of the wire format: what one writes by hand for JSON-RPC 2.0 without a check, a timeout or an error.
+// The baseline of the wire format: JSON-RPC 2.0 by hand, without checks, timeouts and errors.
 
 import { bareChannelOf } from "./channel.mjs";
 

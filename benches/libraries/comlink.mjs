@@ -1,4 +1,4 @@
-// Comlink. It has no notifications, so a tick is a call whose answer nobody waits for.
+// Comlink. It has no notifications, so a tick is a call whose answer is ignored.
 
 import * as Comlink from "comlink";
 

@@ -1,5 +1,5 @@
-// The floor of the boundary: a bare number goes there and comes back, or a payload without anything around it. Messages keep
-// their order, so the first answer is that of the first call.
+// The baseline of the transport: the round trip of a bare number, or of a payload without an envelope. Messages keep
+// their order, so the first answer belongs to the first call.
 
 import { bareChannelOf } from "./channel.mjs";
 
@@ -7,10 +7,10 @@ const TICK = -1;
 const FLUSH = -2;
 const TAKE = -3;
 const CREDIT = -4;
-/** And below: how many buffers. */
+/** The largest number for a request of buffers. The difference is their count. */
 const PREPARE = -1_000;
 
-const words = {
+const messages = {
   echo: ({ n }) => n,
   flush: () => FLUSH,
   weigh: ({ buffer }) => buffer,
@@ -37,20 +37,20 @@ export function call(side) {
     call: (method, params, transfer) =>
       new Promise((resolve) => {
         waiting.push(resolve);
-        post(words[method](params), transfer);
+        post(messages[method](params), transfer);
       }),
     notify: () => post(TICK),
-    /** Chunks, with as much credit at a time as the streams of Portway give. */
+    /** Reads chunks, with the same credit as the streams of Portway. */
     drain: ({ count, bytes, window }) =>
       new Promise((resolve) => {
-        let [left, sum, taken] = [count, 0, 0];
+        let [remaining, sum, received] = [count, 0, 0];
         drain = ({ byteLength }) => {
           sum += byteLength;
-          if (++taken * 2 >= window) {
-            post(CREDIT - taken);
-            taken = 0;
+          if (++received * 2 >= window) {
+            post(CREDIT - received);
+            received = 0;
           }
-          if (--left > 0) return;
+          if (--remaining > 0) return;
           drain = undefined;
           resolve(sum);
         };
@@ -62,16 +62,16 @@ export function call(side) {
 export function serve(side, makeMethods) {
   const { post, listen } = bareChannelOf(side);
   const methods = makeMethods();
-  let [left, size, credit] = [0, 0, 0];
+  let [remaining, size, credit] = [0, 0, 0];
   const send = () => {
-    for (; left > 0 && credit > 0; left--, credit--) {
+    for (; remaining > 0 && credit > 0; remaining--, credit--) {
       const chunk = new ArrayBuffer(size);
       post(chunk, [chunk]);
     }
   };
   listen((data) => {
     if (Array.isArray(data) && typeof data[0] === "number") {
-      [left, size, credit] = data;
+      [remaining, size, credit] = data;
       return send();
     }
     if (typeof data !== "number") return post(data instanceof ArrayBuffer ? methods.weigh({ buffer: data }) : data);

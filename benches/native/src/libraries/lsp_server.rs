@@ -1,5 +1,5 @@
-//! The crate lsp-server. Its transports are standard input and output and TCP; for a Unix socket, its messages are read and
-//! written here, in one of two ways.
+//! The crate lsp-server. It has transports for standard input and output and for TCP. For Unix sockets, this module
+//! reads and writes its messages in two ways.
 
 use std::hint::black_box;
 use std::io::{BufReader, BufWriter};
@@ -32,7 +32,7 @@ pub(crate) fn serve(socket: &Path, on_connection: fn(UnixStream) -> Result<()>) 
     Ok(())
 }
 
-/// Channels and threads as those of its transport for TCP.
+/// Serves with channels and threads, as the library's transport for TCP does.
 pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
@@ -62,7 +62,7 @@ pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     Ok(())
 }
 
-/// Its reading and writing alone, in one thread.
+/// Serves by the library's functions for reading and writing alone, in one thread.
 pub(crate) fn in_a_loop(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = BufWriter::new(stream);

@@ -1,6 +1,6 @@
-// What one writes for a library that leaves its channel to its user: how to post and how to listen.
+// The channel of libraries that leave posting and listening to the application.
 
-/** The channel of one side; a window is heard only as itself, unless the channel is bare. */
+/** Returns the channel of one side. It ignores messages of other windows, unless it is bare. */
 export function channelOf({ kind, target, origin }, isBare = false) {
   const isWindow = kind === "frame" || kind === "parent";
   const source = isWindow ? globalThis : target;
@@ -21,5 +21,5 @@ export function channelOf({ kind, target, origin }, isBare = false) {
   };
 }
 
-/** The same without a check, for what is to be the floor. */
+/** Returns a channel without a check, for the baselines. */
 export const bareChannelOf = (side) => channelOf(side, true);

@@ -1,4 +1,4 @@
-// vscode-jsonrpc, with its reader and writer for browsers, which are for ports and workers. It knows no timeout.
+// vscode-jsonrpc, with its reader and writer for browsers, which support ports and workers. It has no timeouts.
 
 import { BrowserMessageReader, BrowserMessageWriter, createMessageConnection } from "vscode-jsonrpc/browser";
 

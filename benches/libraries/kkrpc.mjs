@@ -1,5 +1,5 @@
-// kkrpc, over its adapters for workers. Its messages are text. It has no notifications, so a tick is a call whose answer
-// nobody waits for, and it knows no timeout.
+// kkrpc, over its adapters for workers. Its messages are text. It has neither notifications nor timeouts, so a tick is
+// a call whose answer is ignored.
 
 import { RPCChannel, WorkerChildIO, WorkerParentIO } from "kkrpc/browser";
 

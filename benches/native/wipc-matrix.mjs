@@ -1,9 +1,9 @@
-// What is measured of WIPC: the subjects, the workloads, and what is promised.
+// The matrix of the benchmark of WIPC: libraries, workloads and promises.
 
-/** What runs in a process of its own, and how much of a stream there is for each length of payload. */
+/** The script of the libraries in Node. */
 const script = "wipc-in-node.mjs";
 
-export const subjects = [
+export const libraries = [
   { id: "portway", title: "Portway in Rust", runs: { wipc: "decode" } },
   { id: "copy", title: "a copy in Rust", runs: { wipc: "copy" } },
   { id: "wasm-portway", title: "Portway in Rust, as wasm", runs: { wipc: "wasm-portway" }, script },
@@ -30,10 +30,10 @@ export const workloads = [
 ];
 
 export const promises = [
-  { workload: "small", subject: "portway", base: "wipc-js", least: 5 },
-  { workload: "small", subject: "wasm-portway", base: "wipc-js", least: 5 },
-  { workload: "small", subject: "js-portway", base: "wipc-js", least: 5 },
-  { workload: "large", subject: "portway", base: "copy", least: 0.8 },
-  { workload: "large", subject: "wasm-portway", base: "wasm-copy", least: 0.8 },
-  { workload: "large", subject: "js-portway", base: "js-copy", least: 0.8 },
+  { workload: "small", library: "portway", base: "wipc-js", min: 5 },
+  { workload: "small", library: "wasm-portway", base: "wipc-js", min: 5 },
+  { workload: "small", library: "js-portway", base: "wipc-js", min: 5 },
+  { workload: "large", library: "portway", base: "copy", min: 0.8 },
+  { workload: "large", library: "wasm-portway", base: "wasm-copy", min: 0.8 },
+  { workload: "large", library: "js-portway", base: "js-copy", min: 0.8 },
 ];

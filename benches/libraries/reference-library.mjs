@@ -1,5 +1,5 @@
-// The library of the document that the protocol comes from, with its defaults but for the timeout, which no workload
-// may reach.
+// The library of the document that the protocol comes from, with its defaults, but with a timeout that no workload
+// reaches.
 
 import { DocumentClient, DocumentServer, documentPortTransport } from "../../tests/web/fixtures/document-library.js";
 
@@ -18,7 +18,10 @@ export function serve(side, makeMethods) {
   server.onNotify("tick", tick);
 }
 
-/** That of its ports does for workers, too; that of windows is written the same way. */
+/**
+ * Returns a transport. The library's own one for ports also supports workers; the one for windows is written in the
+ * same way.
+ */
 function transportOf({ kind, target, origin }) {
   if (kind !== "frame" && kind !== "parent") return documentPortTransport(target);
   let handler;
@@ -29,6 +32,6 @@ function transportOf({ kind, target, origin }) {
   });
   return {
     send: (message) => target.postMessage(message, origin),
-    onMessage: (given) => (handler = given),
+    onMessage: (listener) => (handler = listener),
   };
 }

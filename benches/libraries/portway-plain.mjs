@@ -1,4 +1,4 @@
-// Portway by its plain classes, coalesced or not.
+// Portway by its plain classes, with or without coalescing.
 
 import init, {
   JSONRPCClient,
@@ -20,7 +20,7 @@ const transports = {
 await init();
 
 export const TIMEOUT = 60_000;
-/** As many calls are held as no caller would hold for long; the default stops at 1 024. */
+/** The workload `pending` has 10 000 requests in flight; the default limit is 1 024. */
 export const LIMITS = { inFlight: 1_000_000 };
 
 export function caller(client) {

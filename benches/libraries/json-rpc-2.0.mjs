@@ -1,11 +1,11 @@
-// json-rpc-2.0, wired to the channel as its README wires it to a WebSocket. A call has a timeout when it is given one.
+// json-rpc-2.0, connected to the channel as its README connects it to a WebSocket. Calls have no default timeout.
 
 import { JSONRPCClient, JSONRPCServer } from "json-rpc-2.0";
 import { channelOf } from "./channel.mjs";
 
 export function call(side) {
   const { post, listen } = channelOf(side);
-  // The second parameter is what a caller of `request` passes on, so a transfer list can go that way.
+  // The second parameter comes from the caller of `request`, so it can be a transfer list.
   const client = new JSONRPCClient((message, transfer) => {
     try {
       post(message, transfer);

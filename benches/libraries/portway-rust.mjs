@@ -1,4 +1,4 @@
-// Portway by its Rust API at both ends: the loops of the workloads are Rust, too.
+// Portway by its Rust API on both sides. The loops of the workloads are Rust, too.
 
 import init, { Caller, serve as serveInRust } from "../../target/bench/rust/rust_bench.js";
 

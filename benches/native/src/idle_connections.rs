@@ -1,4 +1,4 @@
-//! Connections that are held, idle, after one request each.
+//! Connections that stay open and idle after one request each.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -9,22 +9,22 @@ use serde_json::json;
 use crate::load::{Answers, request};
 use crate::worker;
 
-/// The command is a socket and how many connections to it are to be held from here on.
-pub(crate) fn connections() -> Result<()> {
-    let mut held = Vec::new();
+/// Answers commands. A command has a socket and the number of connections that stay open from now on.
+pub(crate) fn run() -> Result<()> {
+    let mut connections = Vec::new();
     worker::run(|words| {
         let [socket, count] = words else { bail!("hold takes SOCKET COUNT") };
         let count: usize = count.parse()?;
-        held.truncate(count);
-        while held.len() < count {
+        connections.truncate(count);
+        while connections.len() < count {
             let mut connection = UnixStream::connect(socket)?;
-            connection.write_all(request(held.len()).as_bytes())?;
+            connection.write_all(request(connections.len()).as_bytes())?;
             let mut answers = Answers::default();
             while answers.count < 1 {
                 answers.read(&mut connection)?;
             }
-            held.push(connection);
+            connections.push(connection);
         }
-        Ok(json!({ "held": held.len() }))
+        Ok(json!({ "held": connections.len() }))
     })
 }

@@ -1,5 +1,5 @@
-// Cap'n Web, by its session over a MessagePort. It has no notifications, so a tick is a call whose answer nobody waits for,
-// and it knows no timeout.
+// Cap'n Web, by its session over a MessagePort. It has neither notifications nor timeouts, so a tick is a call whose
+// answer is ignored.
 
 import { RpcTarget, newMessagePortRpcSession } from "capnweb";
 

@@ -1,10 +1,10 @@
-// What is measured of byte streams: the subjects, the workloads, and what is promised.
+// The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
-/** `runs` says in which of the parts a subject takes part, under which name there. */
-export const subjects = [
+/** The libraries. `runs` has the parts in which a library takes part, and its name there. */
+export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
-  // Its channels hand each message from thread to thread.
+  // Its channels pass each message between threads.
   { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
   {
     id: "lsp-server-loop",
@@ -12,7 +12,7 @@ export const subjects = [
     peer: true,
     runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
   },
-  // Buffers make it faster and larger.
+  // With buffers it is faster and uses more memory.
   {
     id: "async-lsp",
     title: "async-lsp",
@@ -28,7 +28,7 @@ export const subjects = [
   },
 ];
 
-/** What the ratios of a workload are to: one of its subjects. */
+/** Returns a workload of the part "decode". `base` is the library of its ratios. */
 const decode = (id, title) => ({
   id: `decode-${id}`,
   part: "decode",
@@ -100,18 +100,18 @@ export const workloads = [
   },
 ];
 
-/** So many connections are held; where each is a thread, fewer. */
-export const held = (subject) => (subject === "lsp-server-loop" ? 1_000 : 10_000);
+/** Returns the number of idle connections. It is smaller for a library with a thread for each connection. */
+export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_000 : 10_000);
 
 const isDecode = ({ part }) => part === "decode";
 
-/** `least` or `most` of our ratio to the base, or to each of the peers. */
+/** The promises: `min` or `max` of the ratio of Portway to the base, or to each of the peers. */
 export const promises = [
-  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", least: 0.8 })),
-  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", least: 1 })),
-  { workload: "serve-64", base: "peers", least: 1 },
-  { workload: "serve-all", base: "peers", least: 1 },
-  { workload: "call-64", base: "peers", least: 1 },
-  { workload: "call-all", base: "peers", least: 1 },
-  { workload: "hold", base: "peers", most: 1 },
+  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
+  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", min: 1 })),
+  { workload: "serve-64", base: "peers", min: 1 },
+  { workload: "serve-all", base: "peers", min: 1 },
+  { workload: "call-64", base: "peers", min: 1 },
+  { workload: "call-all", base: "peers", min: 1 },
+  { workload: "hold", base: "peers", max: 1 },
 ];

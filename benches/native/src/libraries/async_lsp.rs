@@ -26,8 +26,8 @@ use tower_service::Service;
 use super::Echo;
 use crate::decode::CHUNK;
 
-/// Its decoder is a part of its main loop, which would also answer the requests. So they are made notifications, of the
-/// same length.
+/// Turns requests into notifications of the same length. The decoder of async-lsp is a part of its main loop, which
+/// would also answer requests.
 pub(crate) fn without_requests(mut stream: Vec<u8>) -> Vec<u8> {
     let found: Vec<usize> = memmem::find_iter(&stream, br#","id":"#).collect();
     for at in found {
@@ -49,7 +49,7 @@ pub(crate) fn decode(stream: &[u8]) -> Result<usize> {
     }
 }
 
-/// Serves; `buffers` tells whether its output is given a buffer, without which a message is several writes.
+/// Serves on a socket. With `buffers`, the output is buffered; otherwise a message takes several writes.
 pub(crate) fn serve(socket: &Path, buffers: bool) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -138,7 +138,7 @@ impl LspService for EchoService {
     }
 }
 
-/// Counts what comes.
+/// Counts messages.
 struct Counting(Rc<Cell<usize>>);
 
 impl Service<AnyRequest> for Counting {

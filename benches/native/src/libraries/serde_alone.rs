@@ -1,6 +1,6 @@
-//! The least that there is to do: `memchr` for the header, `serde_json` for the members, and nothing is checked or kept.
+//! The baseline of decoding: `memchr` for the header, and `serde_json` for the members. Nothing is checked or kept.
 //!
-//! It has the whole stream at once, so that it need not put messages together.
+//! It gets the whole stream at once, so no message is split.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "they are read, and that is all")]
+#[allow(dead_code, reason = "the benchmark only parses them")]
 struct Members<'a> {
     #[serde(borrow, default)]
     jsonrpc: Option<&'a RawValue>,

@@ -1,9 +1,9 @@
-// Penpal. Over a window it makes a port of its own. It has no notifications, so a tick is a call whose answer nobody waits
-// for; a call has a timeout when it is given one.
+// Penpal. It creates a port for a window. It has no notifications, so a tick is a call whose answer is ignored. Calls
+// have no default timeout.
 
 import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 
-// It is made for pages: its timeouts are those of `window`.
+// It uses the timers of `window`, which workers lack.
 globalThis.window ??= globalThis;
 
 export async function call(side) {
