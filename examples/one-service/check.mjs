@@ -1,4 +1,4 @@
-// Builds the example, makes the calls in headless Chromium and on a socket, and compares what comes of them:
+// Builds the example, makes the calls in headless Chromium and on a socket, and compares the answers:
 // `node examples/one-service/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { ask } from "./ask.mjs";
 
 const folder = new URL("./", import.meta.url);
 
-// What follows these words is not compared: it is the deserializer's own, and that of JSON text has other words.
+// The rest of the message is not compared, since the two deserializers have different texts.
 const INVALID_PARAMS = "Invalid params";
 
 const piece = (checked) => ({ checked, of: 50_000 });
@@ -54,8 +54,8 @@ let program;
 await report({
   async "the service answers Portway's client in a worker"() {
     wasmPack(folder);
-    inWorker = await inPage(new URL("index.html", folder), async (page, says) => {
-      await says("end", "That is all.");
+    inWorker = await inPage(new URL("index.html", folder), async (page, waitForText) => {
+      await waitForText("end", "That is all.");
       const [names, texts] = [await page.locator("dt").allTextContents(), await page.locator("dd").allTextContents()];
       return answers(names.map((name, index) => [name, texts[index]]));
     });
@@ -71,7 +71,7 @@ await report({
     });
   },
 
-  "its program says how it is used"() {
+  "its program prints its usage"() {
     const { status, stderr } = spawnSync(program, [], { encoding: "utf8" });
     assert.equal(status, 2);
     assert.match(stderr, /^usage: one-service PATH$/m);
@@ -79,21 +79,21 @@ await report({
 });
 
 async function onSocket(path) {
-  const told = [];
-  await ask(path, (what, answer) => told.push([what, JSON.stringify(answer)]));
-  return answers(told);
+  const reported = [];
+  await ask(path, (what, answer) => reported.push([what, JSON.stringify(answer)]));
+  return answers(reported);
 }
 
-/** From what each call is for, and its answer as JSON. */
-function answers(told) {
-  const all = Object.fromEntries(told.map(([what, text]) => [what, JSON.parse(text)]));
+/** Parses the answers, by the purposes of the calls. */
+function answers(reported) {
+  const all = Object.fromEntries(reported.map(([what, text]) => [what, JSON.parse(text)]));
   for (const { error } of Object.values(all)) {
     if (error?.message.startsWith(`${INVALID_PARAMS}: `)) error.message = INVALID_PARAMS;
   }
   return all;
 }
 
-/** Builds the program, and gives its path. */
+/** Builds the program. Returns its path. */
 function build() {
   const words = ["build", "--bin", "one-service", "--message-format", "json-render-diagnostics"];
   const stdio = ["ignore", "pipe", "inherit"];

@@ -15,7 +15,7 @@ const KEY = "portway-layout";
 const SIDES = { files: 190, preview: 460, panel: 230 };
 const LEAST = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
 
-/** The frame of the playground: where the panes are, how they are sized, and the keys that work everywhere. */
+/** The layout of the playground: the panes, their sizes, and the global keys. */
 class App extends LitElement {
   static override properties = { sizes: { state: true } };
 
@@ -144,7 +144,7 @@ class App extends LitElement {
       .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
   }
 
-  /** The wished sizes, made smaller where the window has not got the room. */
+  /** The chosen sizes, reduced to the size of the window. */
   #fitted(): typeof SIDES {
     const files = Math.min(this.sizes.files, Math.max(LEAST.files, innerWidth * 0.25));
     const preview = Math.min(
@@ -164,7 +164,7 @@ class App extends LitElement {
     event.preventDefault();
   }
 
-  /** F6 walks from pane to pane, as in other desktop applications. */
+  /** F6 moves the focus from pane to pane, as in other desktop applications. */
   #focusNext(step: number): void {
     const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
     const focused = this.shadowRoot?.activeElement?.localName ?? "";

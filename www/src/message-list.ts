@@ -9,7 +9,7 @@ import { workspace } from "./workspace";
 
 const ROW = 24;
 
-/** The messages that crossed the two boundaries, newest last. Only rows in sight are rendered. */
+/** Shows the messages to and from the worker and the preview, newest last. Only visible rows are rendered. */
 class MessageList extends LitElement {
   static override properties = { boundary: { state: true }, search: { state: true } };
 
@@ -205,7 +205,7 @@ class MessageList extends LitElement {
     if (rows && this.#followsEnd) rows.scrollTop = rows.scrollHeight;
   }
 
-  /** The list follows its end until the reader scrolls away from it. */
+  /** The list follows new messages until the user scrolls away from its end. */
   readonly #noteScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW;

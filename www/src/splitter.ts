@@ -1,8 +1,8 @@
 import { css, html, LitElement } from "lit";
 
 /**
- * A bar between two panes, moved with the pointer or the arrow keys. It reports the size it wants
- * for its pane by a `resize` event; who lays out decides.
+ * A bar between two panes, moved by the pointer or the arrow keys. It reports the requested size of its pane by the
+ * event `resize`; the layout decides on the size.
  */
 class Splitter extends LitElement {
   static override properties = {
@@ -60,7 +60,7 @@ class Splitter extends LitElement {
   declare value: number;
   declare min: number;
   declare max: number;
-  /** The pane lies after the bar, so it grows the other way. */
+  /** Whether the pane is after the bar, so that it grows in the opposite direction. */
   declare reverse: boolean;
 
   constructor() {
