@@ -131,7 +131,7 @@ impl CallFraming {
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
 fn timeout(text: &str) -> Result<Timeout, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it has to be a number of seconds, such as 2.5".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "it must be a number of seconds, such as 2.5".to_owned())?;
     if seconds == 0.0 || seconds == f64::INFINITY {
         return Ok(Timeout(None));
     }
@@ -141,13 +141,13 @@ fn timeout(text: &str) -> Result<Timeout, String> {
 
 fn address(text: &str) -> Result<String, String> {
     if let Some((scheme, _)) = text.split_once("://") {
-        return Err(format!("it has to be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
+        return Err(format!("it must be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
     }
     let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
     let is_address = text
         .rsplit_once(':')
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0));
-    if is_address { Ok(text.to_owned()) } else { Err("it has to be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
+    if is_address { Ok(text.to_owned()) } else { Err("it must be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
 const CALL_USAGE: &str = "\
