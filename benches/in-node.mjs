@@ -52,7 +52,7 @@ function answer(thread) {
     };
     const onMessage = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
     const onFailure = end(reject);
-    const late = setTimeout(onFailure, 60_000, new Error("it does not end"));
+    const late = setTimeout(onFailure, 60_000, new Error("timeout"));
     thread.on("message", onMessage).on("error", onFailure);
   });
 }

@@ -109,11 +109,11 @@ for (const id of OLD) {
 export const boundaries = {
   worker: { title: "Worker", short: "Worker" },
   "port-worker": { title: "MessagePort to a worker", short: "port, worker" },
-  frame: { title: "window to a frame of the same origin", short: "window" },
-  "port-frame": { title: "MessagePort to a frame of the same origin", short: "port, frame" },
-  "far-frame": { title: "window to a frame of another origin", short: "window, other origin" },
-  "port-far-frame": { title: "MessagePort to a frame of another origin", short: "port, other origin" },
-  realm: { title: "a fresh frame", short: "fresh frame" },
+  frame: { title: "window to an iframe of the same origin", short: "window" },
+  "port-frame": { title: "MessagePort to an iframe of the same origin", short: "port, iframe" },
+  "far-frame": { title: "window to an iframe of another origin", short: "window, other origin" },
+  "port-far-frame": { title: "MessagePort to an iframe of another origin", short: "port, other origin" },
+  realm: { title: "a fresh iframe", short: "fresh iframe" },
   loopback: { title: "no transport: two ports in one page, synchronous", short: "loopback" },
   node: { title: "the same in Node", short: "Node" },
 };
@@ -184,7 +184,7 @@ export const workloads = [
   {
     id: "pending",
     letter: "F",
-    title: "10 000 calls that wait, with a timeout of 60 s where there is one",
+    title: "10 000 pending calls, with a timeout of 60 s where supported",
     size: 10_000,
     boundaries: ["worker"],
     metrics: ["both", "issue", "settle", "heap", "wasm", "timers"],
@@ -206,7 +206,7 @@ export const workloads = [
     boundaries: ["worker"],
     metrics: ["mbs"],
   },
-  { id: "instantiate", title: "an instance, given the module", size: 1, boundaries: ["realm"], metrics: ["ms"] },
+  { id: "instantiate", title: "an instance of a compiled module", size: 1, boundaries: ["realm"], metrics: ["ms"] },
   {
     id: "loopback",
     title: "a call without transport",

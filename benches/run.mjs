@@ -70,12 +70,12 @@ function isPart() {
 /** Runs the workloads of the browser. */
 async function inBrowser() {
   if (plan.every(({ boundary }) => boundary === "node")) return;
-  let end, stuck, patience;
-  const ended = new Promise((resolve, reject) => ([end, stuck] = [resolve, reject]));
+  let end, abort, timer;
+  const ended = new Promise((resolve, reject) => ([end, abort] = [resolve, reject]));
   const site = await serve(plan, options.old, (posted) => {
-    clearTimeout(patience);
-    patience = setTimeout(() => stuck(new Error("the page is stuck")), TIMEOUT_MS);
-    if (posted.error !== undefined) return stuck(new Error(posted.error));
+    clearTimeout(timer);
+    timer = setTimeout(() => abort(new Error("the page has sent nothing for 10 minutes")), TIMEOUT_MS);
+    if (posted.error !== undefined) return abort(new Error(posted.error));
     if (posted.done) return end(posted);
     take(posted);
   });
@@ -83,12 +83,12 @@ async function inBrowser() {
   // The browser has a process group of its own, so it does not get the signals of this process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
     process.once(signal, () => browser.stop().finally(() => process.exit(1)));
-  patience = setTimeout(() => stuck(new Error("the page does not load")), 60_000);
+  timer = setTimeout(() => abort(new Error("the page does not load")), 60_000);
   try {
     const { agent } = await Promise.race([ended, browser.ended]);
     report.versions.engine = agent;
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
     await browser.stop();
     site.stop();
   }

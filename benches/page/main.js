@@ -103,6 +103,6 @@ function inTurn(list, round) {
 
 function limited(promise) {
   let timer;
-  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("it does not end")), TIMEOUT_MS)));
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("timeout")), TIMEOUT_MS)));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

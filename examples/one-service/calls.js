@@ -10,19 +10,19 @@ export async function makeCalls(service, report) {
   const progress = [];
   const counted = await ask("countPrimes", { below: 50_000 }, { onProgress: (value) => progress.push(value) });
   report("progress, and then a result", { ...counted, progress });
-  report("a result with nothing in it", await ask("countPrimes", { below: 2 }));
+  report("an empty result", await ask("countPrimes", { below: 2 }));
   report("params by position", await ask("factor", [360]));
   report("no params", await ask("status"));
 
   report("an error of the service", await ask("factor", [0]));
   report("an error with data", await ask("countPrimes", { below: 4_000_000_000 }));
   report("params of another type", await ask("countPrimes", { below: "many" }));
-  report("params that lack something", await ask("countPrimes", {}));
-  report("params that are missing", await ask("countPrimes"));
-  report("a method that there is not", await ask("countSheep", { below: 3 }));
+  report("params without a member", await ask("countPrimes", {}));
+  report("no params for a method that needs them", await ask("countPrimes"));
+  report("an unknown method", await ask("countSheep", { below: 3 }));
 
   service.notify("limit", { most: 1_000_000 });
-  report("a notification comes before what is sent after it", await ask("countPrimes", { below: 1_000_001 }));
+  report("a notification is handled before a later request", await ask("countPrimes", { below: 1_000_001 }));
 
   const controller = new AbortController();
   let status;
@@ -30,10 +30,10 @@ export async function makeCalls(service, report) {
     status ??= ask("status").finally(() => controller.abort());
   };
   const { signal } = controller;
-  report("a call that is cancelled", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
-  report("another call meanwhile", await status);
+  report("a cancelled call", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
+  report("a call during the cancelled one", await status);
   report(
-    "and one afterwards",
+    "a call after the cancelled one",
     await soon(
       () => ask("status"),
       ({ result }) => result?.counting === 0,

@@ -23,7 +23,7 @@ const expected = {
     result: { count: 5133, largest: 49_999 },
     progress: [0, 10_000, 20_000, 30_000, 40_000].map(piece),
   },
-  "a result with nothing in it": { result: { count: 0, largest: null } },
+  "an empty result": { result: { count: 0, largest: null } },
   "params by position": {
     result: [
       [2, 3],
@@ -37,15 +37,15 @@ const expected = {
     error: { code: -32602, message: "4000000000 is more than 10000000", data: { most: 10_000_000 } },
   },
   "params of another type": { error: { code: -32602, message: INVALID_PARAMS } },
-  "params that lack something": { error: { code: -32602, message: INVALID_PARAMS } },
-  "params that are missing": { error: { code: -32602, message: INVALID_PARAMS } },
-  "a method that there is not": { error: { code: -32601, message: "Method not found: countSheep" } },
-  "a notification comes before what is sent after it": {
+  "params without a member": { error: { code: -32602, message: INVALID_PARAMS } },
+  "no params for a method that needs them": { error: { code: -32602, message: INVALID_PARAMS } },
+  "an unknown method": { error: { code: -32601, message: "Method not found: countSheep" } },
+  "a notification is handled before a later request": {
     error: { code: -32602, message: "1000001 is more than 1000000", data: { most: 1_000_000 } },
   },
-  "a call that is cancelled": { cancelled: true },
-  "another call meanwhile": { result: { most: 1_000_000, counting: 1 } },
-  "and one afterwards": { result: { most: 1_000_000, counting: 0 } },
+  "a cancelled call": { cancelled: true },
+  "a call during the cancelled one": { result: { most: 1_000_000, counting: 1 } },
+  "a call after the cancelled one": { result: { most: 1_000_000, counting: 0 } },
 };
 
 let inWorker;
@@ -64,10 +64,10 @@ await report({
 
   async "it gives vscode-jsonrpc the same answers on a socket"() {
     program = build();
-    assert.ok(inWorker, "there is nothing to compare with");
+    assert.ok(inWorker, "the answers of the worker are missing");
     await listening(async (path) => {
       assert.deepEqual(await onSocket(path), inWorker);
-      assert.deepEqual(await onSocket(path), inWorker, "the next caller finds what the first has changed");
+      assert.deepEqual(await onSocket(path), inWorker, "the second caller must not see changes of the first");
     });
   },
 

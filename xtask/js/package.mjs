@@ -48,7 +48,7 @@ const glueReplacements = [
 
 function replaceGlue(source) {
   for (const [part, own] of glueReplacements) {
-    if (!part.test(source)) throw new Error(`the glue has nothing like ${part}`);
+    if (!part.test(source)) throw new Error(`the glue must match `);
     source = source.replace(part, own);
   }
   return source;
@@ -195,7 +195,7 @@ for (const file of [
   "LICENSE-APACHE",
 ]) {
   if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
-  else console.warn(`${file} is not there yet`);
+  else console.warn(`${file} is missing`);
 }
 const bundles = await Promise.allSettled(entries.map(bundle));
 for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {

@@ -67,7 +67,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
     step("wasm: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
 
-    let notice = step("package: the licences of what is in the wasm", || {
+    let notice = step("package: the licences of the crates in the wasm", || {
         notice::of_wasm(workspace, &environment, &build.krate, &setup.toolchain()?.rustc_version)
     })?;
     let plan = write_plan(workspace, &matrix, &raw, &notice)?;

@@ -347,8 +347,8 @@ fn comment(indent: &str, mark: &str, text: &str) -> String {
 
 /// Replaces the lines between two marks.
 fn spliced(text: &str, begin: &str, end: &str, lines: &str) -> Result<String> {
-    let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there is no line `{begin}`") };
-    let Some(position) = rest.find(end) else { bail!("there is no line `{end}`") };
+    let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there must be a line `{begin}`") };
+    let Some(position) = rest.find(end) else { bail!("there must be a line `{end}`") };
     let indent = rest.get(..position).and_then(|old| old.rsplit('\n').next()).unwrap_or_default();
     let after = rest.get(position..).unwrap_or_default();
     Ok(format!("{before}{begin}\n{lines}{indent}{after}"))

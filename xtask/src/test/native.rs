@@ -24,7 +24,7 @@ pub(super) fn run(suites: &mut Run<'_>) {
         let cargo = cargo();
         let words = [&*cargo.to_string_lossy()];
         let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
-        let Some((program, arguments)) = words.split_first() else { bail!("there is no cargo") };
+        let Some((program, arguments)) = words.split_first() else { bail!("the command of cargo is empty") };
         let mut command = Environment::default().command(program, &workspace.root)?;
         command.args(arguments).args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
