@@ -1,4 +1,4 @@
-//! What this API has of JavaScript: `rust-roles.js` and the transports.
+//! The functions and classes of JavaScript that this API uses: `rust-roles.js`, the transports, and helpers for values.
 
 use core::{hint, ptr};
 use std::boxed::Box;
@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
 #[wasm_bindgen(module = "/src/web/rust-roles.js")]
 extern "C" {
-    /// The client's part in a link.
+    /// The client of a link.
     #[wasm_bindgen(js_name = RustClient)]
     #[derive(Debug)]
     pub(super) type ClientRole;
@@ -52,7 +52,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn destroy(this: &ClientRole);
 
-    /// The server's part in a link.
+    /// The server of a link.
     #[wasm_bindgen(js_name = RustServer)]
     #[derive(Debug)]
     pub(super) type ServerRole;
@@ -81,7 +81,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn destroy(this: &ServerRole);
 
-    /// A request or notification, as a handler has it.
+    /// A request or notification, for its handler.
     #[wasm_bindgen(js_name = RustRequest)]
     #[derive(Clone, Debug)]
     pub(super) type JsRequest;
@@ -148,7 +148,7 @@ extern "C" {
 extern "C" {
     #[wasm_bindgen(js_name = hasEnded)]
     fn has_ended() -> bool;
-    fn begin(exports: &JsValue, place: &Closure<dyn Fn() -> u32>);
+    fn begin(exports: &JsValue, stack_pointer: &Closure<dyn Fn() -> u32>);
     fn panicked(text: &str);
 }
 
@@ -165,7 +165,7 @@ extern "C" {
         ends: &Closure<dyn Fn(u32, JsValue)>,
     ) -> Result<JsSession, JsValue>;
 
-    /// A connection that is to be made.
+    /// A session that is not open yet.
     pub(super) type JsSession;
 
     #[wasm_bindgen(method, getter, structural)]
@@ -185,17 +185,17 @@ extern "C" {
     #[wasm_bindgen(js_name = numberOf)]
     pub(super) fn number_of(value: &JsValue) -> f64;
     #[wasm_bindgen(js_name = textOf)]
-    pub(super) fn text_of(value: &JsValue, most: u32) -> Option<String>;
+    pub(super) fn text_of(value: &JsValue, max_bytes: u32) -> Option<String>;
     #[wasm_bindgen(js_name = startOf)]
     pub(super) fn start_of(text: &JsValue, length: u32) -> String;
     #[wasm_bindgen(js_name = fieldsOf)]
     pub(super) fn fields_of(object: &JsValue, names: &Array) -> JsValue;
     #[wasm_bindgen(js_name = elementsOf)]
-    pub(super) fn elements_of(value: &JsValue, most: u32) -> JsValue;
+    pub(super) fn elements_of(value: &JsValue, max_parts: u32) -> JsValue;
     #[wasm_bindgen(js_name = entriesOf)]
-    pub(super) fn entries_of(value: &JsValue, most: u32) -> JsValue;
+    pub(super) fn entries_of(value: &JsValue, max_parts: u32) -> JsValue;
     #[wasm_bindgen(js_name = ownEntriesOf)]
-    pub(super) fn own_entries_of(object: &JsValue, most: u32) -> JsValue;
+    pub(super) fn own_entries_of(object: &JsValue, max_parts: u32) -> JsValue;
     #[wasm_bindgen(js_name = bytesOf)]
     pub(super) fn bytes_of(buffer: &JsValue) -> JsValue;
 }
@@ -212,16 +212,16 @@ extern "C" {
     #[wasm_bindgen(method, structural)]
     pub(super) fn stop(this: &JsStream);
 
-    /// What an iterator gives.
-    pub(super) type Step;
+    /// The result of `next()` of an iterator.
+    pub(super) type IteratorResult;
 
     #[wasm_bindgen(method, getter, structural)]
-    pub(super) fn done(this: &Step) -> bool;
+    pub(super) fn done(this: &IteratorResult) -> bool;
 
     #[wasm_bindgen(method, getter, structural)]
-    pub(super) fn value(this: &Step) -> JsValue;
+    pub(super) fn value(this: &IteratorResult) -> JsValue;
 
-    /// A transport, as JavaScript has it.
+    /// A transport of JavaScript.
     #[derive(Debug)]
     pub(super) type JsTransport;
 
@@ -229,24 +229,25 @@ extern "C" {
     pub(super) fn destroy(this: &JsTransport) -> Result<(), JsValue>;
 }
 
-/// Gives JavaScript the wasm, and has it hear of our end. A start function would come too late for the program's own.
-pub(super) fn install_core() {
+/// Passes the exports of the wasm to JavaScript, and registers the end of the program there. A start function would run
+/// after the start function of the program.
+pub(super) fn install() {
     if !has_ended() {
         return;
     }
-    let place = Closure::new(place);
-    begin(&wasm_bindgen::exports(), &place);
-    place.forget();
+    let callback = Closure::new(stack_pointer);
+    begin(&wasm_bindgen::exports(), &callback);
+    callback.forget();
     std::thread_local! {
-        static TELLS: Cell<bool> = const { Cell::new(false) };
+        static HOOK_INSTALLED: Cell<bool> = const { Cell::new(false) };
     }
-    if cfg!(panic = "abort") && !TELLS.replace(true) {
-        tell_of_panics();
+    if cfg!(panic = "abort") && !HOOK_INSTALLED.replace(true) {
+        install_panic_hook();
     }
 }
 
-/// A panic is the end, and nothing of Rust runs after it: JavaScript has to know before.
-fn tell_of_panics() {
+/// Reports panics to JavaScript. A panic aborts the program, so the hook is the last code of Rust that runs.
+fn install_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         before(info);
@@ -254,8 +255,8 @@ fn tell_of_panics() {
     }));
 }
 
-/// Where the stack in memory is. A trap leaves it where it was, so it is lower from then on.
-fn place() -> u32 {
+/// Returns the address of the stack. A trap does not unwind the stack, so the address stays lower after it.
+fn stack_pointer() -> u32 {
     let local = 0_u8;
     ptr::from_ref(hint::black_box(&local)).addr() as u32
 }

@@ -1,11 +1,13 @@
-//! The connection as JavaScript drives it: integers in, integers out.
+//! The interface between the JavaScript driver and the connection: commands in, outputs back, all of them numbers.
 //!
-//! Each input returns the first output as a *word*; while the word says that there are more, the command `NEXT` gives
-//! them. All of them are taken before the next input, so that a request or result that comes by itself has one, and no queue. What a word cannot hold is asked for right after it.
+//! Each command returns its first output as an integer. If the output has the flag `HAS_MORE`, the command `NEXT`
+//! returns the next one. JavaScript reads all outputs before the next command. So a single request or result causes one
+//! output, and needs no queue. An output has no room for some facts; commands such as `ELEMENT` return them, for the
+//! last output.
 //!
-//! Ids cross as numbers, too. A safe integer is itself. Any other id of the peer (a string, a fraction) crosses as
-//! 2 to the power of 53 plus twice the place of the first element of the frame that has it: JavaScript keeps the id
-//! itself, and here it only matters whether two are the same.
+//! Ids are numbers as well. A safe integer stands for itself. Any other id of the peer (a string, a fraction) is 2^53
+//! plus twice the index of the first element of the frame with this id. JavaScript keeps the id itself; Rust only
+//! compares ids.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -15,11 +17,11 @@ use spin::Mutex;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::commands;
-use super::token::{IdNumber, Token, TokenError};
+use super::js_payload::{JsError, JsId, JsValueRef};
 use super::validator::validate;
 use super::words::{
-    ARM, CLOSED, FAULT, IGNORED, INVALID, MORE, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
-    RESOLVE, SEND, TIMED_OUT, UNREADABLE, word,
+    CLOSED, FAULT, HAS_MORE, IGNORED, INVALID, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
+    RESET_TIMER, RESOLVE, SEND, TIMED_OUT, UNREADABLE, encode_output,
 };
 use crate::Limits;
 use crate::connection::{Config, Connection, End, Event, Ignored};
@@ -29,14 +31,14 @@ use crate::message::{
 };
 use crate::profile::Profile;
 
-/// Timeouts may come a sixteenth late, a second at most, and a call costs no reading of the clock.
+/// Timeouts may be late by 1/16 of their length, and at most by a second. In return, a call does not read the clock.
 const TIME_GRAIN: u64 = 16;
 
 /// A millisecond in microseconds, the unit of time here. JavaScript passes fractions of milliseconds.
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
-/// Without the names of the codes, which JavaScript has itself.
+/// The profile without the names of error codes, which JavaScript has itself.
 const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
 
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
@@ -45,41 +47,42 @@ extern "C" {
     fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 
-/// All links of this instance. Locked while wasm runs, which calls nothing of JavaScript that leads back here; so it is
-/// never found locked, and if it were, nothing would happen.
-static LINKS: Mutex<Slab<State>> = Mutex::new(Slab::new());
+/// All connections of this instance. The lock is held while wasm runs. Wasm calls no function of JavaScript that calls
+/// back, so the lock is always free; `run` returns 0 if it is not.
+static CONNECTIONS: Mutex<Slab<ConnectionEntry>> = Mutex::new(Slab::new());
 
 #[derive(Debug)]
-struct State {
-    connection: Connection<Token>,
-    /// When the timer of JavaScript is due.
+struct ConnectionEntry {
+    connection: Connection<JsValueRef>,
+    /// The time at which the timer of JavaScript is due.
     armed: Option<u64>,
-    /// The elements of a batch that comes in, while JavaScript reads them.
-    frame: Vec<Entry<Token>>,
-    /// What the last word spoke of.
-    subject: Subject,
+    /// The elements of the incoming batch that JavaScript has read so far.
+    frame: Vec<Entry<JsValueRef>>,
+    /// The facts of the last output that its integer has no room for.
+    last_output: LastOutput,
 }
 
-/// What a word has no room for.
+/// The facts of an output that its integer has no room for.
 #[derive(Debug)]
-struct Subject {
+struct LastOutput {
     element: u32,
-    replies: Vec<Message<Token>>,
-    fault: Rejected<IdNumber>,
+    replies: Vec<Message<JsValueRef>>,
+    fault: Rejected<JsId>,
 }
 
-impl State {
+impl ConnectionEntry {
     const fn new(last_id: u64) -> Self {
         let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
         let connection = Connection::new(config);
-        let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
-        let subject = Subject { element: 0, replies: Vec::new(), fault };
-        Self { connection, armed: None, frame: Vec::new(), subject }
+        let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
+        let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
+        Self { connection, armed: None, frame: Vec::new(), last_output }
     }
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
-        // Only replies that wait for their batch have a size here, and each counts one: as many as may be at work, or one batch.
+        // Only replies that wait for the rest of their batch have a size here, and each counts as one byte. The limit
+        // allows the replies of all requests in flight, or of one batch.
         let in_flight_bytes = in_flight.max(batch_items);
         let limits = Limits { pending_calls, in_flight, in_flight_bytes, batch_items, ..Limits::DEFAULT };
         self.connection.configure(profile, limits);
@@ -88,14 +91,14 @@ impl State {
 
     fn call(&mut self, timeout: f64, batch: u32) -> u32 {
         let call = self.connection.begin_call(microseconds(timeout), NonZeroU32::new(batch));
-        call.map_or(NOTHING, |key| word(SEND, key.slot()) | self.arm())
+        call.map_or(NOTHING, |key| encode_output(SEND, key.slot()) | self.timer_flag())
     }
 
     fn restart(&mut self, slot: u32, timeout: f64, end: f64, now: f64) -> u32 {
         if let Some(call) = self.connection.call_in_slot(slot) {
             self.connection.handle_progress(call, microseconds(timeout), microseconds(end), (now * MILLISECOND) as u64);
         }
-        NOTHING | self.arm()
+        NOTHING | self.timer_flag()
     }
 
     fn abandon(&mut self, slot: u32) -> f64 {
@@ -105,57 +108,57 @@ impl State {
         0.0
     }
 
-    /// A result and a request that come by themselves take the straight way: there are no messages and no events of them.
+    /// Handles a message. A single result or request takes a short path without messages and events.
     fn receive(&mut self, shape: u32, id: f64) -> f64 {
         let (class, id) = self.read(shape, id);
-        let usual = match class {
-            Class::Success => self.connection.end_call(&id).map(|call| word(RESOLVE, call.slot())),
-            Class::Request => self.connection.begin_request(id).map(|request| word(REQUEST, request.slot())),
+        let fast_path = match class {
+            Class::Success => self.connection.end_call(&id).map(|call| encode_output(RESOLVE, call.slot())),
+            Class::Request => self.connection.begin_request(id).map(|request| encode_output(REQUEST, request.slot())),
             _ => None,
         };
-        if let Some(word) = usual {
-            return f64::from(word);
+        if let Some(output) = fast_path {
+            return f64::from(output);
         }
-        self.connection.handle(Incoming::Single(entry(class, id, Token(0))));
+        self.connection.handle(Incoming::Single(entry(class, id, JsValueRef(0))));
         self.output()
     }
 
     fn respond(&mut self, slot: u32, token: u32) -> f64 {
         let Some(request) = self.connection.request_in_slot(slot) else { return f64::from(NOTHING) };
         if self.connection.end_request(request) {
-            return f64::from(word(REPLY, token));
+            return f64::from(encode_output(REPLY, token));
         }
-        self.connection.respond(request, Ok(Token(token)));
+        self.connection.respond(request, Ok(JsValueRef(token)));
         self.output()
     }
 
-    /// The next output, as a word.
+    /// Returns the next output.
     #[inline(never)]
     fn output(&mut self) -> f64 {
-        let word = match self.connection.poll_transmit() {
-            Some(outgoing) => self.subject.outgoing(outgoing),
+        let output = match self.connection.poll_transmit() {
+            Some(outgoing) => self.last_output.outgoing(outgoing),
             None => match self.connection.poll_event() {
-                Some(event) => self.subject.event(event),
+                Some(event) => self.last_output.event(event),
                 None => NOTHING,
             },
         };
-        let more = if self.connection.has_output() { MORE } else { 0 };
-        f64::from(word | more | self.arm())
+        let more = if self.connection.has_output() { HAS_MORE } else { 0 };
+        f64::from(output | more | self.timer_flag())
     }
 
-    /// The flag that asks for an earlier timer.
-    fn arm(&self) -> u32 {
+    /// Returns the flag that requests an earlier timer.
+    fn timer_flag(&self) -> u32 {
         match (self.connection.poll_timeout(), self.armed) {
-            (Some(_), None) => ARM,
-            (Some(wanted), Some(armed)) if wanted < armed => ARM,
+            (Some(_), None) => RESET_TIMER,
+            (Some(wanted), Some(armed)) if wanted < armed => RESET_TIMER,
             _ => 0,
         }
     }
 
-    /// What an element is, and its id.
-    const fn read(&self, shape: u32, id: f64) -> (Class, IdNumber) {
+    /// Returns the class of an element, and its id.
+    const fn read(&self, shape: u32, id: f64) -> (Class, JsId) {
         let shape = Shape::from_bits(shape);
-        let id = if matches!(shape.id, Kind::Null) { IdNumber::NULL } else { IdNumber(id as i64) };
+        let id = if matches!(shape.id, Kind::Null) { JsId::NULL } else { JsId(id as i64) };
         (shape.classify(&self.connection.config().profile), id)
     }
 
@@ -167,7 +170,7 @@ impl State {
             commands::RECEIVE => self.receive(a as u32, b),
             commands::PUSH => {
                 let (class, id) = self.read(a as u32, b);
-                self.frame.push(entry(class, id, Token(self.frame.len() as u32)));
+                self.frame.push(entry(class, id, JsValueRef(self.frame.len() as u32)));
                 0.0
             }
             commands::RECEIVE_BATCH => {
@@ -193,11 +196,11 @@ impl State {
                 self.connection.close();
                 self.output()
             }
-            commands::ELEMENT => f64::from(self.subject.element),
-            commands::NEXT_REPLY => f64::from(self.subject.next_reply()),
-            commands::TELL_FAULT => self.subject.tell_fault(),
-            commands::UNREADABLE => {
-                let id = (a >= 0.0).then_some(IdNumber(a as i64));
+            commands::ELEMENT => f64::from(self.last_output.element),
+            commands::NEXT_REPLY => f64::from(self.last_output.next_reply()),
+            commands::READ_FAULT => self.last_output.read_fault(),
+            commands::RECEIVE_UNREADABLE => {
+                let id = (a >= 0.0).then_some(JsId(a as i64));
                 // JavaScript knows the real reason.
                 self.connection.handle_unreadable(id.as_ref(), Unreadable::NotJson);
                 self.output()
@@ -208,15 +211,15 @@ impl State {
     }
 }
 
-/// An element of a frame.
-// In line it would be there twice.
+/// Creates an element of a frame.
+// Inlining would duplicate the code.
 #[inline(never)]
-fn entry(class: Class, id: IdNumber, token: Token) -> Entry<Token> {
+fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {
     match class {
         Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
         Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
         Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
-        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(TokenError::Remote(token)) })),
+        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(JsError::Remote(token)) })),
         Class::Empty => Err(Unusable::Empty(id)),
         Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
         Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),
@@ -224,49 +227,49 @@ fn entry(class: Class, id: IdNumber, token: Token) -> Entry<Token> {
     }
 }
 
-impl Subject {
-    fn outgoing(&mut self, outgoing: Outgoing<Token>) -> u32 {
+impl LastOutput {
+    fn outgoing(&mut self, outgoing: Outgoing<JsValueRef>) -> u32 {
         match outgoing {
             Outgoing::Single(Message::Response(response)) => self.reply(response),
             Outgoing::Batch(messages) => {
                 let count = messages.len() as u32;
                 self.replies = messages;
-                word(REPLY_BATCH, count)
+                encode_output(REPLY_BATCH, count)
             }
-            // JavaScript asked for these, or is notified of the timeout that causes them, and has the data to post
-            // them.
+            // JavaScript has the data of its own messages, and of the cancellation after a timeout.
             Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
         }
     }
 
-    fn reply(&mut self, response: Response<Token>) -> u32 {
+    fn reply(&mut self, response: Response<JsValueRef>) -> u32 {
         match response.outcome {
-            Ok(Token(token)) | Err(TokenError::Remote(Token(token))) => word(REPLY, token),
-            Err(TokenError::Fault(fault)) => {
+            Ok(JsValueRef(token)) | Err(JsError::Remote(JsValueRef(token))) => encode_output(REPLY, token),
+            Err(JsError::Fault(fault)) => {
                 self.fault = Rejected { id: response.id, fault };
                 FAULT
             }
         }
     }
 
-    fn event(&mut self, event: Event<Token>) -> u32 {
+    fn event(&mut self, event: Event<JsValueRef>) -> u32 {
         match event {
-            Event::Request { key, params, .. } => word(self.about(REQUEST, params), key.slot()),
-            Event::Notification(notification) => self.about(NOTIFICATION, notification.params),
+            Event::Request { key, params, .. } => encode_output(self.set_element(REQUEST, params), key.slot()),
+            Event::Notification(notification) => self.set_element(NOTIFICATION, notification.params),
             Event::Ended { call, end } => {
                 let operation = match end {
-                    End::Answered(Ok(element)) => self.about(RESOLVE, Some(element)),
-                    End::Answered(Err(error)) => self.about(REJECT, error.remote()),
+                    End::Answered(Ok(element)) => self.set_element(RESOLVE, Some(element)),
+                    End::Answered(Err(error)) => self.set_element(REJECT, error.remote()),
                     End::Invalid => INVALID,
                     End::Unreadable(_) => UNREADABLE,
                     End::TimedOut => TIMED_OUT,
                     End::Closed => CLOSED,
                 };
-                word(operation, call.slot())
+                encode_output(operation, call.slot())
             }
-            Event::Ignored(Ignored::PeerError(error)) => self.about(PEER_ERROR, error.remote()),
+            Event::Ignored(Ignored::PeerError(error)) => self.set_element(PEER_ERROR, error.remote()),
             Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Unreadable(_) | Ignored::Malformed) => IGNORED,
-            // JavaScript itself notifies its handlers of a cancellation. A peer also answers cancelled requests.
+            // JavaScript aborts its handlers by itself. A late response is expected, since a peer answers cancelled
+            // requests.
             Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
         }
     }
@@ -278,43 +281,44 @@ impl Subject {
         }
     }
 
-    fn tell_fault(&self) -> f64 {
+    fn read_fault(&self) -> f64 {
         let Rejected { id, fault } = self.fault;
-        let id = if id == IdNumber::NULL { f64::NAN } else { id.0 as f64 };
+        let id = if id == JsId::NULL { f64::NAN } else { id.0 as f64 };
         let reason = fault.reason().map_or("", Reason::as_str);
         tell_fault(fault.code().value() as i32, fault.message(), reason, id);
         0.0
     }
 
-    fn about(&mut self, operation: u32, element: Option<Token>) -> u32 {
-        self.element = element.map_or(0, |Token(element)| element);
+    fn set_element(&mut self, operation: u32, element: Option<JsValueRef>) -> u32 {
+        self.element = element.map_or(0, |JsValueRef(element)| element);
         operation
     }
 }
 
-/// A timeout of JavaScript in milliseconds, negative for none.
+/// Converts a timeout of JavaScript from milliseconds. A negative one is `None`.
 fn microseconds(timeout: f64) -> Option<u64> {
     (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
 }
 
-/// Runs a command (`commands.rs` lists them, with their arguments) on a link. The answer is a word, unless it says
-/// otherwise. It is for the JavaScript of this crate, and no part of the public interface of the module.
+/// Runs a command on a connection. `commands.rs` lists the commands with their arguments. Returns an output, unless the
+/// command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
+/// public interface.
 ///
-/// One export for all of them, and numbers of one type, keep the module and its glue small; and JavaScript calls it of
-/// the very instance that it made the link in.
+/// A single export with arguments of one type keeps the module and its glue small. JavaScript calls the export of the
+/// instance in which it has opened the connection.
 #[wasm_bindgen(js_name = __portway, skip_typescript)]
-pub fn run(link: u32, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
-    let Some(mut links) = LINKS.try_lock() else { return 0.0 };
+pub fn run(connection: u32, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let Some(mut connections) = CONNECTIONS.try_lock() else { return 0.0 };
     match command {
-        commands::OPEN => links.insert(State::new(a as u64)) as f64,
+        commands::OPEN => connections.insert(ConnectionEntry::new(a as u64)) as f64,
         commands::FREE => {
-            links.try_remove(link as usize);
+            connections.try_remove(connection as usize);
             0.0
         }
         commands::VALIDATE => {
             validate(a as u32, b as u32, c);
             0.0
         }
-        _ => links.get_mut(link as usize).map_or(0.0, |state| state.run(command, a, b, c, d)),
+        _ => connections.get_mut(connection as usize).map_or(0.0, |entry| entry.run(command, a, b, c, d)),
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that handlers work on, as tasks that can be ended from outside.
+//! Requests whose handlers run, as tasks that can be aborted.
 
 use core::fmt;
 use core::pin::Pin;
@@ -10,26 +10,26 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use wasm_bindgen::JsValue;
 
-use super::bridge::JsRequest;
 use super::context::Lifetime;
 use super::error::RpcError;
+use super::js_bindings::JsRequest;
 
-/// What a handler gives.
+/// The outcome of a handler.
 pub(super) enum Answer {
     Now(Result<JsValue, RpcError>),
     Later(Work),
 }
 
-/// A handler at work.
+/// The future of a handler.
 pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
 
-/// A request, from the moment in which its handler is called.
+/// A request whose handler was called.
 pub(super) struct RunningRequest {
     request: JsRequest,
     lifetime: Rc<Lifetime>,
-    /// Taken out while it is polled, so that nothing is borrowed meanwhile.
+    /// `None` during a poll, so that no borrow is held while the handler runs.
     work: Cell<Option<Work>>,
-    /// The task that polls it.
+    /// The waker of the task that polls the work.
     waker: Cell<Option<Waker>>,
 }
 
@@ -42,14 +42,14 @@ impl RunningRequest {
         &self.lifetime
     }
 
-    /// Has work to do, unless it was aborted already.
+    /// Sets the work, unless the request was aborted.
     pub(super) fn start(&self, work: Work) {
         if !self.lifetime.is_over() {
             self.work.set(Some(work));
         }
     }
 
-    /// Answers. Only the first answer counts.
+    /// Answers the request. Later answers have no effect.
     pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
         match outcome {
             Ok(result) => self.request.answer(&result),
@@ -57,20 +57,20 @@ impl RunningRequest {
         }
     }
 
-    /// Drops the work, and answers with this error.
+    /// Drops the work, and answers with an error.
     pub(super) fn abort(&self, error: RpcError) {
         self.lifetime.end();
         drop(self.work.take());
         self.answer(Err(error));
-        // The task has nothing left to do, and ends.
+        // The task sees that the work is gone, and ends.
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
 
-    /// Has a turn. It is done when it is answered, which it is as well when it was aborted.
+    /// Polls the request through JavaScript. It is ready once it was answered or aborted.
     pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
-        // The server may be gone, and what JavaScript would call.
+        // The server, and with it the callback of JavaScript, may have been dropped.
         if self.is_done() {
             return Poll::Ready(());
         }
@@ -86,8 +86,8 @@ impl RunningRequest {
         is_done
     }
 
-    /// Works on, and answers when it is done.
-    pub(super) fn work_on(&self) {
+    /// Polls the work, and answers once it is done.
+    pub(super) fn poll_work(&self) {
         let (Some(mut work), Some(waker)) = (self.work.take(), self.waker.take()) else { return };
         match work.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
             Poll::Ready(outcome) => {

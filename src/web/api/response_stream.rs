@@ -1,4 +1,4 @@
-//! The items of a stream that the other side gives.
+//! Streams of items that the peer sends in response to a request.
 
 use core::fmt;
 use core::pin::Pin;
@@ -13,35 +13,35 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-use super::bridge::{JsStream, Step, what_ended};
 use super::call::milliseconds;
-use super::client::{ClientLink, failure};
+use super::client::{ClientHandle, failure};
 use super::convert::from_js;
 use super::error::CallError;
+use super::js_bindings::{IteratorResult, JsStream, what_ended};
 use super::limits::STREAM_WINDOW;
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
 ///
-/// They are asked for when it is first polled. Dropping it before its end cancels it: the other side is told by the
-/// notification `$/cancelRequest`.
-#[must_use = "a stream is asked for when it is polled"]
+/// The request is sent on the first poll. Dropping the stream before its end cancels it: the peer gets the notification
+/// `$/cancelRequest`.
+#[must_use = "the request of a stream is sent when it is polled"]
 pub struct Items<T> {
-    stage: Stage,
+    state: StreamState,
     decode: fn(JsValue, usize) -> Result<T, CallError>,
     max_visits: usize,
 }
 
-enum Stage {
-    Unsent { link: Rc<ClientLink>, method: String, params: JsValue, timeout: f64, window: u32 },
-    Open { stream: Opened, next: Option<JsFuture> },
+enum StreamState {
+    Unsent { link: Rc<ClientHandle>, method: String, params: JsValue, timeout: f64, window: u32 },
+    Open { stream: OpenStream, next: Option<JsFuture> },
     Failed(CallError),
-    Over,
+    Done,
 }
 
-/// A stream that the other side may know of. Dropping it gives it up.
-struct Opened(JsStream);
+/// A stream whose request was sent. Dropping it cancels it.
+struct OpenStream(JsStream);
 
-impl Drop for Opened {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         self.0.stop();
     }
@@ -49,14 +49,14 @@ impl Drop for Opened {
 
 impl<T: DeserializeOwned> Items<T> {
     pub(super) fn new(
-        link: &Rc<ClientLink>,
+        link: &Rc<ClientHandle>,
         timeout: Option<Duration>,
         method: &str,
         params: Result<JsValue, CallError>,
     ) -> Self {
-        let stage = match params {
-            Err(problem) => Stage::Failed(problem),
-            Ok(params) => Stage::Unsent {
+        let state = match params {
+            Err(problem) => StreamState::Failed(problem),
+            Ok(params) => StreamState::Unsent {
                 link: Rc::clone(link),
                 method: method.into(),
                 params,
@@ -65,20 +65,20 @@ impl<T: DeserializeOwned> Items<T> {
             },
         };
         let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
-        Self { stage, decode, max_visits: link.max_visits }
+        Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// How long to wait for the next item, in place of the client's timeout. `None` waits for ever.
-    pub fn timeout(mut self, longest: impl Into<Option<Duration>>) -> Self {
-        if let Stage::Unsent { timeout, .. } = &mut self.stage {
-            *timeout = milliseconds(longest.into());
+    /// Sets the timeout of each item. Default: that of the client. `None` disables it.
+    pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        if let StreamState::Unsent { timeout, .. } = &mut self.state {
+            *timeout = milliseconds(limit.into());
         }
         self
     }
 
-    /// How many items may be on their way before the first of them is taken: 16, if nothing is said, and 65 536 at most.
+    /// Sets the maximum of unread items. Default: 16; at most 65 536.
     pub fn window(mut self, items: u32) -> Self {
-        if let Stage::Unsent { window, .. } = &mut self.stage {
+        if let StreamState::Unsent { window, .. } = &mut self.state {
             *window = items.clamp(1, 65_536);
         }
         self
@@ -88,18 +88,18 @@ impl<T: DeserializeOwned> Items<T> {
 impl<T> Stream for Items<T> {
     type Item = Result<T, CallError>;
 
-    /// After an error there are no more items.
+    /// Returns the next item. An error ends the stream.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        if let Stage::Unsent { link, method, params, timeout, window } = &this.stage {
-            this.stage = match link.open(method, params, *timeout, *window) {
-                Ok(stream) => Stage::Open { stream: Opened(stream), next: None },
-                Err(problem) => Stage::Failed(problem),
+        if let StreamState::Unsent { link, method, params, timeout, window } = &this.state {
+            this.state = match link.open(method, params, *timeout, *window) {
+                Ok(stream) => StreamState::Open { stream: OpenStream(stream), next: None },
+                Err(problem) => StreamState::Failed(problem),
             };
         }
-        let Stage::Open { stream, next } = &mut this.stage else {
-            return Poll::Ready(match core::mem::replace(&mut this.stage, Stage::Over) {
-                Stage::Failed(problem) => Some(Err(problem)),
+        let StreamState::Open { stream, next } = &mut this.state else {
+            return Poll::Ready(match core::mem::replace(&mut this.state, StreamState::Done) {
+                StreamState::Failed(problem) => Some(Err(problem)),
                 _ => None,
             });
         };
@@ -108,13 +108,13 @@ impl<T> Stream for Items<T> {
         *next = None;
         let item = match step {
             Ok(step) => {
-                let step: Step = step.unchecked_into();
+                let step: IteratorResult = step.unchecked_into();
                 (!step.done()).then(|| (this.decode)(step.value(), this.max_visits))
             }
             Err(problem) => Some(Err(failure(what_ended(&problem), problem, this.max_visits))),
         };
         if !matches!(item, Some(Ok(_))) {
-            this.stage = Stage::Over;
+            this.state = StreamState::Done;
         }
         Poll::Ready(item)
     }

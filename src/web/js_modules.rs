@@ -1,21 +1,21 @@
-//! The modules of JavaScript that only other modules import.
+//! The JavaScript modules that only other modules import.
 //!
-//! Beside the wasm there are those files that an `extern` block names, and no others; so each is named here. Nothing is
-//! imported by it, since nothing of it is used.
+//! wasm-bindgen copies only the files that an `extern` block names, so each module is named here. The blocks import
+//! nothing into the wasm, since Rust does not call their functions.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-macro_rules! ship {
+macro_rules! include_js {
     ($($module:literal as $name:ident),+ $(,)?) => {$(
         #[wasm_bindgen(module = $module)]
-        #[allow(dead_code, reason = "what is named here is not called")]
+        #[allow(dead_code, reason = "the block only names the file")]
         extern "C" {
             fn $name();
         }
     )+};
 }
 
-ship! {
+include_js! {
     "/src/js/early.js" as early,
     "/src/web/boundaries.js" as boundaries,
     "/src/web/clock.js" as clock,
