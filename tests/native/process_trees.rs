@@ -174,10 +174,12 @@ fn reads() -> Result<usize, Box<dyn Error>> {
 #[tokio::test]
 async fn a_process_that_stays_does_not_have_all_processes_read_all_the_time() -> Test {
     let grace = Duration::from_secs(3);
-    for leftover in ["sleep 77 &", "setsid sleep 77 &"] {
+    for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");
-        let script =
-            format!("{leftover} read line; echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}}'; cat >/dev/null");
+        // The process answers itself, so that it has changed its group before the answer.
+        let script = format!(
+            r#"read line; {leftover} -c 'echo "$1"; exec sleep 77' sh '{{"jsonrpc":"2.0","id":1,"result":1}}' & cat >/dev/null"#
+        );
         let transport = Transport::child(command.args(["-c", &script]), Framing::Newline)?.with_grace(grace);
         let client = Client::new(transport);
         assert_eq!(timeout(LIMIT, client.call::<u32>("start", &())).await?, Ok(1));
