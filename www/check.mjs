@@ -19,7 +19,7 @@ try {
   const playground = new Playground(page, (name) => page.screenshot({ path: `${shots}${name}.png` }));
   await page.goto(url);
   for (const [name, step] of steps) await run(name, () => step(playground));
-  await run("no page error, console error or failed request in the whole run", () => playground.assertNoTrouble());
+  await run("no page error, console error or failed request in the whole run", () => playground.assertNoErrors());
 } finally {
   await browser.close();
   server.close();

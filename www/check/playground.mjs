@@ -6,7 +6,7 @@ const TIMEOUT = 15_000;
 const FIRST_BUILD = 90_000;
 
 export class Playground {
-  #trouble = [];
+  #errors = [];
   /** The addresses of all requests to the server. */
   requests = [];
 
@@ -14,25 +14,25 @@ export class Playground {
     this.page = page;
     this.screenshot = screenshot;
     page.setDefaultTimeout(TIMEOUT);
-    page.on("pageerror", (error) => this.#trouble.push(`page error: ${error.stack ?? error}`));
-    page.on("crash", () => this.#trouble.push("the page crashed"));
+    page.on("pageerror", (error) => this.#errors.push(`page error: ${error.stack ?? error}`));
+    page.on("crash", () => this.#errors.push("the page crashed"));
     page.on("console", (message) => {
-      if (message.type() === "error") this.#trouble.push(`console error: ${message.text()}`);
+      if (message.type() === "error") this.#errors.push(`console error: ${message.text()}`);
     });
     page.on("request", (request) => this.requests.push(request.url()));
     page.on("requestfailed", (request) => {
       const reason = request.failure()?.errorText;
       // A document that is replaced by a newer one aborts its next script.
       if (request.url().startsWith("blob:") && reason === "net::ERR_ABORTED") return;
-      this.#trouble.push(`failed: ${request.url()} ${reason}`);
+      this.#errors.push(`failed: ${request.url()} ${reason}`);
     });
     page.on("response", (response) => {
-      if (response.status() >= 400) this.#trouble.push(`status ${response.status()}: ${response.url()}`);
+      if (response.status() >= 400) this.#errors.push(`status ${response.status()}: ${response.url()}`);
     });
   }
 
-  assertNoTrouble() {
-    assert.deepEqual(this.#trouble, []);
+  assertNoErrors() {
+    assert.deepEqual(this.#errors, []);
   }
 
   get preview() {

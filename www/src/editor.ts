@@ -138,7 +138,7 @@ class Editor extends LitElement {
     const doc = path ? await workspace.project.read(path) : "";
     const follow = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
       if (docChanged) workspace.edit(path, state.doc.toString());
-      if (docChanged || selectionSet) this.#tellCursor(state);
+      if (docChanged || selectionSet) this.#reportCursor(state);
     });
     return EditorState.create({ doc, extensions: [editorSetup(path), follow, EditorState.readOnly.of(path === "")] });
   }
@@ -149,10 +149,10 @@ class Editor extends LitElement {
     if (this.#view) this.#view.setState(state);
     else this.#view = new EditorView({ state, parent, root: this.renderRoot as ShadowRoot });
     this.#marked = undefined;
-    this.#tellCursor(state);
+    this.#reportCursor(state);
   }
 
-  #tellCursor(state: EditorState): void {
+  #reportCursor(state: EditorState): void {
     const { head } = state.selection.main;
     const line = state.doc.lineAt(head);
     workspace.cursor.set({ line: line.number, column: head - line.from + 1 });

@@ -134,7 +134,7 @@ class MessageList extends LitElement {
   }
 
   override render() {
-    const rows = workspace.messages.rows.value.filter((row) => this.#shows(row));
+    const rows = workspace.messages.rows.value.filter((row) => this.#matchesFilter(row));
     const virtual = this.#virtual.getVirtualizer();
     virtual.setOptions({ ...virtual.options, count: rows.length });
     return html`
@@ -195,7 +195,7 @@ class MessageList extends LitElement {
     </div>`;
   }
 
-  #shows({ boundary, method, kind, summary }: MessageRow): boolean {
+  #matchesFilter({ boundary, method, kind, summary }: MessageRow): boolean {
     if (this.boundary && boundary !== this.boundary) return false;
     return !this.search || `${method} ${kind} ${summary}`.toLowerCase().includes(this.search);
   }

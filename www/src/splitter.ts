@@ -89,9 +89,9 @@ class Splitter extends LitElement {
 
   readonly #drag = (event: PointerEvent) => {
     const bar = event.currentTarget as HTMLElement;
-    const [start, before] = [this.#along(event), this.value];
+    const [start, before] = [this.#position(event), this.value];
     const move = (moved: PointerEvent) => {
-      const distance = this.#along(moved) - start;
+      const distance = this.#position(moved) - start;
       this.#request(before + (this.reverse ? -distance : distance));
     };
     bar.setPointerCapture(event.pointerId);
@@ -110,7 +110,7 @@ class Splitter extends LitElement {
     event.preventDefault();
   };
 
-  #along(event: PointerEvent): number {
+  #position(event: PointerEvent): number {
     return this.orientation === "vertical" ? event.clientX : event.clientY;
   }
 

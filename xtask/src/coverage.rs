@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_this_machine_runs_of_the_library_counts() -> Result<()> {
+    fn only_code_of_the_library_for_this_machine_counts() -> Result<()> {
         let files = files()?;
         assert_eq!(files.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [Path::new("codec/json/scan.rs")]);
         let share = Share::of(&files);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_that_is_not_kept_is_told() -> Result<()> {
+    fn a_missed_promise_is_reported() -> Result<()> {
         assert!(broken_promises(&files()?).concat().starts_with("src/codec: coverage must be 95 % "));
         assert!(broken_promises(&[]).is_empty());
         Ok(())

@@ -286,14 +286,14 @@ mod tests {
         stat::number_of_executed_units: 1234\nstat::average_exec_per_sec:     56\n";
 
     #[test]
-    fn figures_are_read_from_what_the_engine_says() {
+    fn figures_are_parsed_from_the_output_of_the_engine() {
         assert_eq!(statistic(CRASH, "number_of_executed_units"), Some(1234));
         assert_eq!(statistic(CRASH, "average_exec_per_sec"), Some(56));
         assert_eq!(statistic(CRASH, "new_units_added"), None);
     }
 
     #[test]
-    fn a_finding_is_told_with_its_reason_and_its_file() {
+    fn a_finding_is_reported_with_its_reason_and_its_file() {
         assert_eq!(finding(CRASH), Some(Path::new("/tmp/f/json-crash-1")));
         assert!(reason(CRASH).is_some_and(|reason| reason.contains("panicked") && reason.contains("assertion failed")));
         assert_eq!((finding("fine"), reason("fine")), (None, None));

@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn code_behind_tricky_literals_is_still_read() {
+    fn code_after_unusual_literals_is_read() {
         assert_eq!(found("let q = '\"'; tokio::spawn();"), [(1, "tokio".to_owned())]);
         assert_eq!(found("fn f<'a>(x: &'a str) -> Instant {}"), [(1, "Instant".to_owned())]);
         assert_eq!(found("let s = \"a\\\"b\";\ntokio::spawn()"), [(2, "tokio".to_owned())]);
     }
 
     #[test]
-    fn longer_names_that_contain_a_forbidden_one_are_fine() {
+    fn longer_names_that_contain_a_forbidden_one_are_allowed() {
         assert!(found("struct InstantReply; let tokio_like = 1; mod stdio {}").is_empty());
     }
 }

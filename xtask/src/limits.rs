@@ -414,7 +414,7 @@ mod tests {
     "#;
 
     #[test]
-    fn values_are_written_as_each_reader_wants_them() {
+    fn values_are_formatted_for_each_file() {
         assert_eq!(
             (grouped(1_048_576, "_"), grouped(128, "_"), grouped(1_024, " ")),
             ("1_048_576".into(), "128".into(), "1 024".into())

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_read_whatever_stands_behind_a_version() {
+    fn the_tree_is_parsed_with_any_text_after_a_version() {
         let tree = "portway-npm v0.1.0 (/somewhere/npm)\nslab v0.4.12\nslab v0.4.12 (*)\ncfg-if v1.0.5\n\n";
         let found: Vec<_> = linked(tree).into_iter().collect();
         assert_eq!(found, [("cfg-if", "1.0.5"), ("portway-npm", "0.1.0"), ("slab", "0.4.12")]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_mit_and_apache_the_first_is_chosen_and_what_both_leave_out_stays() -> Result<()> {
+    fn mit_replaces_apache_and_other_licences_stay() -> Result<()> {
         let folder = std::env::temp_dir().join(format!("portway-notice-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         for name in ["LICENSE-APACHE", "LICENSE-MIT", "LICENSE-UNICODE", "README.md", "Cargo.toml"] {

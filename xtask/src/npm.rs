@@ -110,7 +110,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lock_is_covered_when_all_but_optional_packages_are_there() {
+    fn a_lock_file_is_covered_without_optional_packages() {
         let required = json!({ "packages": {
             "": { "name": "root" },
             "node_modules/a": { "version": "1.0.0" },

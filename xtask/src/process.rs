@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn tail_keeps_the_last_lines_that_say_something() {
+    fn tail_keeps_the_last_lines_with_text() {
         assert_eq!(tail("a\n\nb\nc\n", 2), "    b\n    c");
     }
 

@@ -169,7 +169,7 @@ mod tests {
     use crate::process::Ending;
 
     #[test]
-    fn version_is_found_in_what_programs_say() {
+    fn a_version_is_found_in_the_output_of_programs() {
         assert_eq!(version_in("wasm-bindgen 0.2.130"), Some("0.2.130"));
         assert_eq!(version_in("geckodriver 0.36.0 (c3ae2f2f1e51 2026-02-25)\n\nThe source"), Some("0.36.0"));
         assert_eq!(version_in("no version here."), None);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_version_that_is_missing_lets_the_lock_file_go() -> Result<()> {
+    fn only_a_missing_version_disables_the_lock_file() -> Result<()> {
         let attempts = |program: &str, output: &str| -> Result<Vec<_>> {
             let mut made = Vec::new();
             let status = Command::new(program).status()?;

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_and_endless_time_are_none() {
+    fn zero_and_infinite_timeouts_are_none() {
         assert_eq!(timeout("0"), Ok(Timeout(None)));
         assert_eq!(timeout("inf"), Ok(Timeout(None)));
         assert_eq!(timeout("0.25"), Ok(Timeout(Some(Duration::from_millis(250)))));

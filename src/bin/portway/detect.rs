@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_banner_is_no_message_however_it_begins() {
+    fn a_banner_is_not_a_message() {
         let header = b"content-length : 2\r\n\r\n{}".as_slice();
         for (banner, message, framing) in [
             ("", header, Framing::ContentLength),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_for_a_line_is_in_lines() {
+    fn a_message_beyond_the_line_limit_is_detected_as_newline() {
         let stream = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{}", "x".repeat(200));
         assert_eq!(found(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_stream_decides() {
+    fn the_end_of_the_stream_decides_on_an_incomplete_line() {
         for (stream, framing) in [
             (&b"{}"[..], Framing::Newline),
             (b"{\"a\":", Framing::Newline),

@@ -77,12 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_holds_no_blanks_but_those_of_strings() {
+    fn one_line_has_white_space_in_strings_only() {
         assert_eq!(compact(" { \"a b\" :\r\n [ 1 , \"\\\" ,\\\\\" ] }\t"), r#"{"a b":[1,"\" ,\\"]}"#);
     }
 
     #[test]
-    fn numbers_and_the_order_of_members_stay() {
+    fn numbers_and_the_order_of_members_do_not_change() {
         let text = r#"{"z":12345678901234567890.0,"a":1e400,"z":-0}"#;
         assert_eq!(compact(text), text);
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_deeper_than_the_limit_is_on_one_line() {
+    fn levels_beyond_the_limit_are_on_one_line() {
         let nested = |deep: usize| format!("{}[1,{{\"a\":[2,3]}}]{}", "[".repeat(deep), "]".repeat(deep));
         let shown = indented(&nested(MAX_INDENTED_DEPTH));
         let line = format!("{}[1,{{\"a\": [2,3]}}]", "  ".repeat(MAX_INDENTED_DEPTH));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_a_small_multiple_of_what_came() {
+    fn the_output_is_a_small_multiple_of_the_input() {
         for inner in ["[1],", "1,", "[[]],", "{\"\":[{}]},", "[],"] {
             for deep in 1..130 {
                 let inner = inner.repeat(1_000);

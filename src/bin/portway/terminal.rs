@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped_however_it_is_cut() {
+    fn control_characters_are_escaped_in_any_chunks() {
         let text = "{\"a\": \"\u{9b}31m\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{200f}\u{61c}\u{200b}\u{2060}\u{feff}\u{ad}\u{180e}\u{e0041}é€😀\"}\n";
         let expected = "{\"a\": \"\\u009b31m\\u007f\\u0085\\u202e\\u2066\\u2028\\u200f\\u061c\\u200b\\u2060\\ufeff\\u00ad\\u180e\\udb40\\udc41é€😀\"}\n";
         for size in [1, 2, 3, 1_000] {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_letters_and_emoji_are_made_with_stays() {
+    fn joiners_and_variation_selectors_are_not_escaped() {
         let text =
             "\u{645}\u{6cc}\u{200c}\u{62e} \u{915}\u{94d}\u{200d}\u{937} \u{2764}\u{fe0f} \u{1f469}\u{200d}\u{1f680}";
         assert_eq!(shown(text.as_bytes(), 1, true), text);

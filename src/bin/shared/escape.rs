@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ranges_are_in_order_and_their_edges_are_obeyed() {
+    fn the_ranges_are_in_order_and_their_edges_are_escaped() {
         assert!(ESCAPED.iter().all(|(first, last)| first <= last));
         assert!(ESCAPED.windows(2).all(|pair| matches!(pair, [(_, last), (first, _)] if last < first)));
         for (first, last) in ESCAPED {

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_in_which_nothing_ran_has_failed() -> Result<()> {
+    fn a_suite_without_tests_has_failed() -> Result<()> {
         let verdict = Verdict::from_cargo(&ended("test result: ok. 0 passed; 0 failed; 0 ignored\n", true)?);
         assert_eq!(verdict.counts.failed, 1);
         assert!(verdict.failures.iter().any(|failure| failure.starts_with("no test ran")));

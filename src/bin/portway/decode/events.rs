@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_as_json_wants_it() {
+    fn text_is_escaped_as_json() {
         let text: String = (0..=0x9f_u8).map(char::from).chain("é€😀".chars()).collect();
         for size in 1..text.len() {
             let mut line = vec![b'"'];
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_together_again_however_long_they_are() {
+    fn long_bytes_are_split_and_decode_to_the_same_bytes() {
         let bytes: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 251) as u8).collect();
         let mut out = Vec::new();
         let mut events = Events::new(&mut out);
