@@ -15,7 +15,7 @@ const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
 const PIECE: u32 = 10_000;
 
 /// Registers the methods:
-/// - `countPrimes { below }` returns `{ count, largest }`. It reports progress, `{ checked, of }`, and can be cancelled;
+/// - `countPrimes { below }` returns `{ count, largest }`. It reports progress `{ checked, of }` and can be cancelled;
 /// - `factor [number]` returns a list of `{ prime, exponent }`;
 /// - `status` returns `{ most, counting }`: the limit of `below`, and the number of running counts;
 ///

@@ -1,5 +1,5 @@
-//! The guest as a WASI module for `wasm32-unknown-unknown`, the wasm target of every toolchain of this project. The target
-//! `wasm32-wasip1` does not need this module, since it runs `main.rs`.
+//! The guest as a WASI module for `wasm32-unknown-unknown`, the wasm target of every toolchain of this project. The
+//! target `wasm32-wasip1` does not need this module, since it runs `main.rs`.
 
 use std::io::{self, Read, Write};
 
