@@ -95,7 +95,7 @@ async fn connected<S>(name: &str, limit: Timeout, connect: impl Future<Output = 
             let problem = Failure::new(UNREACHABLE, format!("cannot connect to {name}: {error}"));
             Err(match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                    problem.with_hint("No server listens there. Is it running?")
+                    problem.with_hint("No process listens there. Is the server running?")
                 }
                 _ => problem,
             })
