@@ -35,7 +35,7 @@ const CANCEL: u32 = 2;
 
 /// The result for a request that was answered by its handler at once.
 const ANSWERED: i32 = -1;
-/// The result of a poll. If the poll traps, JavaScript gets no result.
+/// The result of a poll. After a trap, JavaScript gets a negative number instead.
 const POLLED: i32 = 0;
 
 /// Serves requests and notifications of the peer.
