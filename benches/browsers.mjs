@@ -1,5 +1,5 @@
-// Starts a browser as a person would, with an address and nothing attached: a debugging client makes posting to a window
-// from a deep stack several times as slow, and so measures itself.
+// Starts a browser with an address and without a debugging client. Such a client makes `postMessage` to a window from a
+// deep stack several times slower.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,8 +14,8 @@ const engines = {
     executablePath,
     ...args,
     `--user-data-dir=${profile}`,
-    // Heap figures are rounded and old without the first, and hold garbage without the second. Collections on demand would
-    // throw away the code of whoever has not run for a while.
+    // Without the first flag, heap figures are rounded and old. The second allows garbage collection on demand, and
+    // keeps the compiled code of functions that have not run for a while.
     "--enable-precise-memory-info",
     "--js-flags=--expose-gc,--no-flush-bytecode",
     "--disable-background-timer-throttling",
@@ -34,11 +34,11 @@ const engines = {
   webkit: (_, address) => [env.PORTWAY_MINIBROWSER ?? "MiniBrowser", address],
 };
 
-/** The running browser: how to stop it, and a promise that rejects if it ends by itself. */
+/** Starts a browser. Returns `stop`, and the promise `ended`, which rejects if the browser ends by itself. */
 export function startBrowser(engine, address) {
   const profile = mkdtempSync(join(tmpdir(), "portway-bench-"));
   const [command, ...words] = engines[engine](profile, address);
-  // A group of its own, so that what it starts ends with it.
+  // The browser gets a process group of its own, so that its children end with it.
   const child = spawn(command, words, {
     stdio: "ignore",
     detached: true,

@@ -1,5 +1,4 @@
-//! The core natively, `cargo bench --bench core`: what a message costs beside reading and writing its text with serde_json
-//! alone, and what calls cost that wait.
+//! The core natively, `cargo bench --bench core`: compares messages with serde_json alone, and measures pending calls.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
@@ -62,7 +61,7 @@ mod native {
         group.finish();
     }
 
-    /// From text to text: a request comes, and is answered.
+    /// Measures a request from its text to the text of its answer.
     fn dispatch(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group("dispatch");
         group.bench_function("request to response, portway", |bencher| {
@@ -89,7 +88,7 @@ mod native {
         connection.poll_transmit().map(|outgoing| encode(&outgoing))
     }
 
-    /// Calls that wait all at the same time, and what ends them.
+    /// Measures many pending calls, and their answers and timeouts.
     fn pending(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group("10 000 pending");
         group.throughput(Throughput::Elements(PENDING.into()));

@@ -1,20 +1,21 @@
-// The loopback in Node: a thread for each subject, so that none is compiled for what the others do; the rounds take turns.
+// The loopback in Node. Each library has a thread of its own, so that the code of one does not affect the compilation
+// of another. The libraries take turns in each round.
 
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
-/** Gives a cell as the page does. */
-export async function measureInNode({ id: workload, size, rounds, subjects }) {
+/** Measures a cell. Returns the same object as the page. */
+export async function measureInNode({ id: workload, size, rounds, libraries }) {
   const threads = new Map();
   const failed = [];
-  let running = [...subjects];
+  let running = [...libraries];
   const drop = (id, error) => {
     failed.push(`${id} in Node: ${error}`);
     running = running.filter((other) => other !== id);
   };
-  for (const id of subjects) {
+  for (const id of libraries) {
     const thread = new Worker(new URL(import.meta.url), { workerData: { id } });
     threads.set(id, thread);
-    // One that ends while nobody asks is found when it is asked.
+    // The next request to a thread that has ended reports the error.
     thread.on("error", () => {});
     await answer(thread).catch((error) => drop(id, error));
   }
@@ -46,20 +47,20 @@ function answer(thread) {
   return new Promise((resolve, reject) => {
     const end = (settle) => (value) => {
       clearTimeout(late);
-      thread.off("message", told).off("error", failed);
+      thread.off("message", onMessage).off("error", onFailure);
       settle(value);
     };
-    const told = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
-    const failed = end(reject);
-    const late = setTimeout(failed, 60_000, new Error("it does not end"));
-    thread.on("message", told).on("error", failed);
+    const onMessage = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
+    const onFailure = end(reject);
+    const late = setTimeout(onFailure, 60_000, new Error("timeout"));
+    thread.on("message", onMessage).on("error", onFailure);
   });
 }
 
 async function serve({ id }) {
   const { loopback } = await import("./page/loopback.js");
-  const subject = await import(`./subjects/${id}.mjs`);
-  const caller = await loopback(subject);
+  const library = await import(`./libraries/${id}.mjs`);
+  const caller = await loopback(library);
   parentPort.on("message", async (size) => {
     try {
       const start = performance.now();

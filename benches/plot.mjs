@@ -1,16 +1,16 @@
-// The plot of the README: how long a call takes, as multiples of a bare number there and back.
+// The plot of the README: the time of a call as a multiple of the round trip of a bare number.
 
-import { subjects, workloads } from "./plan.mjs";
+import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";
 
-const PANELS = ["A", "B-10k", "E"];
+const PANELS = ["sequential", "concurrent-10k", "notifications"];
 const [ROW, LABEL, WIDTH, BAR, TOP, GAP] = [20, 170, 800, 150, 48, 52];
 
-/** An SVG that is readable on a light page and on a dark one, or undefined if not all of it was measured. */
+/** Returns an SVG for light and dark pages, or undefined if a panel was not measured. */
 export function plot(cells) {
   const panels = PANELS.map((id) => cells.find(({ workload, boundary }) => workload === id && boundary === "worker"));
   if (panels.includes(undefined)) return undefined;
-  const rows = subjects.filter(({ id }) => panels.some(({ results }) => id in results));
+  const rows = libraries.filter(({ id }) => panels.some(({ results }) => id in results));
   const height = TOP + rows.length * ROW + 12;
   const labels = rows.map(({ title, own }, row) => text(LABEL - 8, lineOf(row), title, `end${own ? " own" : ""}`));
   return [
@@ -32,7 +32,7 @@ export function plot(cells) {
 
 function panel(cell, rows, left, height) {
   const { title } = workloads.find(({ id }) => id === cell.workload);
-  const ratios = rows.map(({ id }) => ratio(cell, id, "raw-num", "us")?.median);
+  const ratios = rows.map(({ id }) => ratio(cell, id, "postmessage", "us")?.median);
   const scale = BAR / Math.max(...ratios.filter((value) => value !== undefined));
   const bars = rows.flatMap(({ own }, row) => {
     const value = ratios[row];

@@ -1,8 +1,8 @@
-// The part of the README that is measured: a table between two markers, and the plot beside this file.
+// Writes the measured part of the README: a table between two markers, and the plot in this folder.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { plot } from "./plot.mjs";
-import { subjects } from "./plan.mjs";
+import { libraries } from "./matrix.mjs";
 import { ratio, spread, valuesOf } from "./statistics.mjs";
 
 const BEGIN = "<!-- bench:begin -->";
@@ -10,23 +10,23 @@ const END = "<!-- bench:end -->";
 
 const times = (value) => `${value.toFixed(2)} ×`;
 
-/** At the Worker, but for the last. `base` of a ratio, or none for a figure. */
+/** The columns of the table. All but the last are measured at the Worker. A column with `base` is a ratio. */
 const COLUMNS = [
-  { head: "one call after the other", workload: "A", metric: "us", base: "raw-num" },
-  { head: "10 000 calls at once", workload: "B-10k", metric: "us", base: "raw-num" },
-  { head: "100 000 notifications", workload: "E", metric: "us", base: "raw-num" },
-  { head: "heap of a waiting call", workload: "F", metric: "heap" },
-  { head: "a call without transport", workload: "loopback", metric: "ns", base: "seed" },
+  { head: "one call after the other", workload: "sequential", metric: "us", base: "postmessage" },
+  { head: "10 000 calls at once", workload: "concurrent-10k", metric: "us", base: "postmessage" },
+  { head: "100 000 notifications", workload: "notifications", metric: "us", base: "postmessage" },
+  { head: "heap of a waiting call", workload: "pending", metric: "heap" },
+  { head: "a call without transport", workload: "loopback", metric: "ns", base: "reference-library" },
 ];
 
-/** Puts the table and the plot in their places; says what is missing, if anything. */
+/** Writes the table and the plot. Returns a text if a part is missing. */
 export function write(report, root) {
   const svg = plot(report.cells);
   const cells = COLUMNS.map(({ workload }) =>
     report.cells.find((cell) => cell.workload === workload && ["worker", "loopback"].includes(cell.boundary)),
   );
   if (svg === undefined || cells.includes(undefined))
-    return "a run of A, B, E, F and loopback makes the table of the README";
+    return "the table of the README needs a run of A, B, E, F and loopback";
   const file = `${root}README.md`;
   const readme = readFileSync(file, "utf8");
   const [before, after] = [readme.split(BEGIN)[0], readme.split(END)[1]];
@@ -36,7 +36,7 @@ export function write(report, root) {
 }
 
 function table(report, cells) {
-  const rows = subjects.map(({ id, title, own }) => {
+  const rows = libraries.map(({ id, title, own }) => {
     const figures = COLUMNS.map((column, at) => figureOf(column, cells[at], id));
     const version = report.versions[id];
     const name = own || version === undefined ? title : `${title} ${version}`;

@@ -1,34 +1,34 @@
-// The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--subject ID] [--rounds N] [--quick]
-// [--check] [--old PKG]`. It measures the built package, pkg/, beside other libraries. What it finds is printed, and written to
-// target/bench/report.json with every round.
+// The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--subject ID] [--rounds N]
+// [--quick] [--check] [--old PKG]`. It compares the built package, pkg/, with other libraries. It prints the results,
+// and writes them to target/bench/report.json with every round.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { check, print } from "./bounds.mjs";
+import { check, print } from "./thresholds.mjs";
 import { startBrowser } from "./browsers.mjs";
 import { measureInNode } from "./in-node.mjs";
-import { boundaries, makePlan, subjects, workloads } from "./plan.mjs";
+import { boundaries, makePlan, libraries, workloads } from "./matrix.mjs";
 import { plot } from "./plot.mjs";
 import { write } from "./readme.mjs";
 import { serve } from "./site.mjs";
 import { tableOf } from "./table.mjs";
 
-/** Without anything from the page for so long, it is stuck. */
-const PATIENCE = 600_000;
+/** The time limit between two messages of the page. */
+const TIMEOUT_MS = 600_000;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const options = readOptions();
 const plan = makePlan(options);
-if (plan.length === 0) fail("nothing is left to measure");
-if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is not there; `cargo xtask build` makes it");
+if (plan.length === 0) fail("the options select no workload");
+if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is missing; build it by `cargo xtask build`");
 
 const hasRust = existsSync(`${root}target/bench/rust/rust_bench.js`);
 if (!hasRust) {
-  console.error("target/bench/rust is not there, so the Rust API is left out; `cargo xtask bench` makes it");
+  console.error("target/bench/rust is missing, so the Rust API is left out; build it by `cargo xtask bench`");
   for (const { cells } of plan)
-    for (const cell of cells) cell.subjects = cell.subjects.filter((id) => id !== "portway-rust");
+    for (const cell of cells) cell.libraries = cell.libraries.filter((id) => id !== "portway-rust");
 }
 
 const report = {
@@ -59,36 +59,36 @@ for (const failure of report.failed) console.log(`failed: ${failure}`);
 console.log(`\n${report.minutes.toFixed(1)} minutes; every round is in target/bench/report.json`);
 process.exit(report.failed.length + missed > 0 ? 1 : 0);
 
-/** Whether only some of all that there is was asked for. */
+/** Returns whether the options select only a part of the matrix. */
 function isPart() {
   return (
-    [options.only, options.boundary, options.subject].some((given) => given !== undefined) ||
+    [options.only, options.boundary, options.library].some((option) => option !== undefined) ||
     options.engine !== "chromium"
   );
 }
 
-/** All but what runs in Node. */
+/** Runs the workloads of the browser. */
 async function inBrowser() {
   if (plan.every(({ boundary }) => boundary === "node")) return;
-  let end, stuck, patience;
-  const ended = new Promise((resolve, reject) => ([end, stuck] = [resolve, reject]));
+  let end, abort, timer;
+  const ended = new Promise((resolve, reject) => ([end, abort] = [resolve, reject]));
   const site = await serve(plan, options.old, (posted) => {
-    clearTimeout(patience);
-    patience = setTimeout(() => stuck(new Error("the page is stuck")), PATIENCE);
-    if (posted.error !== undefined) return stuck(new Error(posted.error));
+    clearTimeout(timer);
+    timer = setTimeout(() => abort(new Error("the page has sent nothing for 10 minutes")), TIMEOUT_MS);
+    if (posted.error !== undefined) return abort(new Error(posted.error));
     if (posted.done) return end(posted);
     take(posted);
   });
   const browser = startBrowser(options.engine, site.address);
-  // The browser has a group of its own, which no signal to this one reaches.
+  // The browser has a process group of its own, so it does not get the signals of this process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
     process.once(signal, () => browser.stop().finally(() => process.exit(1)));
-  patience = setTimeout(() => stuck(new Error("the page does not load")), 60_000);
+  timer = setTimeout(() => abort(new Error("the page does not load")), 60_000);
   try {
     const { agent } = await Promise.race([ended, browser.ended]);
     report.versions.engine = agent;
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
     await browser.stop();
     site.stop();
   }
@@ -116,22 +116,22 @@ function readOptions() {
     },
   });
   const list = (name, known) => {
-    const given = values[name]?.split(",");
-    const stranger = given?.find((one) => !known.includes(one));
-    if (stranger !== undefined) fail(`--${name} ${stranger}: there are ${known.join(", ")}`);
-    return given;
+    const selected = values[name]?.split(",");
+    const unknown = selected?.find((one) => !known.includes(one));
+    if (unknown !== undefined) fail(`unknown --${name} ${unknown}; expected ${known.join(", ")}`);
+    return selected;
   };
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
-  if (rounds !== undefined && !(rounds >= 1)) fail("--rounds is a number");
+  if (rounds !== undefined && !(rounds >= 1)) fail(`--rounds must be a positive number, got ${values.rounds}`);
   const ids = workloads.map(({ id }) => id);
   return {
     ...values,
     rounds,
-    only: list("only", [...ids, ...ids.map((id) => id.split("-")[0])]),
+    only: list("only", [...ids, ...workloads.flatMap(({ letter }) => letter ?? [])]),
     boundary: list("boundary", Object.keys(boundaries)),
-    subject: list(
+    library: list(
       "subject",
-      subjects.map(({ id }) => id),
+      libraries.map(({ id }) => id),
     ),
   };
 }
@@ -143,7 +143,7 @@ function machine() {
 function versions() {
   const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const { version } = JSON.parse(readFileSync(`${root}pkg/package.json`, "utf8"));
-  const named = subjects.filter(({ id }) => id in devDependencies).map(({ id }) => [id, devDependencies[id]]);
+  const named = libraries.filter(({ id }) => id in devDependencies).map(({ id }) => [id, devDependencies[id]]);
   return { portway: version, node: process.versions.node, ...Object.fromEntries(named) };
 }
 

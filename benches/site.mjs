@@ -1,10 +1,10 @@
-// Serves the page from two origins of different sites, and gets what the page posts.
+// Serves the page from two origins of different sites, and receives its results.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { bundle, pkg } from "../tests/comparison/bundles.mjs";
-import { OLD } from "./plan.mjs";
+import { OLD } from "./matrix.mjs";
 
 const html = (script) => ({
   type: "text/html",
@@ -12,16 +12,19 @@ const html = (script) => ({
 });
 const script = (body) => ({ type: "text/javascript", body });
 
-/** Isolated from other origins: clocks are finer there. Frames of the other origin have to agree. */
+/** Headers for cross-origin isolation, which makes clocks finer. Iframes of the other origin need them, too. */
 const headers = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
   "cross-origin-resource-policy": "cross-origin",
-  // Each realm of a subject loads the same script again.
+  // Each realm of a library loads the same script.
   "cache-control": "max-age=3600",
 };
 
-/** The address of the page, and how to stop. `onPost` gets what the page posts; `old` is the folder of an older build. */
+/**
+ * Starts the server. Returns the address of the page, and `stop`. `onPost` gets the results of the page; `old` is the
+ * folder of an older build.
+ */
 export async function serve(plan, old, onPost) {
   const files = new Map([["/", html("/main.js")]]);
   const source = (name) => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
@@ -29,21 +32,21 @@ export async function serve(plan, old, onPost) {
   files.set("/fresh.js", script(await bundle('import "../../benches/page/fresh.js";')));
   files.set("/fresh.html", html("/fresh.js"));
   files.set("/portway_bg.wasm", { type: "application/wasm", body: readFileSync(join(pkg, "portway_bg.wasm")) });
-  const ids = new Set(plan.flatMap(({ cells }) => cells.flatMap(({ subjects }) => subjects)));
+  const ids = new Set(plan.flatMap(({ cells }) => cells.flatMap(({ libraries }) => libraries)));
   if (ids.has("portway-rust")) {
     const body = readFileSync(new URL("../target/bench/rust/rust_bench_bg.wasm", import.meta.url));
     files.set("/rust_bench_bg.wasm", { type: "application/wasm", body });
   }
   for (const id of ids) {
     const isOld = OLD.includes(id);
-    const subject = `import * as subject from "../../benches/subjects/${isOld ? "portway" : id}.mjs";`;
+    const library = `import * as library from "../../benches/libraries/${isOld ? "portway" : id}.mjs";`;
     const code = async (source) => script(await bundle(source, undefined, isOld ? old : undefined));
-    const near = `import "../../benches/page/memory.js"; ${subject} import { start } from "../../benches/page/near.js"; start(subject, "${id}");`;
-    const far = `${subject} import { start } from "../../benches/page/far.js"; start(subject);`;
-    files.set(`/near/${id}.js`, await code(near));
-    files.set(`/far/${id}.js`, await code(far));
-    files.set(`/near/${id}.html`, html(`/near/${id}.js`));
-    files.set(`/far/${id}.html`, html(`/far/${id}.js`));
+    const client = `import "../../benches/page/memory.js"; ${library} import { start } from "../../benches/page/client.js"; start(library, "${id}");`;
+    const server = `${library} import { start } from "../../benches/page/server.js"; start(library);`;
+    files.set(`/client/${id}.js`, await code(client));
+    files.set(`/server/${id}.js`, await code(server));
+    files.set(`/client/${id}.html`, html(`/client/${id}.js`));
+    files.set(`/server/${id}.html`, html(`/server/${id}.js`));
   }
   const settings = {};
   const answer = async (request, response) => {

@@ -1,6 +1,7 @@
-// Medians and quartiles, and ratios round by round: what a busy machine does to one round it does to its neighbours, too.
+// Medians, quartiles, and ratios within a round. Other load of the machine affects all libraries of a round in the same
+// way.
 
-/** The value below which this part of a list lies. */
+/** Returns the quantile of a list. */
 export function quantile(values, part) {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * part;
@@ -18,15 +19,18 @@ export function spread(values) {
   };
 }
 
-/** The values of a metric in a cell, round by round; undefined if the subject has none. */
-export function valuesOf(cell, subject, metric) {
-  const values = cell?.results[subject]?.map((metrics) => metrics[metric]);
+/** Returns the values of a metric in a cell, one for each round; undefined if the library lacks the metric. */
+export function valuesOf(cell, library, metric) {
+  const values = cell?.results[library]?.map((metrics) => metrics[metric]);
   return values?.every((value) => typeof value === "number") ? values : undefined;
 }
 
-/** The median of what a subject has in each round over what the base has in the same; undefined without either, or over nothing. */
-export function ratio(cell, subject, base, metric) {
-  const [values, others] = [valuesOf(cell, subject, metric), valuesOf(cell, base, metric)];
+/**
+ * Returns the spread of the ratios of a library to the base, one for each round; undefined if a value is missing or the
+ * base is 0.
+ */
+export function ratio(cell, library, base, metric) {
+  const [values, others] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];
   if (values === undefined || others === undefined || others.includes(0)) return undefined;
   return spread(values.map((value, round) => value / others[round]));
 }

@@ -1,13 +1,13 @@
-// What was measured, as text.
+// Formats results as text.
 
-import { BASES, boundaries, subjects, workloads } from "./plan.mjs";
+import { BASES, boundaries, libraries, workloads } from "./matrix.mjs";
 import { ratio, spread, valuesOf } from "./statistics.mjs";
 
-/** The tables of a cell, one for each of its metrics. */
+/** Returns the tables of a cell, one for each of its metrics. */
 export function tableOf(cell) {
   const { boundary, workload, results } = cell;
   const { title, metrics } = workloads.find(({ id }) => id === workload);
-  const present = subjects.filter(({ id }) => id in results);
+  const present = libraries.filter(({ id }) => id in results);
   const lines = metrics.flatMap((metric) => {
     const bases = BASES.filter((base) => valuesOf(cell, base, metric) !== undefined);
     const rows = present.flatMap(({ id, title }) => {
@@ -34,7 +34,7 @@ function inRatio(spread) {
   return `${median.toFixed(2)} (${lower.toFixed(2)}-${upper.toFixed(2)})`.padEnd(24);
 }
 
-/** With three digits that mean something. */
+/** Returns a number with three significant digits. */
 export function figure(value) {
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

@@ -1,4 +1,4 @@
-// What the checks of the examples share: wasm-pack, a page in headless Chromium, and the report.
+// Shared code of the checks of the examples: wasm-pack, a page in headless Chromium, and the report.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { launch } from "../tests/chromium.mjs";
 const root = new URL("../", import.meta.url);
 const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
 
-/** Runs checks, by name, one after the other. */
+/** Runs named checks, one after the other. */
 export async function report(checks) {
   const failures = [];
   for (const [name, check] of Object.entries(checks)) {
@@ -29,7 +29,7 @@ export async function report(checks) {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-/** Builds the example in a folder for pages and workers. */
+/** Builds the example in a folder by wasm-pack. */
 export function wasmPack(folder) {
   const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
   assert.notEqual(
@@ -41,26 +41,26 @@ export function wasmPack(folder) {
 }
 
 /**
- * Opens a page of the repository, and has `look` look at it. A page that does not come to say what is waited for, by
- * `says(id, text)`, or that something goes wrong in, is a failure.
+ * Opens a page of the repository and calls `check(page, waitForText)`. `waitForText(id, text)` waits for a text in an
+ * element. A timeout, or an error in the page, is a failure.
  */
-export async function inPage(file, look) {
+export async function inPage(file, check) {
   const server = createServer(serve).listen(0, "127.0.0.1");
   const browser = await launch();
   try {
     const page = await browser.newPage();
-    const trouble = [];
-    page.on("pageerror", (error) => trouble.push(error.message));
-    page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     await page.goto(`http://127.0.0.1:${server.address().port}${file.pathname.slice(root.pathname.length - 1)}`);
-    const says = (id, text) =>
+    const waitForText = (id, text) =>
       page
         .locator(`#${id}`, { hasText: text })
         .waitFor({ timeout: 30_000 })
-        .catch((error) => assert.fail([error.message, ...trouble].join("\n")));
-    const seen = await look(page, says);
-    assert.deepEqual(trouble, []);
-    return seen;
+        .catch((error) => assert.fail([error.message, ...errors].join("\n")));
+    const result = await check(page, waitForText);
+    assert.deepEqual(errors, []);
+    return result;
   } finally {
     await browser.close();
     server.close();

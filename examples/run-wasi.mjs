@@ -1,9 +1,10 @@
-// Runs a WASI command in Node, on the standard input, output and error of this process, so that whatever can spawn a
-// command can have a WASI guest: `node run-wasi.mjs guest.wasm [argument …]`.
+// Runs a WASI command in Node, with the standard input, output and error of this process. So any host that can spawn a
+// command can run a WASI guest: `node run-wasi.mjs guest.wasm [argument …]`.
 //
-// It sees no files, and of the environment what `WASI_ENV` names: `WASI_ENV=HOME,LANG`.
+// The guest has no access to files. It gets the environment variables that `WASI_ENV` names: `WASI_ENV=HOME,LANG`.
 
-// Neither process.stdin nor process.stdout is touched here: Node would make the pipes non-blocking, and the guest's reads fail.
+// This script must not use process.stdin and process.stdout: Node would make the pipes non-blocking, and the guest's
+// reads would fail.
 import { readFileSync, writeSync } from "node:fs";
 import { WASI } from "node:wasi";
 
@@ -29,7 +30,7 @@ try {
 try {
   process.exitCode = wasi.start(instance);
 } catch (error) {
-  // As a shell tells of a command that a signal has ended.
+  // The exit status of a shell for a command that SIGABRT has ended.
   writeSync(2, `${file} has failed: ${error.stack}\n`);
   process.exitCode = 134;
 }

@@ -1,21 +1,21 @@
-//! JSON-RPC 2.0 for every message boundary that an application controls.
+//! JSON-RPC 2.0 between the parts of an application: windows, workers, processes and servers.
 //!
-//! There are a typed client, server and peer on every target: `Client`, `Server` and `Peer` on a `Transport`. In a browser, for
-//! the target `wasm32-unknown-unknown`, that is a window, a worker or a port (feature `typed`), and there are the classes of
-//! the npm package (feature `js`); elsewhere it is a byte stream: standard input and output, a socket, a process (feature
-//! `native`). What they are made of:
+//! Every target has a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser (`wasm32-unknown-unknown`), a
+//! transport is a window, a worker or a port (feature `typed`). Elsewhere it is a byte stream: standard input and
+//! output, a socket or a process (feature `native`). The feature `js` exports the classes of the npm package. The
+//! modules:
 //!
 //! - [`message`]: requests, notifications, responses and batches, generic over their payload;
-//! - [`connection`]: the state machine of a link, without IO, clock or threads;
-//! - [`validate`]: all that is wrong with a message;
-//! - [`profile`] and [`limits`]: what differs between protocols, and the bounds on a peer;
+//! - [`connection`]: the state machine of a connection, without IO, clock or threads;
+//! - [`validate`]: checks messages against the specification;
+//! - [`profile`] and [`limits`]: the differences between protocols, and the limits of a peer;
 //! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back;
-//! - `wipc` (in a browser, with the feature `json`): the hosts and guests of WIPC, WASI guests among them;
-//! - `stdio` (in a browser, with the feature `json`): standard streams that wait also where they are non-blocking.
+//! - `wipc` (in a browser, with the feature `json`): hosts and guests of WIPC, including WASI guests;
+//! - `stdio` (in a browser, with the feature `json`): standard streams that also block where they are non-blocking.
 //!
 //! # Example
 //!
-//! The state machine, driven by hand: text comes in, an event comes out, and the answer goes out as text.
+//! Drives the state machine by hand: decodes a request, handles its event, and encodes the answer.
 //!
 #![cfg_attr(not(all(target_family = "wasm", target_os = "unknown")), doc = "```")]
 #![cfg_attr(all(target_family = "wasm", target_os = "unknown"), doc = "```ignore")]
@@ -42,8 +42,8 @@
 
 #[cfg(all(feature = "cli", not(unix)))]
 compile_error!(
-    "the feature `cli` needs Unix: the commands `portway` and `duet-rpc` use sockets, signals and descriptors of Unix. Leave it \
-     out for this target: the codecs, the state machine and the validator need none of these"
+    "the feature `cli` needs Unix: the commands `portway` and `duet-rpc` use sockets, signals and file descriptors of Unix. \
+     Disable it for this target: the codecs, the state machine and the validator do not need them"
 );
 
 extern crate alloc;
@@ -69,10 +69,10 @@ pub mod validate;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "js"))]
 pub mod js;
-#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
-mod leaf;
 #[cfg(all(feature = "native", unix))]
 pub mod native;
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
+mod no_std_runtime;
 #[cfg(all(target_family = "wasm", target_os = "unknown", any(feature = "js", feature = "typed")))]
 pub mod web;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]

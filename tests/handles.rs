@@ -49,7 +49,7 @@ const HANDLES: [Handle; 8] = [
     },
     Handle {
         name: "Items",
-        files: ["native/items.rs", "web/api/items.rs"],
+        files: ["native/items.rs", "web/api/response_stream.rs"],
         both: "timeout window",
         native: "",
         browser: "",

@@ -44,7 +44,7 @@ fn every_module_that_a_named_one_imports_is_named() {
             let imported = path.parent().unwrap().join(import).canonicalize().unwrap();
             assert!(
                 named.contains(&imported),
-                "{} imports {import}, which src/web/modules.rs does not name",
+                "{} imports {import}, which src/web/js_modules.rs does not name",
                 path.display()
             );
         }

@@ -1,4 +1,4 @@
-// Serves the built playground: `node www/serve.mjs --port 8080`. Without a port the system chooses one.
+// Serves the built playground: `node www/serve.mjs --port 8080`. Without a port, the system chooses one.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ const pagePolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval' blob:",
   "worker-src 'self' blob:",
-  // Sizes of panes and places of rows are style attributes.
+  // The sizes of panes and the positions of rows are style attributes.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -31,7 +31,7 @@ const pagePolicy = [
   "form-action 'none'",
 ].join("; ");
 
-// The preview runs the user's bundle from a blob and has no network: its files come by calls to the page.
+// The preview runs the user's bundle from a blob, and has no network: it reads its files by calls to the page.
 // In a sandboxed document WebKit matches nothing to 'self', so the origin is spelt out.
 const previewPolicy = (origin) =>
   [
@@ -44,7 +44,7 @@ const previewPolicy = (origin) =>
     "frame-ancestors 'self'",
   ].join("; ");
 
-/** Starts the server; resolves to it and its address. */
+/** Starts the server. Resolves to the server and its address. */
 export async function serve(port = 0) {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ async function answer(request, response) {
     "Content-Type": types[extname(file)] ?? "application/octet-stream",
     "Content-Length": stats.size,
     "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy(originOf(request)) : pagePolicy,
-    // The sandboxed preview has no origin, so its module scripts are cross-origin requests.
+    // The sandboxed preview has an opaque origin, so its module scripts are cross-origin requests.
     "Access-Control-Allow-Origin": "*",
     // Names under assets/ carry a hash of their contents.
     "Cache-Control": file.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache",
@@ -79,12 +79,14 @@ async function answer(request, response) {
       .pipe(response);
 }
 
-/** The origin that the browser used. A host that could carry more than a name into the header is not repeated. */
+/**
+ * Returns the origin that the browser has used. A host with other characters than a name is not repeated in the header.
+ */
 function originOf({ headers: { host = "" } }) {
   return /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : "'self'";
 }
 
-/** The file for an address, never one outside the folder. */
+/** Returns the file for an address; undefined for an address outside of the folder. */
 function fileOf(address) {
   try {
     const path = decodeURIComponent(new URL(address, "http://localhost").pathname);

@@ -18,13 +18,13 @@ export default defineConfig({
     target: "es2022",
     outDir: here("dist"),
     emptyOutDir: true,
-    // Data addresses would need a wider content security policy.
+    // Data URLs would need a wider content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     rolldownOptions: { input: { page: here("index.html"), preview: here("preview.html") } },
   },
-  // Only the worker imports these, too late for the development server to find them by itself.
+  // Only the worker imports these packages, so the development server does not find them at its start.
   optimizeDeps: { include: ["esbuild-wasm", "resolve.exports"] },
   // The preview frame is sandboxed, so its origin is "null" and its module scripts are cross-origin.
   server: { cors: { origin: "*" } },

@@ -1,6 +1,6 @@
-// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick] [--check]`. In each round
-// each subject has its turn, in another order, and ratios are those of one round. What it finds is printed, and written to
-// target/bench/native.json or wipc.json with every round.
+// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick]
+// [--check]`. The libraries take turns in each round, in another order, and ratios are those within a round. It prints
+// the results, and writes them to target/bench/native.json or wipc.json with every round.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ratio, spread, valuesOf } from "../statistics.mjs";
 import { figure } from "../table.mjs";
-import { held } from "./plan.mjs";
+import { connectionCount } from "./matrix.mjs";
 import { writeStreams } from "./streams.mjs";
 import { Server, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** The programs of ours that load a server, and that is called. */
+/** The programs that load a server, and the server that is called. */
 const loaders = { id: "load" };
 const ours = { id: "portway" };
 
@@ -28,14 +28,14 @@ const { values: options } = parseArgs({
     check: { type: "boolean", default: false },
   },
 });
-const given = options.rounds === undefined ? undefined : Number(options.rounds);
-const plans = { native: "./plan.mjs", wipc: "./wipc-plan.mjs" };
-if (options.binary === undefined || !(options.plan in plans) || (given !== undefined && !(given >= 1))) {
+const roundsOption = options.rounds === undefined ? undefined : Number(options.rounds);
+const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs" };
+if (options.binary === undefined || !(options.plan in plans) || (roundsOption !== undefined && !(roundsOption >= 1))) {
   console.error("node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick] [--check]");
   process.exit(2);
 }
 
-const { promises, subjects, workloads } = await import(plans[options.plan]);
+const { promises, libraries, workloads } = await import(plans[options.plan]);
 const folder = mkdtempSync(`${tmpdir()}/portway-bench-`);
 const running = new Set();
 let sockets = 0;
@@ -74,13 +74,13 @@ console.log(
 );
 process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 
-/** All rounds of a workload. */
+/** Runs all rounds of a workload. */
 async function measure(workload) {
-  const rounds = given ?? Math.ceil((workload.rounds ?? ROUNDS) / (options.quick ? 3 : 1));
-  const taking = subjects.filter(({ runs }) => workload.part in runs);
+  const rounds = roundsOption ?? Math.ceil((workload.rounds ?? ROUNDS) / (options.quick ? 3 : 1));
+  const taking = libraries.filter(({ runs }) => workload.part in runs);
   const turns = new Map();
-  for (const subject of taking) turns.set(subject.id, await begin(workload, subject));
-  // One turn each goes by, so that what is compiled or grown on the way is there.
+  for (const library of taking) turns.set(library.id, await begin(workload, library));
+  // The first turn of each library is not measured, so that code is compiled and buffers have grown.
   if (workload.part !== "hold") for (const turn of turns.values()) await turn();
   const results = Object.fromEntries(taking.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
@@ -92,50 +92,50 @@ async function measure(workload) {
   return { workload: workload.id, results };
 }
 
-async function server(subject, name) {
-  const one = new Server(options.binary, subject, name, `${folder}/${sockets++}.sock`);
+async function server(library, name) {
+  const one = new Server(options.binary, library, name, `${folder}/${sockets++}.sock`);
   running.add(one);
   return await one.ready();
 }
 
-async function worker(subject, ...words) {
-  const one = new Worker(options.binary, subject, words);
+async function worker(library, ...words) {
+  const one = new Worker(options.binary, library, words);
   running.add(one);
   await one.ask();
   return one;
 }
 
-/** What a subject does in a round. */
-async function begin({ part, stream, words, requests, depth }, subject) {
-  const name = subject.runs[part];
+/** Prepares a library. Returns the function that runs a round. */
+async function begin({ part, stream, words, requests, depth }, library) {
+  const name = library.runs[part];
   if (part === "wipc") {
-    const one = await worker(subject, part, name);
+    const one = await worker(library, part, name);
     return () => one.ask(...words);
   }
   if (part === "decode") {
-    const one = await worker(subject, "decode", name);
+    const one = await worker(library, "decode", name);
     return () => one.ask(streams[stream].path, streams[stream].count);
   }
   if (part === "serve") {
-    const [{ socket }, client] = [await server(subject, name), await worker(loaders, "load")];
+    const [{ socket }, client] = [await server(library, name), await worker(loaders, "load")];
     return () => client.ask(socket, requests, depth);
   }
   if (part === "call") {
-    const [{ socket }, client] = [await server(ours, "portway"), await worker(subject, "call", name)];
+    const [{ socket }, client] = [await server(ours, "portway"), await worker(library, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
-  return () => hold(subject, name);
+  return () => hold(library, name);
 }
 
-/** A server that has had some connections, and what it grows by with many more. */
-async function hold(subject, name) {
-  const one = await server(subject, name);
+/** Measures the growth of a server, which has had some connections, by many more connections. */
+async function hold(library, name) {
+  const one = await server(library, name);
   const clients = await worker(loaders, "hold");
-  const few = held(subject.id) / 100;
+  const few = connectionCount(library.id) / 100;
   await clients.ask(one.socket, few);
   const before = one.memory();
-  await clients.ask(one.socket, held(subject.id));
-  const bytes = (one.memory() - before) / (held(subject.id) - few);
+  await clients.ask(one.socket, connectionCount(library.id));
+  const bytes = (one.memory() - before) / (connectionCount(library.id) - few);
   for (const ended of [one, clients]) {
     ended.stop();
     running.delete(ended);
@@ -144,7 +144,7 @@ async function hold(subject, name) {
 }
 
 function tableOf(cell, { title, metric, unit, base }) {
-  const rows = subjects
+  const rows = libraries
     .filter(({ id }) => id in cell.results)
     .map(({ id, title: name }) => {
       const { median, lower, upper } = spread(valuesOf(cell, id, metric));
@@ -153,7 +153,7 @@ function tableOf(cell, { title, metric, unit, base }) {
       return `  ${name.padEnd(26)}${amount(median).padStart(10)}  ${range.padStart(19)}  ${inRatio(beside)}`;
     });
   const rounds = Math.max(...Object.values(cell.results).map(({ length }) => length));
-  const head = `  ${unit.padEnd(26)}${"median".padStart(10)}  ${"quartiles".padStart(19)}  x ${subjects.find(({ id }) => id === base).title}`;
+  const head = `  ${unit.padEnd(26)}${"median".padStart(10)}  ${"quartiles".padStart(19)}  x ${libraries.find(({ id }) => id === base).title}`;
   return [`\n${title}. ${rounds} rounds.`, head, ...rows].join("\n");
 }
 
@@ -165,17 +165,17 @@ function inRatio({ median, lower, upper }) {
   return `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`;
 }
 
-/** Our ratio to the base, or to that of the other libraries which comes nearest. */
-function judge({ workload: id, subject = "portway", base, least, most }) {
+/** Checks the ratio of Portway to the base, or to the best of the other libraries. */
+function judge({ workload: id, library = "portway", base, min, max }) {
   const { title, metric } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
-  const rivals = subjects.filter((one) => (base === "peers" ? one.peer && one.id in cell.results : one.id === base));
-  const all = rivals.map((rival) => ({ rival, ...ratio(cell, subject, rival.id, metric) }));
-  const nearest = all.reduce((a, b) => ((least === undefined ? a.median > b.median : a.median < b.median) ? a : b));
-  const ok =
-    least === undefined ? nearest.median < most : base === "peers" ? nearest.median > least : nearest.median >= least;
-  const limit = least === undefined ? `< ${most}` : `${base === "peers" ? ">" : ">="} ${least}`;
-  const text = subject === "portway" ? title : `${title}: ${subjects.find(({ id: other }) => other === subject).title}`;
+  const rivals = libraries.filter((one) => (base === "peers" ? one.peer && one.id in cell.results : one.id === base));
+  const all = rivals.map((rival) => ({ rival, ...ratio(cell, library, rival.id, metric) }));
+  const nearest = all.reduce((a, b) => ((min === undefined ? a.median > b.median : a.median < b.median) ? a : b));
+  const ok = min === undefined ? nearest.median < max : base === "peers" ? nearest.median > min : nearest.median >= min;
+  const limit = min === undefined ? `< ${max}` : `${base === "peers" ? ">" : ">="} ${min}`;
+  const text =
+    library === "portway" ? title : `${title}: ${libraries.find(({ id: other }) => other === library).title}`;
   return { text, seen: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
 }
 

@@ -1,4 +1,4 @@
-// What is decoded: streams of messages as an editor sends them, each of about as many bytes.
+// The streams for decoding: messages as an editor sends them. All streams have about the same length.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 
@@ -44,7 +44,7 @@ const dense = (id) => {
 /** A third of the bytes each. */
 const mixed = (n) => (n % 700 === 699 ? dense(n) : n % 28 === 27 ? change(n) : request(n));
 
-/** Writes the streams, and gives the path of each and how many messages are in it. */
+/** Writes the streams. Returns the path and the number of messages of each. */
 export function writeStreams(folder) {
   mkdirSync(folder, { recursive: true });
   return Object.fromEntries(

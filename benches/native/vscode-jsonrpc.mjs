@@ -1,4 +1,5 @@
-// npm vscode-jsonrpc in Node, with the commands of the other subjects: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`.
+// npm vscode-jsonrpc in Node, with the commands of the other libraries: `node vscode-jsonrpc.mjs decode | serve SOCKET
+// | call`.
 
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -12,8 +13,8 @@ import {
 } from "vscode-jsonrpc/node";
 
 const CHUNK = 64 * 1024;
-/** A measurement takes at least so long, in milliseconds. */
-const LEAST = 60;
+/** The minimum duration of a measurement, in milliseconds. */
+const MIN_DURATION_MS = 60;
 
 const [part, ...words] = process.argv.slice(2);
 if (part === "decode") answerEach(decode);
@@ -21,7 +22,7 @@ else if (part === "call") answerEach(call);
 else if (part === "serve") serve(words[0]);
 else throw new Error(`no such part: ${part}`);
 
-/** Commands come one a line, and are answered with lines of JSON. */
+/** Reads commands, one a line, and answers each with a line of JSON. */
 async function answerEach(answer) {
   console.log("{}");
   for await (const line of createInterface({ input: process.stdin }))
@@ -35,7 +36,7 @@ async function decode(path, count) {
   const stream = streams.get(path);
   const start = performance.now();
   let bytes = 0;
-  for (; performance.now() - start < LEAST; bytes += stream.length) await decodeOnce(stream, Number(count));
+  for (; performance.now() - start < MIN_DURATION_MS; bytes += stream.length) await decodeOnce(stream, Number(count));
   return { mbs: bytes / 1e3 / (performance.now() - start) };
 }
 
@@ -49,23 +50,23 @@ function decodeOnce(stream, expected) {
       count += 1;
       if (count === expected) resolve();
     });
-    // A buffer is given on by the same turn; what waits is its message.
+    // The stream passes a buffer on in the same turn; its messages are handled later.
     let at = 0;
-    const give = () => {
+    const write = () => {
       while (at < stream.length) {
         const chunk = stream.subarray(at, at + CHUNK);
         at += chunk.length;
-        if (!input.write(chunk)) return input.once("drain", give);
+        if (!input.write(chunk)) return input.once("drain", write);
       }
       input.end();
     };
-    give();
+    write();
   });
 }
 
 function connectionOn(socket) {
   const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
-  // A client that goes is no news.
+  // A client that disconnects is not an error.
   connection.onError(() => {});
   return connection;
 }

@@ -1,6 +1,6 @@
-// How fast frames of WIPC are found in Node: `node wipc-in-node.mjs wipc SUBJECT`, then one command a line,
-// `PAYLOAD TOTAL`, each answered with a line of JSON. Subjects: the Rust decoder as wasm and a copy inside of wasm; the npm
-// package's decoder, wipc-js, and a copy of bytes in JavaScript.
+// Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`, then one command a line, `PAYLOAD
+// TOTAL`, each answered with a line of JSON. Libraries: the Rust decoder as wasm, a copy inside of wasm, the decoder of
+// the npm package, wipc-js, and a copy of bytes in JavaScript.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const CHUNK = 64 * 1024;
-/** A measurement takes at least so many milliseconds. */
-const LEAST = 60;
+/** The minimum duration of a measurement, in milliseconds. */
+const MIN_DURATION_MS = 60;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const subjects = {
+const libraries = {
   "wasm-portway": inWasm("decode"),
   "wasm-copy": inWasm("copy"),
   "js-portway": portway,
@@ -21,9 +21,9 @@ const subjects = {
   "js-copy": copy,
 };
 
-const make = subjects[process.argv[3]];
+const make = libraries[process.argv[3]];
 if (make === undefined) {
-  console.error("node benches/native/wipc-in-node.mjs wipc SUBJECT");
+  console.error("node benches/native/wipc-in-node.mjs wipc LIBRARY");
   process.exit(2);
 }
 const prepared = new Map();
@@ -36,7 +36,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { length, turn } = prepared.get(line);
   const start = performance.now();
   let bytes = 0;
-  while (performance.now() - start < LEAST) {
+  while (performance.now() - start < MIN_DURATION_MS) {
     if (!turn()) throw new Error("not all frames were found");
     bytes += length;
   }
@@ -56,7 +56,7 @@ function inWasm(name) {
   };
 }
 
-/** The stream in pieces as a pipe gives them, and how many frames are in it. */
+/** Returns a stream in chunks of a pipe, and its number of frames. */
 function streamOf(payload, total) {
   const count = Math.floor(total / payload);
   const frame = Buffer.alloc(9 + payload);
@@ -66,7 +66,7 @@ function streamOf(payload, total) {
   for (let index = 0; index < payload; index++) frame[9 + index] = (index * 31) % 256;
   const bytes = Buffer.concat(Array.from({ length: count }, () => frame));
   const chunks = [];
-  // Each has a buffer of its own, as what is read has.
+  // Each chunk has a buffer of its own, as chunks that are read have.
   for (let at = 0; at < bytes.length; at += CHUNK)
     chunks.push(Buffer.from(Uint8Array.from(bytes.subarray(at, at + CHUNK)).buffer));
   return { count, length: bytes.length, chunks };
@@ -90,7 +90,7 @@ async function portway() {
   };
 }
 
-/** It comes as TypeScript. */
+/** Bundles wipc-js, which is published as TypeScript. */
 async function wipcJs() {
   const outfile = `${root}target/bench/wipc-js.mjs`;
   buildSync({
@@ -113,9 +113,9 @@ async function wipcJs() {
       }
       const input = new PassThrough();
       new Counting(input, new PassThrough());
-      // As its stream would, without the cost of one.
+      // This avoids the cost of the stream.
       for (const chunk of chunks) input.emit("data", chunk);
-      // It loses a frame whose magic is cut, which is one in a chunk at most.
+      // The library loses a frame whose magic is split between chunks: at most one in a chunk.
       return found <= count && found >= count - chunks.length;
     };
     return { length, turn };
@@ -125,7 +125,7 @@ async function wipcJs() {
 async function copy() {
   return (payload, total) => {
     const { length, chunks } = streamOf(payload, total);
-    // A payload that is handed out stays with whoever gets it, so that each goes to a place of its own.
+    // The application keeps a payload, so each payload is copied to a buffer of its own.
     const turn = () => {
       let at = 0;
       let place = new Uint8Array(Math.max(payload, CHUNK));

@@ -1,4 +1,4 @@
-// A subject in a process of its own.
+// A library in a process of its own.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,28 +7,28 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const PATIENCE = 120_000;
+const TIMEOUT_MS = 120_000;
 
-/** `words` are the part and what belongs to it; a subject that is no Rust has a script. */
+/** Starts a process. `words` are the part and its arguments; a library in JavaScript has a script. */
 function start(binary, { script }, words) {
   const inNode = script !== undefined && fileURLToPath(new URL(script, import.meta.url));
   const [program, first] = inNode ? [process.execPath, [inNode]] : [binary, []];
   return spawn(program, [...first, ...words.filter((word) => word !== "")], { stdio: ["pipe", "pipe", "inherit"] });
 }
 
-/** Answers commands, one after the other. */
+/** A process that answers commands, one after the other. */
 export class Worker {
-  constructor(binary, subject, words) {
-    this.process = start(binary, subject, words);
-    this.name = [subject.id, ...words].join(" ");
-    // Writing to one that has ended is told by its end.
+  constructor(binary, library, words) {
+    this.process = start(binary, library, words);
+    this.name = [library.id, ...words].join(" ");
+    // If the process has ended, `ask` reports that.
     this.process.stdin.on("error", () => {});
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
   }
 
   async ask(...words) {
     if (words.length > 0) this.process.stdin.write(`${words.join(" ")}\n`);
-    const late = sleep(PATIENCE, undefined, { ref: false }).then(() =>
+    const late = sleep(TIMEOUT_MS, undefined, { ref: false }).then(() =>
       Promise.reject(new Error(`${this.name} does not answer`)),
     );
     const { value, done } = await Promise.race([this.lines.next(), late]);
@@ -41,21 +41,21 @@ export class Worker {
   }
 }
 
-/** Serves on a socket. */
+/** A process that serves on a socket. */
 export class Server {
-  constructor(binary, subject, name, socket) {
-    this.process = start(binary, subject, ["serve", name, socket]);
+  constructor(binary, library, name, socket) {
+    this.process = start(binary, library, ["serve", name, socket]);
     this.socket = socket;
   }
 
   async ready() {
-    for (const end = Date.now() + PATIENCE; Date.now() < end && this.process.exitCode === null; await sleep(20)) {
+    for (const end = Date.now() + TIMEOUT_MS; Date.now() < end && this.process.exitCode === null; await sleep(20)) {
       if (await accepts(this.socket)) return this;
     }
-    throw new Error(`nobody listens on ${this.socket}`);
+    throw new Error(`no server listens on ${this.socket}`);
   }
 
-  /** What it has in memory, in bytes. */
+  /** Returns the resident memory in bytes. */
   memory() {
     const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.process.pid}/status`, "utf8"));
     return Number(kilobytes) * 1024;

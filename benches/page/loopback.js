@@ -1,8 +1,8 @@
-// Two ports without a transport between them: what one posts, the other hears at once. What is left is the library.
+// Two ports that deliver messages synchronously, without a transport. So the time is that of the library.
 
 import { makeMethods } from "./methods.js";
 
-/** As much of a `MessagePort` as any library uses. */
+/** The members of a `MessagePort` that the libraries use. */
 class LoopbackPort {
   onmessage = null;
   #listeners = [];
@@ -16,10 +16,10 @@ class LoopbackPort {
   }
 
   postMessage(data) {
-    this.other.hear({ type: "message", data, ports: [], origin: "", source: null, isTrusted: true });
+    this.other.dispatch({ type: "message", data, ports: [], origin: "", source: null, isTrusted: true });
   }
 
-  hear(event) {
+  dispatch(event) {
     this.onmessage?.(event);
     for (const listener of this.#listeners)
       typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
@@ -29,11 +29,11 @@ class LoopbackPort {
   close() {}
 }
 
-/** The calling end of a subject whose both ends are here. */
-export async function loopback(subject) {
-  const [near, far] = [new LoopbackPort(), new LoopbackPort()];
-  near.other = far;
-  far.other = near;
-  subject.serve({ kind: "port", target: far }, makeMethods);
-  return subject.call({ kind: "port", target: near });
+/** Returns the client of a library whose client and server are both in this realm. */
+export async function loopback(library) {
+  const [client, server] = [new LoopbackPort(), new LoopbackPort()];
+  client.other = server;
+  server.other = client;
+  library.serve({ kind: "port", target: server }, makeMethods);
+  return library.call({ kind: "port", target: client });
 }

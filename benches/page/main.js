@@ -1,9 +1,9 @@
-// Runs in the page: for each boundary a realm of its own for each subject, and then rounds in which they take turns. The
-// page posts what it measures, since nobody is attached who could ask.
+// Runs in the page. At each boundary, each library gets a realm of its own, and then the libraries take turns in
+// rounds. The page posts its results, since no debugging client reads them.
 
-const PATIENCE = 120_000;
-/** What moves buffers goes ways that nothing before it has warmed. */
-const TRANSFERS = ["C-transfer", "H"];
+const TIMEOUT_MS = 120_000;
+/** Workloads that transfer buffers. No workload before them has warmed up their code. */
+const TRANSFERS = ["transfer-params", "transfer-results"];
 
 const { plan, own, other } = await (await fetch("/plan")).json();
 const post = (body) => fetch("/", { method: "POST", body: JSON.stringify(body) });
@@ -20,7 +20,7 @@ async function measureAll(boundary, cells) {
   if (boundary === "realm") return post(await instantiate(cells[0]));
   const realms = new Map();
   const faults = [];
-  for (const id of new Set(cells.flatMap(({ subjects }) => subjects))) {
+  for (const id of new Set(cells.flatMap(({ libraries }) => libraries))) {
     try {
       realms.set(id, await limited(open(id, boundary)));
     } catch (error) {
@@ -31,8 +31,8 @@ async function measureAll(boundary, cells) {
   for (const { frame } of realms.values()) frame.remove();
 }
 
-/** In a new frame each time, which is given the compiled module. */
-async function instantiate({ id: workload, size, rounds, subjects: [id] }) {
+/** Measures instantiations of the compiled module, each in a new iframe. */
+async function instantiate({ id: workload, size, rounds, libraries: [id] }) {
   globalThis.compiled = await WebAssembly.compileStreaming(fetch("/portway_bg.wasm"));
   const metrics = [];
   for (let round = 0; round < rounds; round++) {
@@ -43,9 +43,9 @@ async function instantiate({ id: workload, size, rounds, subjects: [id] }) {
   return { boundary: "realm", workload, size, results: { [id]: metrics } };
 }
 
-/** A frame with one end of the subject, which has the other end in a frame or worker of its own. */
+/** Opens an iframe with the client of a library, which opens the server in an iframe or worker of its own. */
 async function open(id, boundary) {
-  const made = await openFrame(`/near/${id}.html?${new URLSearchParams({ boundary, own, other })}`);
+  const made = await openFrame(`/client/${id}.html?${new URLSearchParams({ boundary, own, other })}`);
   await made.bench.ready;
   return made;
 }
@@ -53,17 +53,17 @@ async function open(id, boundary) {
 async function openFrame(address) {
   const frame = document.createElement("iframe");
   frame.src = address;
-  // Not `load`, which does not wait for modules that wait.
+  // The event `load` does not wait for modules with a top-level await.
   const started = new Promise((resolve) => frame.addEventListener("started", resolve, { once: true }));
   document.body.append(frame);
   await started;
   return { frame, bench: frame.contentWindow.bench };
 }
 
-async function measure({ id: workload, size, rounds, subjects }, boundary, realms) {
+async function measure({ id: workload, size, rounds, libraries }, boundary, realms) {
   const results = {};
   const faults = [];
-  let running = subjects.filter((id) => realms.has(id));
+  let running = libraries.filter((id) => realms.has(id));
   const once = async (id, count) => {
     try {
       return await limited(realms.get(id).bench.run(workload, count));
@@ -72,8 +72,8 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
       running = running.filter((other) => other !== id);
     }
   };
-  // Nobody is to meet cold code. Without a transport, code is most of what is measured.
-  const warm = boundary === "loopback" ? size : workload === "A" ? 1_000 : Math.min(size, 1_000);
+  // Code must be warm. Without a transport, most of the time is that of the code.
+  const warm = boundary === "loopback" ? size : workload === "sequential" ? 1_000 : Math.min(size, 1_000);
   const times = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
   for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
   for (let round = 0; round < rounds; round++) {
@@ -84,7 +84,7 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
       results[id][round] = metrics;
     }
   }
-  // Who has failed once is left out, so that all have the same rounds.
+  // A library that has failed once is left out, so that all have the same rounds.
   return {
     boundary,
     workload,
@@ -94,7 +94,7 @@ async function measure({ id: workload, size, rounds, subjects }, boundary, realm
   };
 }
 
-/** Another order in each round: everybody is first once, and comes after others than before. */
+/** Returns the libraries in another order for each round, with another first one and other predecessors. */
 function inTurn(list, round) {
   const first = round % list.length;
   const turned = [...list.slice(first), ...list.slice(0, first)];
@@ -103,6 +103,6 @@ function inTurn(list, round) {
 
 function limited(promise) {
   let timer;
-  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("it does not end")), PATIENCE)));
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("timeout")), TIMEOUT_MS)));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

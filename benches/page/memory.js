@@ -1,16 +1,16 @@
-// How much memory the WebAssembly of this realm has: instances are noted as they are made. To be imported first.
+// Measures the WebAssembly memory of this realm. It records all instances, so it must be the first import.
 
 const instances = [];
 
 const { instantiate, Instance } = WebAssembly;
 WebAssembly.Instance = class extends Instance {
-  constructor(...given) {
-    super(...given);
+  constructor(...parameters) {
+    super(...parameters);
     instances.push(this);
   }
 };
-WebAssembly.instantiate = async (...given) => {
-  const made = await instantiate(...given);
+WebAssembly.instantiate = async (...parameters) => {
+  const made = await instantiate(...parameters);
   instances.push(made.instance ?? made);
   return made;
 };

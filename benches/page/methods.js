@@ -1,15 +1,15 @@
-// What the far end serves. `transferred` makes a result that is moved instead of copied, in the words of the library.
+// The methods of the server. `transferred` makes a result that the library transfers instead of copies.
 
 export function makeMethods(transferred = (value) => value) {
   let ticks = 0;
   let pool = [];
-  let held = [];
+  let pending = [];
   return {
     echo: ({ n }) => n,
     tick() {
       ticks++;
     },
-    /** How many ticks there have been since it was asked last. */
+    /** Returns the number of ticks since the last call. */
     flush() {
       const count = ticks;
       ticks = 0;
@@ -17,7 +17,7 @@ export function makeMethods(transferred = (value) => value) {
     },
     weigh: ({ buffer }) => buffer.byteLength,
     mirror: ({ value }) => value,
-    /** Has buffers ready, so that making them is not measured. */
+    /** Creates the buffers of `take`, so that their creation is not measured. */
     prepare({ count, bytes }) {
       pool = Array.from({ length: count }, () => new ArrayBuffer(bytes));
       return count;
@@ -33,12 +33,12 @@ export function makeMethods(transferred = (value) => value) {
       }
     },
     /** Answers when `release` is called. */
-    hold: () => new Promise((resolve) => held.push(resolve)),
+    hold: () => new Promise((resolve) => pending.push(resolve)),
     release() {
-      const waiting = held;
-      held = [];
-      for (const resolve of waiting) resolve(0);
-      return waiting.length;
+      const resolvers = pending;
+      pending = [];
+      for (const resolve of resolvers) resolve(0);
+      return resolvers.length;
     },
   };
 }

@@ -1,11 +1,11 @@
-// The workloads, as the near end runs them: each gives its metrics for one round.
+// The workloads, which run in the client. Each returns the metrics of one round.
 
 import { quantile } from "../statistics.mjs";
 import { wasmBytes } from "./memory.js";
 
 export const MEGABYTE = 2 ** 20;
 const CHUNK = 65_536;
-/** As many chunks of a stream may be under way; the default of Portway's streams. */
+/** The maximum of unread chunks of a stream: the default of Portway. */
 const WINDOW = 16;
 
 const now = () => performance.now();
@@ -19,7 +19,7 @@ async function inTurn(size, make) {
   return perCall(start, now(), size);
 }
 
-/** Where the caller has a loop of its own, that is what is measured. */
+/** Measures a loop of the library itself. */
 async function inOwnLoop(loop, size, expected) {
   const start = now();
   const last = await loop(size);
@@ -75,7 +75,7 @@ async function transferredInResults(caller, size) {
   });
 }
 
-/** About 100 KB as JSON: what a page and its worker might really exchange, no flat text. */
+/** About 100 KB as JSON: a nested value, as a page and its worker may exchange it. */
 const record = Array.from({ length: 700 }, (_, id) => ({
   id,
   name: `src/components/module-${id}/index.tsx`,
@@ -86,7 +86,7 @@ const record = Array.from({ length: 700 }, (_, id) => ({
 
 const objects = (caller, size) => inTurn(size, () => caller.call("mirror", { value: record }));
 
-/** Calls that wait: what it costs to make them, to end them, and to have them. */
+/** Pending calls: the time to start and to end them, and their memory. */
 const waiting = (() => {
   const atFirst = wasmBytes();
   let timersPerCall;
@@ -98,10 +98,10 @@ const waiting = (() => {
     const start = now();
     const calls = [];
     for (let n = 0; n < size; n++) calls.push(make(n));
-    // What leaves at the end of the turn has left then.
+    // After this, messages that are coalesced until the end of the turn are sent.
     await null;
     const issued = now();
-    // The other side has all of them then.
+    // After this, the server has received all calls.
     await caller.call("flush", {});
     globalThis.gc?.();
     const heap = (heapBytes() - before) / size;
@@ -115,13 +115,13 @@ const waiting = (() => {
   };
 })();
 
-/** How many timers are set for a call; where that is counted, time is not measured. */
+/** Returns the number of timers of a call. No time is measured while timers are counted. */
 async function timersOf(caller, make) {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;
   const counting =
     (set) =>
-    (...given) => (count++, set(...given));
+    (...parameters) => (count++, set(...parameters));
   Object.assign(globalThis, { setTimeout: counting(setTimeout), setInterval: counting(setInterval) });
   const calls = Array.from({ length: 1_000 }, (_, n) => make(n));
   await null;
@@ -135,7 +135,7 @@ function heapBytes() {
   return performance.memory?.usedJSHeapSize ?? NaN;
 }
 
-/** Small calls, four under way, of which each hundredth is a large one: how long the small ones take. */
+/** Measures small calls, four at a time, while each hundredth call is a large one. */
 async function amongLarge(caller, size) {
   const buffer = new ArrayBuffer(MEGABYTE);
   const latencies = [];
@@ -156,7 +156,7 @@ async function amongLarge(caller, size) {
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), p999: quantile(latencies, 0.999) };
 }
 
-/** Chunks that are transferred, one after the other; in MB a second. */
+/** Measures a stream of transferred chunks in MB a second. */
 async function streamed(caller, size) {
   const start = now();
   const bytes = await caller.drain({ count: size, bytes: CHUNK, window: WINDOW });
@@ -166,17 +166,17 @@ async function streamed(caller, size) {
 }
 
 export const workloads = {
-  A: oneAfterTheOther,
-  "B-1k": allAtOnce,
-  "B-10k": allAtOnce,
-  "C-clone": cloned,
-  "C-transfer": transferredInParams,
-  D: objects,
-  E: notifications,
-  F: waiting,
-  G: amongLarge,
-  H: transferredInResults,
-  I: streamed,
+  sequential: oneAfterTheOther,
+  "concurrent-1k": allAtOnce,
+  "concurrent-10k": allAtOnce,
+  clone: cloned,
+  "transfer-params": transferredInParams,
+  objects,
+  notifications,
+  pending: waiting,
+  "mixed-sizes": amongLarge,
+  "transfer-results": transferredInResults,
+  stream: streamed,
   async loopback(caller, size) {
     const { us } = await oneAfterTheOther(caller, size);
     return { ns: us * 1000 };

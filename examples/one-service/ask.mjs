@@ -1,4 +1,4 @@
-// Asks the service on a socket, by npm `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
+// Calls the service on a socket by npm `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
 
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -17,14 +17,14 @@ const REQUEST_CANCELLED = -32800;
 const progress = new ProgressType();
 
 /** Makes all calls on the socket with this path. */
-export async function ask(path, tell) {
+export async function ask(path, report) {
   const socket = connect(path);
   await once(socket, "connect");
   const connection = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
   const lost = new Promise((_, reject) => connection.onClose(() => reject(new Error("the connection has ended"))));
   connection.listen();
   try {
-    await Promise.race([makeCalls(new Service(connection), tell), lost]);
+    await Promise.race([makeCalls(new Service(connection), report), lost]);
   } finally {
     connection.dispose();
     socket.destroy();
@@ -41,7 +41,7 @@ class Service {
   }
 
   async request(method, params, { onProgress = () => {}, signal } = {}) {
-    // The progress of a request comes under its id, and vscode-jsonrpc counts requests from 0.
+    // The token of progress is the id of the request, and vscode-jsonrpc counts requests from 0.
     const listening = this.#connection.onProgress(progress, this.#requests++, onProgress);
     const source = new CancellationTokenSource();
     signal?.addEventListener("abort", () => source.cancel());

@@ -1,28 +1,28 @@
-// What the page asks the worker, and `ask.mjs` the socket: the same calls, in the same words.
+// The calls of the page to the worker, and of `ask.mjs` to the socket.
 
 /**
- * Makes the calls, one after the other, and tells of each what it is for and how it ended. A `service` has the methods
+ * Makes the calls, one after the other, and reports the purpose and the outcome of each. A `service` has the methods
  * `request` and `notify` of Portway's `JSONRPCClient`.
  */
-export async function makeCalls(service, tell) {
+export async function makeCalls(service, report) {
   const ask = (method, params, options) => end(service.request(method, params, options), options?.signal);
 
   const progress = [];
   const counted = await ask("countPrimes", { below: 50_000 }, { onProgress: (value) => progress.push(value) });
-  tell("progress, and then a result", { ...counted, progress });
-  tell("a result with nothing in it", await ask("countPrimes", { below: 2 }));
-  tell("params by position", await ask("factor", [360]));
-  tell("no params", await ask("status"));
+  report("progress, and then a result", { ...counted, progress });
+  report("an empty result", await ask("countPrimes", { below: 2 }));
+  report("params by position", await ask("factor", [360]));
+  report("no params", await ask("status"));
 
-  tell("an error of the service", await ask("factor", [0]));
-  tell("an error with data", await ask("countPrimes", { below: 4_000_000_000 }));
-  tell("params of another type", await ask("countPrimes", { below: "many" }));
-  tell("params that lack something", await ask("countPrimes", {}));
-  tell("params that are missing", await ask("countPrimes"));
-  tell("a method that there is not", await ask("countSheep", { below: 3 }));
+  report("an error of the service", await ask("factor", [0]));
+  report("an error with data", await ask("countPrimes", { below: 4_000_000_000 }));
+  report("params of another type", await ask("countPrimes", { below: "many" }));
+  report("params without a member", await ask("countPrimes", {}));
+  report("no params for a method that needs them", await ask("countPrimes"));
+  report("an unknown method", await ask("countSheep", { below: 3 }));
 
   service.notify("limit", { most: 1_000_000 });
-  tell("a notification comes before what is sent after it", await ask("countPrimes", { below: 1_000_001 }));
+  report("a notification is handled before a later request", await ask("countPrimes", { below: 1_000_001 }));
 
   const controller = new AbortController();
   let status;
@@ -30,10 +30,10 @@ export async function makeCalls(service, tell) {
     status ??= ask("status").finally(() => controller.abort());
   };
   const { signal } = controller;
-  tell("a call that is cancelled", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
-  tell("another call meanwhile", await status);
-  tell(
-    "and one afterwards",
+  report("a cancelled call", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
+  report("a call during the cancelled one", await status);
+  report(
+    "a call after the cancelled one",
     await soon(
       () => ask("status"),
       ({ result }) => result?.counting === 0,
@@ -41,21 +41,21 @@ export async function makeCalls(service, tell) {
   );
 }
 
-/** How a call ends. */
+/** Returns the outcome of a call. */
 function end(call, signal) {
   return call.then(
     (result) => ({ result }),
     (error) => {
       if (signal?.aborted && error === signal.reason) return { cancelled: true };
       const { code, message, data } = error;
-      // What is no answer of the service has no such code.
+      // An error without a numeric code is not an answer of the service.
       if (!Number.isInteger(code)) return { problem: String(error) };
       return { error: { code, message, ...(data !== undefined && { data }) } };
     },
   );
 }
 
-/** On a socket what was cancelled may be at work on another thread, and then goes on to its next pause. */
+/** Repeats a call. On a socket, a cancelled request may run on another thread up to its next pause. */
 async function soon(ask, isSo) {
   for (const giveUp = Date.now() + 5_000; ; ) {
     const answer = await ask();

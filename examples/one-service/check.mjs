@@ -1,4 +1,4 @@
-// Builds the example, makes the calls in headless Chromium and on a socket, and compares what comes of them:
+// Builds the example, makes the calls in headless Chromium and on a socket, and compares the answers:
 // `node examples/one-service/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { ask } from "./ask.mjs";
 
 const folder = new URL("./", import.meta.url);
 
-// What follows these words is not compared: it is the deserializer's own, and that of JSON text has other words.
+// The rest of the message is not compared, since the two deserializers have different texts.
 const INVALID_PARAMS = "Invalid params";
 
 const piece = (checked) => ({ checked, of: 50_000 });
@@ -23,7 +23,7 @@ const expected = {
     result: { count: 5133, largest: 49_999 },
     progress: [0, 10_000, 20_000, 30_000, 40_000].map(piece),
   },
-  "a result with nothing in it": { result: { count: 0, largest: null } },
+  "an empty result": { result: { count: 0, largest: null } },
   "params by position": {
     result: [
       [2, 3],
@@ -37,15 +37,15 @@ const expected = {
     error: { code: -32602, message: "4000000000 is more than 10000000", data: { most: 10_000_000 } },
   },
   "params of another type": { error: { code: -32602, message: INVALID_PARAMS } },
-  "params that lack something": { error: { code: -32602, message: INVALID_PARAMS } },
-  "params that are missing": { error: { code: -32602, message: INVALID_PARAMS } },
-  "a method that there is not": { error: { code: -32601, message: "Method not found: countSheep" } },
-  "a notification comes before what is sent after it": {
+  "params without a member": { error: { code: -32602, message: INVALID_PARAMS } },
+  "no params for a method that needs them": { error: { code: -32602, message: INVALID_PARAMS } },
+  "an unknown method": { error: { code: -32601, message: "Method not found: countSheep" } },
+  "a notification is handled before a later request": {
     error: { code: -32602, message: "1000001 is more than 1000000", data: { most: 1_000_000 } },
   },
-  "a call that is cancelled": { cancelled: true },
-  "another call meanwhile": { result: { most: 1_000_000, counting: 1 } },
-  "and one afterwards": { result: { most: 1_000_000, counting: 0 } },
+  "a cancelled call": { cancelled: true },
+  "a call during the cancelled one": { result: { most: 1_000_000, counting: 1 } },
+  "a call after the cancelled one": { result: { most: 1_000_000, counting: 0 } },
 };
 
 let inWorker;
@@ -54,8 +54,8 @@ let program;
 await report({
   async "the service answers Portway's client in a worker"() {
     wasmPack(folder);
-    inWorker = await inPage(new URL("index.html", folder), async (page, says) => {
-      await says("end", "That is all.");
+    inWorker = await inPage(new URL("index.html", folder), async (page, waitForText) => {
+      await waitForText("end", "That is all.");
       const [names, texts] = [await page.locator("dt").allTextContents(), await page.locator("dd").allTextContents()];
       return answers(names.map((name, index) => [name, texts[index]]));
     });
@@ -64,14 +64,14 @@ await report({
 
   async "it gives vscode-jsonrpc the same answers on a socket"() {
     program = build();
-    assert.ok(inWorker, "there is nothing to compare with");
+    assert.ok(inWorker, "the answers of the worker are missing");
     await listening(async (path) => {
       assert.deepEqual(await onSocket(path), inWorker);
-      assert.deepEqual(await onSocket(path), inWorker, "the next caller finds what the first has changed");
+      assert.deepEqual(await onSocket(path), inWorker, "the second caller must not see changes of the first");
     });
   },
 
-  "its program says how it is used"() {
+  "its program prints its usage"() {
     const { status, stderr } = spawnSync(program, [], { encoding: "utf8" });
     assert.equal(status, 2);
     assert.match(stderr, /^usage: one-service PATH$/m);
@@ -79,21 +79,21 @@ await report({
 });
 
 async function onSocket(path) {
-  const told = [];
-  await ask(path, (what, answer) => told.push([what, JSON.stringify(answer)]));
-  return answers(told);
+  const reported = [];
+  await ask(path, (what, answer) => reported.push([what, JSON.stringify(answer)]));
+  return answers(reported);
 }
 
-/** From what each call is for, and its answer as JSON. */
-function answers(told) {
-  const all = Object.fromEntries(told.map(([what, text]) => [what, JSON.parse(text)]));
+/** Parses the answers, by the purposes of the calls. */
+function answers(reported) {
+  const all = Object.fromEntries(reported.map(([what, text]) => [what, JSON.parse(text)]));
   for (const { error } of Object.values(all)) {
     if (error?.message.startsWith(`${INVALID_PARAMS}: `)) error.message = INVALID_PARAMS;
   }
   return all;
 }
 
-/** Builds the program, and gives its path. */
+/** Builds the program. Returns its path. */
 function build() {
   const words = ["build", "--bin", "one-service", "--message-format", "json-render-diagnostics"];
   const stdio = ["ignore", "pipe", "inherit"];

@@ -1,10 +1,10 @@
-// The page: asks the worker, and shows what it says.
+// The page: calls the worker, and shows the answers.
 import init, { JSONRPCClient, workerTransport } from "portway";
 import { makeCalls } from "./calls.js";
 
 await init();
 
-// It can be called at once: what comes before it is ready waits there.
+// Calls may start at once: the worker queues messages until it is ready.
 const worker = new Worker("worker.js", { type: "module" });
 const client = new JSONRPCClient(workerTransport(worker));
 

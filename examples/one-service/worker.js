@@ -1,4 +1,4 @@
-// Loads the module, which serves. All else is in src/.
+// Loads the module, which starts the server. The rest is in src/.
 import init from "./pkg/one_service.js";
 
 await init();

@@ -1,4 +1,4 @@
-// Builds the example, and drives it in headless Chromium: `node examples/rust-worker/check.mjs`.
+// Builds the example and checks it in headless Chromium: `node examples/rust-worker/check.mjs`.
 
 import assert from "node:assert/strict";
 import { inPage, report, wasmPack } from "../check-in-chromium.mjs";
@@ -8,10 +8,10 @@ const folder = new URL("./", import.meta.url);
 await report({
   async "a page and a worker in Rust"() {
     wasmPack(folder);
-    await inPage(new URL("index.html", folder), async (page, says) => {
-      await says("after", "And 4 below 10.");
-      await says("count", "There are 17984 primes below 200 000.");
-      await says("error", "4294967295 is more than 10000000 (-32602)");
+    await inPage(new URL("index.html", folder), async (page, waitForText) => {
+      await waitForText("after", "And 4 below 10.");
+      await waitForText("count", "There are 17984 primes below 200 000.");
+      await waitForText("error", "4294967295 is more than 10000000 (-32602)");
       assert.equal(await page.getAttribute("#progress", "value"), "0.95");
     });
   },

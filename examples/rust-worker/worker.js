@@ -1,4 +1,4 @@
-// Loads the module, in the page as well as in the worker. All else is in src/.
+// Loads the module, in the page and in the worker. The rest is in src/.
 import init from "./pkg/rust_worker.js";
 
 await init();

@@ -1,11 +1,12 @@
-// A guest of WIPC: a program that answers JSON-RPC calls on its standard input and output, beside data and printed lines.
+// A guest of WIPC: a program that answers JSON-RPC calls on its standard input and output, together with data frames
+// and printed lines.
 
 import init, { JSONRPCServer, RPCError } from "portway";
 import { WipcType } from "portway/wipc";
 import { guestChannel } from "portway/wipc/node";
 
 const channel = guestChannel({
-  // Data goes back as it came.
+  // Data frames are sent back.
   onData: (payload) => channel.send(WipcType.DATA, payload),
   onClose: () => console.error("guest: asked to close"),
 });

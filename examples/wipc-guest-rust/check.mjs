@@ -1,4 +1,4 @@
-// Builds the guest as a program and as a WASI module, and talks to both through the npm package:
+// Builds the guest as a program and as a WASI module, and calls both by the npm package:
 // `node examples/wipc-guest-rust/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ await report({
   },
 });
 
-/** Builds the package, and gives what cargo tells of it. */
+/** Builds the package. Returns the messages of cargo. */
 function build(options) {
   const words = ["build", "--package", "wipc-guest-rust", "--message-format", "json-render-diagnostics", ...options];
   const stdio = ["ignore", "pipe", "inherit"];
@@ -56,7 +56,7 @@ async function check(program, words) {
   const large = { text: "ö".repeat(500_000) };
   assert.deepEqual(await client.request("echo", large), large);
   await guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
-  // What comes before the answer to this has come.
+  // Notifications before this answer have arrived.
   assert.deepEqual([await client.request("count", [2]), await client.request("count", [3])], [2, 5]);
   assert.deepEqual(data, [1_000_000]);
   assert.equal(printed, "the guest is ready\n");

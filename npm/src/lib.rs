@@ -1,6 +1,6 @@
-//! The module of the npm package: portway without the standard library, which keeps it small.
+//! The wasm module of the npm package: portway without the standard library, to keep the module small.
 //!
-//! It is a crate of its own since only a crate that is nothing but a `cdylib` is optimised across crates (LTO).
+//! It is a crate of its own, since LTO across crates needs a crate whose only type is `cdylib`.
 #![no_std]
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 

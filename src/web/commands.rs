@@ -1,45 +1,47 @@
-//! What JavaScript asks of wasm: the commands of `run` in `core.rs`, each with its arguments. `wasm-abi.js` has the same numbers.
+//! The commands of `run` in `abi.rs`, each with its arguments. `wasm-abi.js` has the same numbers.
 
-/// Set limits: pending calls, requests in flight, items of a batch; last, whether null params are absent ones.
+/// Sets limits. Arguments: pending calls, requests in flight, items of a batch, and whether null params count as
+/// absent.
 pub(super) const CONFIGURE: u32 = 0;
-/// Begin a call, which JavaScript posts: its timeout in milliseconds, negative for none; the number of its batch, or 0.
-/// `NOTHING` if it is refused.
+/// Begins a call, which JavaScript posts. Arguments: its timeout in milliseconds, negative for none, and the number of
+/// its batch, or 0. Returns `NOTHING` if the call is refused.
 pub(super) const CALL: u32 = 1;
-/// Give up the call in a slot, without telling the peer.
+/// Removes the call in a slot, without a message to the peer.
 pub(super) const ABANDON: u32 = 2;
-/// Take a message: its shape, its id.
+/// Handles a message. Arguments: its shape and its id.
 pub(super) const RECEIVE: u32 = 3;
-/// Take the next element of a batch: its shape, its id.
+/// Adds an element to the incoming batch. Arguments: its shape and its id.
 pub(super) const PUSH: u32 = 4;
-/// The batch is complete.
+/// Handles the batch whose elements were added.
 pub(super) const RECEIVE_BATCH: u32 = 5;
-/// Give the next output.
+/// Returns the next output.
 pub(super) const NEXT: u32 = 6;
-/// The request in a slot has its reply, which JavaScript keeps under a token if it has to wait for its batch.
+/// Answers a request. Arguments: its slot, and the token under which JavaScript keeps the reply until its batch is
+/// complete.
 pub(super) const RESPOND: u32 = 7;
-/// The time, in milliseconds. Afterwards the timer is to be set by `WAKE`.
+/// Handles the time. Argument: the time in milliseconds. Afterwards JavaScript sets its timer by `WAKE`.
 pub(super) const TICK: u32 = 8;
-/// When `TICK` is wanted next; negative for never.
+/// Returns the time of the next `TICK`; negative for none.
 pub(super) const WAKE: u32 = 9;
-/// End everything.
+/// Closes the connection and ends all calls.
 pub(super) const CLOSE: u32 = 10;
-/// The element that the last word spoke of.
+/// Returns the index of the element of the last output.
 pub(super) const ELEMENT: u32 = 11;
-/// One of the replies of the batch that the last word spoke of, from the last to the first: `REPLY` or `FAULT`.
+/// Returns a reply of the batch of the last output, from the last reply to the first: `REPLY` or `FAULT`.
 pub(super) const NEXT_REPLY: u32 = 12;
-/// Tell the fault that the last word spoke of, through `wasm-callbacks.js`.
-pub(super) const TELL_FAULT: u32 = 13;
-/// Tell what is wrong with an element, through `wasm-callbacks.js`; `validator.rs` has the arguments.
+/// Passes the fault of the last output to `wasm-callbacks.js`.
+pub(super) const READ_FAULT: u32 = 13;
+/// Passes the findings in an element to `wasm-callbacks.js`. `validator.rs` documents the arguments.
 pub(super) const VALIDATE: u32 = 14;
-/// Make a link whose ids begin after this one; returns its number.
+/// Opens a connection. Argument: the last id before its first. Returns the number of the connection.
 pub(super) const OPEN: u32 = 15;
-/// Forget a link.
+/// Frees a connection.
 pub(super) const FREE: u32 = 16;
-/// Restart the timeout of the call in a slot. Arguments: the timeout in milliseconds and the latest end of the call,
-/// negative for none, and the time. Returns `NOTHING`, perhaps with a flag.
+/// Restarts the timeout of the call in a slot. Further arguments: the timeout in milliseconds and the latest end of the
+/// call, negative for none, and the time. Returns `NOTHING`, perhaps with the flag `RESET_TIMER`.
 pub(super) const RESTART: u32 = 17;
-/// Handle an answer that cannot be read. Argument: its id, or a negative number if that cannot be read.
-pub(super) const UNREADABLE: u32 = 18;
-/// Read the clock. Argument: the time. The timeouts of calls that were made since the last reading begin at it, and no
-/// call ends. Afterwards the timer is to be set by `WAKE`.
+/// Handles an answer that cannot be read. Argument: its id, or a negative number if the id cannot be read.
+pub(super) const RECEIVE_UNREADABLE: u32 = 18;
+/// Starts the timeouts of the calls that were made since the last reading of the clock. Argument: the time. No call
+/// ends. Afterwards JavaScript sets its timer by `WAKE`.
 pub(super) const START_CLOCK: u32 = 19;

@@ -1,17 +1,16 @@
-//! Browsers (and Node): the driver of a [`Connection`](crate::Connection) over message boundaries.
+//! Browsers and Node: the driver of a [`Connection`](crate::Connection) over windows, workers and ports.
 //!
-//! The work is shared. JavaScript (`link.js` and its neighbours) owns the values: it reads envelopes, posts messages,
-//! keeps resolvers and handlers in arrays, and runs user code. Rust (`core.rs`) owns the rules, and sees of a message
-//! nothing but small integers. So a payload is never copied into wasm memory, and no call into wasm holds anything
-//! while user code runs.
+//! JavaScript (`link.js` and its modules) owns the values: it reads envelopes, posts messages, keeps resolvers and
+//! handlers in arrays, and runs user code. Rust (`abi.rs`) owns the rules, and gets only small integers from a message.
+//! So a payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
 
+mod abi;
 #[cfg(feature = "typed")]
 pub(crate) mod api;
 mod commands;
-mod core;
-mod modules;
-mod token;
+mod js_modules;
+mod js_payload;
 mod validator;
 mod words;
 
-pub use self::core::run;
+pub use self::abi::run;

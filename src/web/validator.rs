@@ -1,4 +1,4 @@
-//! The validator, for `validate.js`.
+//! The validator for `validate.js`.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -11,14 +11,14 @@ extern "C" {
     fn tell_finding(text: &str, is_error: bool);
 }
 
-/// Tells the rules that an element breaks. `expect` is 1 for a request, 2 for a response, 3 for at least one element, else
-/// it is taken by its looks. `facts` are its shape and, from bit 24 on, its own kind and that of its `error.message`;
-/// `code` is its `error.code`, or no number.
+/// Reports the rules that an element breaks. `expect` is 1 for a request, 2 for a response, and 3 for an empty batch;
+/// otherwise the members of the element decide. `facts` has the shape of the element and, from bit 24 on, its kind and
+/// the kind of its `error.message`. `code` is its `error.code`, or NaN.
 pub(super) fn validate(expect: u32, facts: u32, code: f64) {
     let expect = match expect {
         1 => Expect::Request,
         2 => Expect::Response,
-        3 => return tell(check_empty_batch()),
+        3 => return report(check_empty_batch()),
         _ => Expect::Either,
     };
     let subject = Subject {
@@ -27,10 +27,10 @@ pub(super) fn validate(expect: u32, facts: u32, code: f64) {
         error_code: Code::from_f64(code),
         error_message: Kind::from_bits(facts >> 28),
     };
-    tell(check(subject, Options { expect, ..Options::default() }));
+    report(check(subject, Options { expect, ..Options::default() }));
 }
 
-fn tell(findings: Findings) {
+fn report(findings: Findings) {
     for rule in findings.iter() {
         tell_finding(rule.text(), rule.severity() == Severity::Error);
     }

@@ -65,7 +65,7 @@ async fn an_error_of_the_peer_is_for_people_or_with_json_for_programs() -> Test 
     let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
     let expected =
-        "portway: the peer answered an error: it \\u{1b}[31mbroke (-32001)\n         data: {\"why\":[1,2]}\n";
+        "portway: the peer answered with an error: it \\u{1b}[31mbroke (-32001)\n         data: {\"why\":[1,2]}\n";
     assert_eq!(done.stderr, expected, "what a terminal would obey is shown");
 
     let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path(), "--json"]).await?;
@@ -322,8 +322,8 @@ async fn an_error_in_a_file_of_params_names_the_file_and_does_not_mention_the_sh
     let name = file.display().to_string();
     for (text, expected) in [
         (&b"[1, 2"[..], "are not JSON: EOF while parsing a list at line 1 column 5"),
-        (b"\xff\xfe[\0", "have to be UTF-8, and are not from byte 0 on"),
-        (b"5", "have to be an array or an object"),
+        (b"\xff\xfe[\0", "must be UTF-8, but byte 0 is not"),
+        (b"5", "must be an array or an object"),
     ] {
         std::fs::write(&file, text)?;
         for (params, name) in [(format!("@{name}"), name.as_str()), ("-".to_owned(), "standard input")] {

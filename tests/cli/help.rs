@@ -116,7 +116,7 @@ async fn the_notes_of_the_help_fit_into_80_columns_unchanged() -> Test {
     let output = timeout(PATIENCE, command.env("COLUMNS", "80").output()).await??;
     let shown = String::from_utf8(output.stdout)?;
     for lines in [
-        "  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}\n      bytes that belong to no message; a run of them may come in pieces\n",
+        "  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}\n      bytes that belong to no message; a long run is split into several events\n",
         "  -32600  oversize, header-too-large, unsupported-content-type, bad-charset\n",
     ] {
         assert!(shown.contains(lines), "{shown}");

@@ -52,7 +52,7 @@ async fn an_unreadable_answer_ends_the_call_at_once_and_is_not_reported_as_an_er
                 assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{context}");
                 assert!(done.stderr.contains("the answer of the peer cannot be read: "), "{context}");
                 assert!(done.stderr.contains(expected), "{context}");
-                assert!(!done.stderr.contains("answered an error"), "{context}");
+                assert!(!done.stderr.contains("answered with an error"), "{context}");
             }
         }
     }
@@ -66,14 +66,14 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
         let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing, "--timeout=0"];
         let done = run(arguments.iter().chain(&["--max-bytes", "10000"])).await?;
         assert_eq!(done.code, Some(5), "{}", done.stderr);
-        assert!(done.stderr.contains("--max-bytes BYTES takes longer ones"), "{}", done.stderr);
+        assert!(done.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", done.stderr);
     }
     // The first message is longer than the part that is searched for the framing.
     let file = tempfile::NamedTempFile::new()?;
     fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(200_000)))?;
     let done = call(&["--max-bytes=100000"], answering(Framing::Newline, file.path())).await?;
     assert_eq!(done.code, Some(5), "{}", done.stderr);
-    assert!(done.stderr.contains("--max-bytes BYTES takes longer ones"), "{}", done.stderr);
+    assert!(done.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", done.stderr);
     Ok(())
 }
 

@@ -77,7 +77,7 @@ async fn files_are_told_apart_and_summed_up() -> Test {
         "{good}: valid\n\
          {bad}: invalid\n  error: [Item 1] Missing or invalid \"jsonrpc\" field (must be \"2.0\")\n  \
          warning: [Item 0] No \"id\" field - this is a notification\n\
-         {broken}: invalid\n  error: It is no JSON: EOF while parsing a value at line 2 column 0\n\
+         {broken}: invalid\n  error: It is not JSON: EOF while parsing a value at line 2 column 0\n\
          3 messages: 1 valid, 2 invalid\n"
     );
     assert_eq!(done.stdout, expected);
@@ -97,7 +97,7 @@ async fn standard_input_is_one_message_or_with_lines_many() -> Test {
     let done = feed(["validate", "-", "--lines"], lines).await?;
     assert_eq!(done.code, Some(1));
     assert!(done.stdout.starts_with("<stdin>:3: invalid\n  error: Missing"), "{}", done.stdout);
-    assert!(done.stdout.contains("<stdin>:4: invalid\n  error: It is no UTF-8 from byte 0 on\n"), "{}", done.stdout);
+    assert!(done.stdout.contains("<stdin>:4: invalid\n  error: It is not UTF-8 from byte 0 on\n"), "{}", done.stdout);
     assert!(done.stdout.contains("<stdin>:5: invalid\n  error: [Item 0] "), "{}", done.stdout);
     assert!(done.stdout.ends_with("4 messages: 1 valid, 3 invalid\n"), "{}", done.stdout);
     let done = feed(["validate"], b"").await?;

@@ -100,7 +100,7 @@ async fn a_guest_is_called() -> Test {
     let error = printed(2, r#"{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"no"}}"#);
     let done = call(&["--framing", "wipc"], &error).await?;
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.ends_with("the peer answered an error: no (5)\n"), "{}", done.stderr);
+    assert!(done.stderr.ends_with("the peer answered with an error: no (5)\n"), "{}", done.stderr);
     Ok(())
 }
 
@@ -120,7 +120,7 @@ async fn a_guest_in_another_framing_gets_a_hint() -> Test {
     let done = run(["call", "add", "[1,2]", "--framing", "newline", "--", "sh", "-c", &script]).await?;
     assert_eq!(done.code, Some(5), "{}", done.stderr);
     assert!(
-        done.stderr.contains("It speaks WIPC frames, not one message a line: use --framing wipc."),
+        done.stderr.contains("The peer uses WIPC frames, not one message a line: use --framing wipc."),
         "{}",
         done.stderr
     );

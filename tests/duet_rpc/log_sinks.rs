@@ -268,7 +268,7 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
 
 #[test]
 fn devices_and_standard_streams_are_refused() {
-    const OF_THE_PROTOCOL: &str = "it is the standard input or output, which is the protocol's";
+    const OF_THE_PROTOCOL: &str = "it is the standard input or output, which carries the protocol";
     for (file, reason) in [
         ("/dev/null", "it is not a regular file"),
         ("/tmp", "it is not a regular file"),
@@ -378,7 +378,7 @@ fn a_file_that_is_the_standard_output_or_input_is_refused() {
             stdin.write_all(&frame(request(1, "version"))).unwrap();
         }
         let output = daemon.wait_with_output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stderr).contains("which is the protocol's"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("which carries the protocol"), "{output:?}");
         let bytes = fs::read(&file).unwrap();
         let (_, length) = split_frame(&bytes).unwrap().unwrap();
         assert_eq!(length, bytes.len(), "nothing but the frame: {:?}", String::from_utf8_lossy(&bytes));

@@ -159,8 +159,8 @@ fn errors_say_what_happened() {
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
     assert!(std::error::Error::source(&error).is_none(), "which would say it again");
     assert_eq!(CallError::TimedOut.to_string(), "the call timed out");
-    assert_eq!(CallError::PeerGone.to_string(), "the other side is gone");
-    assert_eq!(RpcError::from(CallError::SessionEnded).message, "the other side has ended the session");
+    assert_eq!(CallError::PeerGone.to_string(), "the peer is gone");
+    assert_eq!(RpcError::from(CallError::SessionEnded).message, "the peer has ended the session");
 }
 
 #[wasm_bindgen_test]

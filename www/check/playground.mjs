@@ -1,38 +1,38 @@
-// The playground as its user meets it: what can be seen and done, by the names on the page.
+// The page object of the playground: its parts and actions, by the names on the page.
 import assert from "node:assert/strict";
 
-const PATIENCE = 15_000;
-/** The compiler is 14 MB of wasm, and the machine may be busy. */
+const TIMEOUT = 15_000;
+/** The time limit of a step. The compiler is 14 MB of wasm, and the machine may be busy. */
 const FIRST_BUILD = 90_000;
 
 export class Playground {
-  #trouble = [];
-  /** Addresses that were asked of the server. */
+  #errors = [];
+  /** The addresses of all requests to the server. */
   requests = [];
 
   constructor(page, screenshot) {
     this.page = page;
     this.screenshot = screenshot;
-    page.setDefaultTimeout(PATIENCE);
-    page.on("pageerror", (error) => this.#trouble.push(`page error: ${error.stack ?? error}`));
-    page.on("crash", () => this.#trouble.push("the page crashed"));
+    page.setDefaultTimeout(TIMEOUT);
+    page.on("pageerror", (error) => this.#errors.push(`page error: ${error.stack ?? error}`));
+    page.on("crash", () => this.#errors.push("the page crashed"));
     page.on("console", (message) => {
-      if (message.type() === "error") this.#trouble.push(`console error: ${message.text()}`);
+      if (message.type() === "error") this.#errors.push(`console error: ${message.text()}`);
     });
     page.on("request", (request) => this.requests.push(request.url()));
     page.on("requestfailed", (request) => {
       const reason = request.failure()?.errorText;
-      // A document that gives way to a newer one stops the script that it was just about to run.
+      // A document that is replaced by a newer one aborts its next script.
       if (request.url().startsWith("blob:") && reason === "net::ERR_ABORTED") return;
-      this.#trouble.push(`failed: ${request.url()} ${reason}`);
+      this.#errors.push(`failed: ${request.url()} ${reason}`);
     });
     page.on("response", (response) => {
-      if (response.status() >= 400) this.#trouble.push(`status ${response.status()}: ${response.url()}`);
+      if (response.status() >= 400) this.#errors.push(`status ${response.status()}: ${response.url()}`);
     });
   }
 
-  assertNoTrouble() {
-    assert.deepEqual(this.#trouble, []);
+  assertNoErrors() {
+    assert.deepEqual(this.#errors, []);
   }
 
   get preview() {
@@ -67,9 +67,9 @@ export class Playground {
     await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD });
   }
 
-  /** Waits until `condition` holds; fails with what it last gave. */
+  /** Waits until `condition` holds. The error has its last value. */
   async until(what, condition) {
-    const end = Date.now() + PATIENCE;
+    const end = Date.now() + TIMEOUT;
     let last;
     while (Date.now() < end) {
       last = await condition();
@@ -83,11 +83,11 @@ export class Playground {
     await locator.waitFor({ state: "visible" });
   }
 
-  /** Every message of the list that contains `search`, as texts of its cells; the list itself shows only some rows. */
+  /** Returns the texts of all messages that contain `search`. The list itself renders only some rows. */
   async messages(search) {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
     await this.page.getByLabel("Filter the messages").fill(search);
-    // The rows in sight come a few frames after the filter; on a busy machine these take their time.
+    // The visible rows are rendered some animation frames after the filter changes.
     await this.page
       .locator(`pw-messages .rows[data-search=${JSON.stringify(search)} i] :is(.row, .empty)`)
       .first()
@@ -138,7 +138,7 @@ export class Playground {
     return /Ln (\d+), Col (\d+)/.exec(text)?.slice(1).map(Number);
   }
 
-  /** The element that has the focus, inside the shadow roots. */
+  /** Returns the focused element, inside the shadow roots. */
   focused() {
     return this.page.evaluate(() => {
       let element = document.activeElement;

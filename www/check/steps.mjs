@@ -1,10 +1,10 @@
-// The story of the playground, step by step. Each step leaves the page fit for the next one.
+// The steps of the end-to-end check. Each step leaves the page in a state for the next one.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
-// The file ends with a line break, so what is typed at its end stands on a line of its own.
+// The file ends with a line break, so text at its end is on a line of its own.
 const broken = "export const = 1;";
 
 export const steps = [

@@ -13,9 +13,9 @@ import { workspace } from "./workspace";
 
 const KEY = "portway-layout";
 const SIDES = { files: 190, preview: 460, panel: 230 };
-const LEAST = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
+const MIN_SIZES = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
 
-/** The frame of the playground: where the panes are, how they are sized, and the keys that work everywhere. */
+/** The layout of the playground: the panes, their sizes, and the global keys. */
 class App extends LitElement {
   static override properties = { sizes: { state: true } };
 
@@ -123,12 +123,12 @@ class App extends LitElement {
       <main>
         <div class="panes">
           <pw-files role="region" aria-label="Files" style="width: ${files}px"></pw-files>
-          ${this.#splitter("files", "Width of the file list", files, LEAST.files, 400)}
+          ${this.#splitter("files", "Width of the file list", files, MIN_SIZES.files, 400)}
           <pw-editor role="region" aria-label="Editor"></pw-editor>
-          ${this.#splitter("preview", "Width of the preview", preview, LEAST.preview, innerWidth - files - LEAST.editor, true)}
+          ${this.#splitter("preview", "Width of the preview", preview, MIN_SIZES.preview, innerWidth - files - MIN_SIZES.editor, true)}
           <pw-preview role="region" aria-label="Preview" style="width: ${preview}px"></pw-preview>
         </div>
-        ${this.#splitter("panel", "Height of the console and messages", panel, LEAST.panel, innerHeight - LEAST.work - 90, true)}
+        ${this.#splitter("panel", "Height of the console and messages", panel, MIN_SIZES.panel, innerHeight - MIN_SIZES.work - 90, true)}
         <pw-panel role="region" aria-label="Console and messages" style="height: ${panel}px"></pw-panel>
       </main>
       <pw-status role="contentinfo" aria-label="Status"></pw-status>
@@ -144,14 +144,14 @@ class App extends LitElement {
       .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
   }
 
-  /** The wished sizes, made smaller where the window has not got the room. */
+  /** The chosen sizes, reduced to the size of the window. */
   #fitted(): typeof SIDES {
-    const files = Math.min(this.sizes.files, Math.max(LEAST.files, innerWidth * 0.25));
+    const files = Math.min(this.sizes.files, Math.max(MIN_SIZES.files, innerWidth * 0.25));
     const preview = Math.min(
       this.sizes.preview,
-      Math.max(LEAST.preview, innerWidth - files - Math.max(LEAST.editor, innerWidth * 0.35)),
+      Math.max(MIN_SIZES.preview, innerWidth - files - Math.max(MIN_SIZES.editor, innerWidth * 0.35)),
     );
-    const panel = Math.min(this.sizes.panel, Math.max(LEAST.panel, innerHeight * 0.45));
+    const panel = Math.min(this.sizes.panel, Math.max(MIN_SIZES.panel, innerHeight * 0.45));
     return { files, preview, panel };
   }
 
@@ -164,7 +164,7 @@ class App extends LitElement {
     event.preventDefault();
   }
 
-  /** F6 walks from pane to pane, as in other desktop applications. */
+  /** F6 moves the focus from pane to pane, as in other desktop applications. */
   #focusNext(step: number): void {
     const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
     const focused = this.shadowRoot?.activeElement?.localName ?? "";

@@ -9,7 +9,7 @@ import { workspace } from "./workspace";
 const TABS = ["console", "messages"] as const;
 type Tab = (typeof TABS)[number];
 
-/** Console and message list, one in sight at a time. */
+/** The console and the message list, one visible at a time. */
 class BottomPanel extends LitElement {
   static override properties = { shown: { state: true } };
 

@@ -1,23 +1,23 @@
 import type { PreviewFrameApi, PreviewHostApi } from "portway";
 
-/** `config` of `build`, as this playground's worker understands it. */
+/** The member `config` of `build`, for the worker of this playground. */
 export interface BuildConfig {
   /** Folder of the project in the file system. */
   readonly root: string;
   /** Folder of files that are copied as they are, relative to the root. */
   readonly public: string;
-  /** Names in the project's code, and what they are replaced by. */
+  /** Names in the project's code, and their replacements. */
   readonly define: Record<string, string>;
 }
 
-/** What the preview's frame serves: the shipped boundary, and walking its history. */
+/** The methods of the preview's iframe: the contract of the package, and moves in its history. */
 export interface FrameApi extends PreviewFrameApi {
   traverse: { params: { delta: number }; result: null };
 }
 
 /**
- * What the page serves to the preview's frame: the shipped boundary, and keeping the history while one document gives
- * way to the next. A document without an origin has no storage of its own.
+ * The methods of the page for the preview's iframe: the contract of the package, and storage of the history while a
+ * document replaces another. A document with an opaque origin has no storage of its own.
  */
 export interface HostApi extends PreviewHostApi {
   leave: { params: SavedHistory; result: null };
@@ -32,6 +32,6 @@ export interface SavedHistory {
 export interface HistoryEntry {
   readonly url: string;
   readonly state: unknown;
-  /** Entries of one document are walked without loading it again. */
+  /** Moves between entries of one document do not reload it. */
   readonly document: number;
 }

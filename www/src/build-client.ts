@@ -27,7 +27,7 @@ const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
   public: "public",
-  // The frame's own address is that of its runtime; the app sees the address that the preview shows.
+  // The address of the iframe is that of its runtime; the app gets the address that the preview shows.
   define: {
     location: "previewLocation",
     "window.location": "previewLocation",
@@ -39,14 +39,14 @@ const CONFIG: BuildConfig = {
 const TIMEOUT = 60_000;
 
 /**
- * The page's end of the build worker.
+ * The client of the build worker.
  *
- * Two protocols share the one worker: ours, and that of ZenFS, by which the worker reads the
- * project. Neither knows of the other.
+ * Two protocols share the worker: Portway's, and that of ZenFS, by which the worker reads the project. They are
+ * independent of each other.
  */
 export class BuildClient {
   readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: NONE });
-  /** Requests of the worker to our file system so far. */
+  /** The number of the worker's requests to the file system. */
   readonly reads = new Store(0);
   readonly #messages: MessageLog;
   readonly #console: ConsoleLog;
@@ -63,12 +63,14 @@ export class BuildClient {
   start(fileSystem: FileSystem): void {
     this.#fileSystem = fileSystem;
     const worker = new Worker(new URL("./build-worker.ts", import.meta.url), { type: "module", name: "build" });
-    // ZenFS types its channels after Node's, which a browser's worker fits at run time only.
+    // ZenFS has the types of Node's channels. A worker of a browser matches them at run time only.
     attachFS(worker as unknown as RPC.Channel, fileSystem);
     worker.addEventListener("message", (event: MessageEvent<{ _zenfs?: boolean } | undefined>) => {
       if (event.data?._zenfs) this.reads.set(this.reads.value + 1);
     });
-    worker.addEventListener("error", (event) => this.#lose(event.message || "The build worker could not start"));
+    worker.addEventListener("error", (event) =>
+      this.#replaceWorker(event.message || "The build worker could not start"),
+    );
 
     const transport = this.#messages.watch("build", workerTransport(worker));
     const peer = new JSONRPCPeer<BuildWorkerApi, BuildHostApi>(transport, { timeout: TIMEOUT });
@@ -80,12 +82,14 @@ export class BuildClient {
     this.#peer = peer;
   }
 
-  /** Makes the build that is under way void. */
+  /** Discards the running build. */
   cancel(): void {
     this.#running?.abort(new DOMException("superseded by a newer build", "AbortError"));
   }
 
-  /** Builds and stores the output; true if it is new and good. A later call makes an earlier one void. */
+  /**
+   * Builds and stores the output. Returns whether it is new and without errors. A later call discards an earlier one.
+   */
   async build(): Promise<boolean> {
     this.cancel();
     const running = new AbortController();
@@ -118,11 +122,12 @@ export class BuildClient {
     for (const diagnostic of diagnostics) this.#console.addDiagnostic("error", `${name}${code}`, diagnostic);
     const count = diagnostics.length === 1 ? "1 error" : `${diagnostics.length} errors`;
     this.#set("failed", `Build failed: ${count}`, diagnostics);
-    // A compiler that does not answer is replaced, so that the next build has a chance.
-    if (error instanceof CallError && error.reason === "timeout") this.#lose("The build worker did not answer");
+    // A compiler that does not answer is replaced before the next build.
+    if (error instanceof CallError && error.reason === "timeout")
+      this.#replaceWorker("The build worker did not answer");
   }
 
-  #lose(message: string): void {
+  #replaceWorker(message: string): void {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#peer?.destroy();
@@ -132,7 +137,7 @@ export class BuildClient {
   }
 
   #set(status: BuildState["status"], text: string, diagnostics = NONE): void {
-    // While a build runs the errors of the last one stay in sight.
+    // The errors of the last build stay visible while a build runs.
     this.state.set({ status, text, diagnostics: status === "building" ? this.state.value.diagnostics : diagnostics });
   }
 }
@@ -142,7 +147,7 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] {
   return [{ message: error instanceof Error ? error.message : String(error) }];
 }
 
-/** The output folder holds exactly what the newest build made. */
+/** Writes the files of the newest build to the output folder, and removes all others. */
 async function store(output: readonly BuildOutput[]): Promise<void> {
   const wanted = new Set(output.map(({ path }) => `${DIST}${path}`));
   for (const old of await filesBelow(DIST)) if (!wanted.has(old)) await fs.promises.rm(old);

@@ -19,12 +19,12 @@ import { collectPublicFiles, renderIndex } from "./build/site";
 await init();
 const peer = new JSONRPCPeer<BuildHostApi, Pick<BuildWorkerApi, "build">>(selfTransport());
 
-/** ZenFS's own protocol on the same channel: the page serves, and its files are ours from the root on. */
+/** Mounts the files of the page at the root, by ZenFS's own protocol on the same channel. */
 const mounted = configureSingle({
   backend: Port,
   port: self as unknown as RPC.Channel,
   timeout: 15_000,
-  // The cache would copy every file, once, and then grow old.
+  // The cache would copy every file, and would not notice changes.
   disableAsyncCache: true,
 });
 
@@ -34,7 +34,7 @@ let last: Promise<unknown> = Promise.resolve();
 peer.method("build", ({ entry, config }, context) => {
   const { root, public: files = "public", define = {} } = config as Partial<BuildConfig>;
   if (root === undefined) throw new RPCError(ErrorCode.InvalidParams, "build needs a config with a root");
-  // One at a time: the compiler shares its state between builds, and only the newest one counts.
+  // Builds run one at a time: the compiler shares its state between builds, and only the newest build is needed.
   const build = last.then(() => run(entry, { root, public: files, define }, context.signal));
   last = build.catch(() => undefined);
   return build.then((result) => {

@@ -11,13 +11,13 @@ export interface ConsoleEntry {
   readonly text: string;
   readonly position?: SourcePosition | undefined;
   readonly detail?: string | undefined;
-  /** How often this entry came in a row. */
+  /** The number of consecutive repetitions of this entry. */
   readonly count: number;
 }
 
 const LIMIT = 500;
 
-/** What the preview printed, its uncaught errors, and what the builds had to say. */
+/** The console output of the preview, its uncaught errors, and the messages of builds. */
 export class ConsoleLog {
   readonly entries = new Store<readonly ConsoleEntry[]>([]);
   readonly #publish = oncePerFrame(() => this.entries.set([...this.#buffer]));

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** Looks that all components share: buttons, fields, pane headers, the focus ring. */
+/** The styles that all components share: buttons, fields, pane headers, the focus ring. */
 export const controls = css`
   :host,
   :host * {

@@ -10,7 +10,7 @@ import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
-/** Colours come from the page's custom properties, so one theme serves light and dark. */
+/** The theme. Its colours are custom properties of the page, so it is the same for light and dark. */
 const look = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "13px" },
   "&.cm-focused": { outline: "none" },
@@ -48,7 +48,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.typeName, tags.className, tags.namespace], color: "var(--syn-type)" },
 ]);
 
-/** What every file's editor has. */
+/** The extensions of the editor for every file. */
 export function editorSetup(path: string): Extension {
   return [
     basicSetup,

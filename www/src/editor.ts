@@ -10,7 +10,7 @@ import { lengthOf, placeOf, positionOf } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** The open file. Each file keeps its own history and cursor while another one is shown. */
+/** Edits the open file. Each file keeps its own history and cursor while another file is open. */
 class Editor extends LitElement {
   static override styles = [
     controls,
@@ -118,7 +118,7 @@ class Editor extends LitElement {
       this.#states.clear();
       this.#shown = "";
     }
-    // A file that comes again after it was deleted starts anew.
+    // A file that is created again after its deletion has no history.
     for (const known of this.#states.keys()) {
       if (!workspace.project.files.value.includes(known)) this.#states.delete(known);
     }
@@ -138,7 +138,7 @@ class Editor extends LitElement {
     const doc = path ? await workspace.project.read(path) : "";
     const follow = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
       if (docChanged) workspace.edit(path, state.doc.toString());
-      if (docChanged || selectionSet) this.#tellCursor(state);
+      if (docChanged || selectionSet) this.#reportCursor(state);
     });
     return EditorState.create({ doc, extensions: [editorSetup(path), follow, EditorState.readOnly.of(path === "")] });
   }
@@ -149,16 +149,16 @@ class Editor extends LitElement {
     if (this.#view) this.#view.setState(state);
     else this.#view = new EditorView({ state, parent, root: this.renderRoot as ShadowRoot });
     this.#marked = undefined;
-    this.#tellCursor(state);
+    this.#reportCursor(state);
   }
 
-  #tellCursor(state: EditorState): void {
+  #reportCursor(state: EditorState): void {
     const { head } = state.selection.main;
     const line = state.doc.lineAt(head);
     workspace.cursor.set({ line: line.number, column: head - line.from + 1 });
   }
 
-  /** Underlines what the last build complained about in this file. */
+  /** Underlines the errors and warnings of the last build in this file. */
   #mark(): void {
     const view = this.#view;
     const { diagnostics } = workspace.builds.state.value;
@@ -167,7 +167,7 @@ class Editor extends LitElement {
     const mine = diagnostics.filter(({ file }) => file === this.#shown);
     const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
-    // The banner takes room; the line that is being written stays in sight.
+    // The banner reduces the height of the editor; the current line stays visible.
     if (mine.length && view.hasFocus)
       view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
@@ -193,7 +193,7 @@ function toEditorDiagnostic(doc: Text, diagnostic: Diagnostic): EditorDiagnostic
   return { from, to, severity: "error", message: diagnostic.message };
 }
 
-/** The text may have changed since the position was true, so it is kept inside. */
+/** Limits a position to the text, which may have changed since. */
 function offsetOf(doc: Text, line: number, column: number): number {
   const { from, length } = doc.line(Math.min(doc.lines, Math.max(1, line)));
   return from + Math.min(length, Math.max(0, column - 1));

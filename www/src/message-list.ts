@@ -9,7 +9,7 @@ import { workspace } from "./workspace";
 
 const ROW = 24;
 
-/** The messages that crossed the two boundaries, newest last. Only rows in sight are rendered. */
+/** Shows the messages to and from the worker and the preview, newest last. Only visible rows are rendered. */
 class MessageList extends LitElement {
   static override properties = { boundary: { state: true }, search: { state: true } };
 
@@ -134,7 +134,7 @@ class MessageList extends LitElement {
   }
 
   override render() {
-    const rows = workspace.messages.rows.value.filter((row) => this.#shows(row));
+    const rows = workspace.messages.rows.value.filter((row) => this.#matchesFilter(row));
     const virtual = this.#virtual.getVirtualizer();
     virtual.setOptions({ ...virtual.options, count: rows.length });
     return html`
@@ -195,7 +195,7 @@ class MessageList extends LitElement {
     </div>`;
   }
 
-  #shows({ boundary, method, kind, summary }: MessageRow): boolean {
+  #matchesFilter({ boundary, method, kind, summary }: MessageRow): boolean {
     if (this.boundary && boundary !== this.boundary) return false;
     return !this.search || `${method} ${kind} ${summary}`.toLowerCase().includes(this.search);
   }
@@ -205,7 +205,7 @@ class MessageList extends LitElement {
     if (rows && this.#followsEnd) rows.scrollTop = rows.scrollHeight;
   }
 
-  /** The list follows its end until the reader scrolls away from it. */
+  /** The list follows new messages until the user scrolls away from its end. */
   readonly #noteScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW;

@@ -29,15 +29,15 @@ interface Envelope {
 const LIMIT = 2000;
 
 /**
- * The messages that crossed, newest last, at most 2000.
+ * The messages to and from the worker and the preview, newest last, at most 2000.
  *
- * It looks on by standing between a peer and its transport: any object with `send`, `onMessage`
- * and `destroy` is a transport, so the peers do not know that they are watched.
+ * The log wraps the transport of a peer: any object with `send`, `onMessage` and `destroy` is a transport, so the peers
+ * need no change.
  */
 export class MessageLog {
   readonly rows = new Store<readonly MessageRow[]>([]);
   readonly paused = new Store(false);
-  /** Everything seen, rows that are gone or came while paused included. */
+  /** The number of all messages, including removed ones and those during a pause. */
   total = 0;
   #buffer: MessageRow[] = [];
   readonly #publish = oncePerFrame(() => this.rows.set([...this.#buffer]));
@@ -46,7 +46,7 @@ export class MessageLog {
   watch(boundary: string, transport: RPCTransport): RPCTransport {
     return {
       send: (message, transfer) => {
-        // Described first: what is transferred is empty afterwards.
+        // The description comes first, since transferred buffers are empty after `send`.
         this.#record(boundary, "sent", message);
         transport.send(message, transfer);
       },
@@ -106,7 +106,7 @@ export class MessageLog {
     };
   }
 
-  /** A request that is never answered would stay for ever, so the oldest one makes room. */
+  /** Removes the oldest unanswered request, since it may never be answered. */
   #remember(key: string, method: string, time: number): void {
     this.#open.set(key, { method, time });
     const oldest = this.#open.size > LIMIT ? this.#open.keys().next().value : undefined;

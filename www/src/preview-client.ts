@@ -7,10 +7,10 @@ import { Store } from "./store";
 
 export type PreviewStatus = "empty" | "loading" | "live";
 
-/** How long a document may take to answer before the frame is thrown away. */
-const PATIENCE = 8000;
+/** The time limit for an answer of a document. After it, the iframe is replaced. */
+const ANSWER_TIMEOUT_MS = 8000;
 
-/** The page's end of the preview frame: serves its files, steers it, and listens to it. */
+/** The peer of the preview's iframe: serves its files, calls its methods, and receives its notifications. */
 export class PreviewClient {
   readonly status = new Store<PreviewStatus>("empty");
   readonly navigation = new Store<NavigationState>({ url: "/", canGoBack: false, canGoForward: false });
@@ -27,7 +27,7 @@ export class PreviewClient {
     this.#console = console;
   }
 
-  /** Puts the frame into `host`, which keeps it from then on. */
+  /** Adds the iframe to `host`. */
   mount(host: HTMLElement): void {
     this.#host = host;
     this.#peer?.destroy();
@@ -40,20 +40,20 @@ export class PreviewClient {
     if (this.status.value !== "empty") this.#load();
   }
 
-  /** Shows the newest build: at first by loading the frame, later by a new document in it. */
+  /** Shows the newest build: first by loading the iframe, later by a new document in it. */
   async show(): Promise<void> {
     if (this.status.value === "empty") return this.#load();
     await this.refresh();
   }
 
   async refresh(): Promise<void> {
-    // A document that is still loading may hold files of an older build; one more reload is enough for all.
+    // A document that is still loading may have files of an older build. One more reload replaces them all.
     if (this.#refreshing || this.status.value === "empty") return;
     this.#refreshing = true;
     try {
       await this.#whenLive();
       this.#refreshing = false;
-      await this.#peer?.request("refresh", undefined, { timeout: PATIENCE });
+      await this.#peer?.request("refresh", undefined, { timeout: ANSWER_TIMEOUT_MS });
     } catch {
       this.#replace();
     } finally {
@@ -62,11 +62,11 @@ export class PreviewClient {
   }
 
   async navigate(url: string): Promise<void> {
-    await this.#steer((peer) => peer.request("navigate", { url }, { timeout: PATIENCE }));
+    await this.#steer((peer) => peer.request("navigate", { url }, { timeout: ANSWER_TIMEOUT_MS }));
   }
 
   async traverse(delta: number): Promise<void> {
-    await this.#steer((peer) => peer.request("traverse", { delta }, { timeout: PATIENCE }));
+    await this.#steer((peer) => peer.request("traverse", { delta }, { timeout: ANSWER_TIMEOUT_MS }));
   }
 
   async #steer(order: (peer: JSONRPCPeer<FrameApi, HostApi>) => Promise<null>): Promise<void> {
@@ -80,20 +80,20 @@ export class PreviewClient {
 
   #load(): void {
     if (!this.#frame?.contentWindow) return;
-    // The frame keeps its window when it loads, and from now on it may speak.
+    // The iframe keeps its window when it loads, and may send messages from now on.
     this.#peer ??= this.#connect(this.#frame.contentWindow);
     this.status.set("loading");
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
 
-  /** A document that hangs takes no orders; a new frame does. */
+  /** Replaces the iframe, since a document that hangs handles no messages. */
   #replace(): void {
     this.#console.add("warn", "The preview did not answer and was started again");
     if (this.#host) this.mount(this.#host);
   }
 
   #connect(window: Window): JSONRPCPeer<FrameApi, HostApi> {
-    // "null" is the origin of a sandboxed frame; only this one window is listened to.
+    // "null" is the origin of a sandboxed iframe. Messages of other windows are ignored.
     const transport = this.#messages.watch("preview", windowTransport(window, { origin: "null" }));
     const peer = new JSONRPCPeer<FrameApi, HostApi>(transport);
     peer.method("fetch", ({ url, method }) => servePreviewFile(url, method));
@@ -120,7 +120,7 @@ export class PreviewClient {
   #whenLive(): Promise<void> {
     if (this.status.value === "live") return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => finish(() => reject(new Error("The preview is not ready"))), PATIENCE);
+      const timer = setTimeout(() => finish(() => reject(new Error("The preview is not ready"))), ANSWER_TIMEOUT_MS);
       const stop = this.status.subscribe((status) => {
         if (status === "live") finish(resolve);
       });
@@ -133,7 +133,7 @@ export class PreviewClient {
   }
 }
 
-/** The innermost frame of a mapped stack that lies in the user's files. */
+/** Returns the innermost frame of a mapped stack in the user's files. */
 function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
   const match = /\b((?:src|public)\/[^\s:()]+):(\d+):(\d+)/.exec(stack ?? "");
   return match?.[1] ? { file: match[1], line: Number(match[2]), column: Number(match[3]) } : undefined;

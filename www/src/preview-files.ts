@@ -19,7 +19,7 @@ const TYPES: Record<string, string> = {
   woff2: "font/woff2",
 };
 
-/** Answers the preview's `fetch` from the build output, as a static web server with an SPA fallback would. */
+/** Answers the preview's `fetch` from the build output, as a static web server with an SPA fallback does. */
 export async function servePreviewFile(url: string, method = "GET"): Promise<FetchResult> {
   const verb = method.toUpperCase();
   if (verb !== "GET" && verb !== "HEAD") return text(405, `${verb} is not supported here`);
@@ -35,7 +35,7 @@ export async function servePreviewFile(url: string, method = "GET"): Promise<Fet
 
 function pathOf(url: string): string | undefined {
   try {
-    // The parser also resolves "..", so no path leads out of the output folder.
+    // The parser resolves "..", so every path is inside of the output folder.
     return decodeURIComponent(new URL(url, "http://preview.invalid/").pathname);
   } catch {
     return undefined;
@@ -45,7 +45,7 @@ function pathOf(url: string): string | undefined {
 async function findFile(path: string): Promise<string | undefined> {
   if (path.split("/").includes("..")) return undefined;
   const candidates = path.endsWith("/") ? [`${DIST}${path}index.html`] : [`${DIST}${path}`];
-  // A path without an extension is a route of the app, and the app decides what it shows.
+  // A path without an extension is a route of the app.
   if (!extensionOf(path)) candidates.push(`${DIST}/index.html`);
   for (const candidate of candidates) {
     const stats = await fs.promises.stat(candidate).catch(() => undefined);
@@ -67,7 +67,7 @@ function text(status: number, body: string): FetchResult {
 
 function toBase64(bytes: Uint8Array): string {
   let binary = "";
-  // In slices, because a function takes only so many arguments.
+  // The bytes are converted in slices, since the number of arguments of a function is limited.
   for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   return btoa(binary);
 }

@@ -4,7 +4,7 @@ import * as icons from "./icons";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** The preview frame under its address bar. */
+/** The preview's iframe and its address bar. */
 class PreviewPane extends LitElement {
   static override styles = [
     controls,

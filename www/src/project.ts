@@ -10,7 +10,7 @@ export const DIST = "/dist";
 
 const samples = import.meta.glob<string>("../sample/**/*", { query: "?raw", import: "default", eager: true });
 
-/** Installed packages of the sample, as a package manager would have laid them out. */
+/** The installed packages of the sample, in the layout of a package manager. */
 const packages: Record<string, string> = {
   "node_modules/preact/package.json": preactManifest,
   "node_modules/preact/dist/preact.mjs": preact,
@@ -18,12 +18,12 @@ const packages: Record<string, string> = {
   "node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs": jsxRuntime,
 };
 
-/** The user's files: paths are relative to the project's root. Everything is in memory. */
+/** The user's files, in memory. Paths are relative to the project's root. */
 export class Project {
-  /** Source files in the order of the list, installed packages left out. */
+  /** Returns the source files in the order of the list, without installed packages. */
   readonly files = new Store<readonly string[]>([]);
 
-  /** Lays out the sample and returns the file system, for others to mount. */
+  /** Writes the sample, and returns the file system. */
   async open(): Promise<FileSystem> {
     const memory = await resolveMountConfig({ backend: InMemory, label: "playground" });
     fs.umount("/");
@@ -66,7 +66,7 @@ export class Project {
   }
 }
 
-/** Every file below a folder; none if there is no such folder. */
+/** Returns every file below a folder, or none if the folder does not exist. */
 export async function filesBelow(folder: string): Promise<string[]> {
   if (!(await fs.promises.exists(folder))) return [];
   const found: string[] = [];
@@ -79,7 +79,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   return found;
 }
 
-/** Folders first, then names, as file lists do. */
+/** Sorts folders before files, and each by name. */
 function byFolder(a: string, b: string): number {
   const [left, right] = [a.split("/"), b.split("/")];
   for (let i = 0; ; i += 1) {

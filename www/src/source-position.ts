@@ -1,6 +1,6 @@
 import type { Diagnostic } from "portway";
 
-/** A place in the project, counted from 1. */
+/** A position in the project, counted from 1. */
 export interface SourcePosition {
   readonly file: string;
   readonly line: number;

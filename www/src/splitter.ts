@@ -1,8 +1,8 @@
 import { css, html, LitElement } from "lit";
 
 /**
- * A bar between two panes, moved with the pointer or the arrow keys. It reports the size it wants
- * for its pane by a `resize` event; who lays out decides.
+ * A bar between two panes, moved by the pointer or the arrow keys. It reports the requested size of its pane by the
+ * event `resize`; the layout decides on the size.
  */
 class Splitter extends LitElement {
   static override properties = {
@@ -60,7 +60,7 @@ class Splitter extends LitElement {
   declare value: number;
   declare min: number;
   declare max: number;
-  /** The pane lies after the bar, so it grows the other way. */
+  /** Whether the pane is after the bar, so that it grows in the opposite direction. */
   declare reverse: boolean;
 
   constructor() {
@@ -89,9 +89,9 @@ class Splitter extends LitElement {
 
   readonly #drag = (event: PointerEvent) => {
     const bar = event.currentTarget as HTMLElement;
-    const [start, before] = [this.#along(event), this.value];
+    const [start, before] = [this.#position(event), this.value];
     const move = (moved: PointerEvent) => {
-      const distance = this.#along(moved) - start;
+      const distance = this.#position(moved) - start;
       this.#request(before + (this.reverse ? -distance : distance));
     };
     bar.setPointerCapture(event.pointerId);
@@ -110,7 +110,7 @@ class Splitter extends LitElement {
     event.preventDefault();
   };
 
-  #along(event: PointerEvent): number {
+  #position(event: PointerEvent): number {
     return this.orientation === "vertical" ? event.clientX : event.clientY;
   }
 

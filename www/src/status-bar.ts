@@ -3,7 +3,7 @@ import { controls } from "./controls-style";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** One line about the build, the file system and the cursor. */
+/** Shows one line about the build, the file system and the cursor. */
 class StatusBar extends LitElement {
   static override styles = [
     controls,

@@ -25,7 +25,7 @@ export class Store<T> {
   }
 }
 
-/** Makes an act that may be asked for many times a turn happen once a frame. */
+/** Returns a function that runs `act` at most once in an animation frame. */
 export function oncePerFrame(act: () => void): () => void {
   let scheduled = false;
   return () => {

@@ -6,7 +6,7 @@ const KEY = "portway-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 const saved = localStorage.getItem(KEY);
 
-/** The system's choice, until the user makes one. */
+/** The theme of the system, until the user chooses one. */
 export const theme = new Store<Theme>(saved === "light" || saved === "dark" ? saved : systemTheme());
 
 export function toggleTheme(): void {

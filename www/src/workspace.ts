@@ -7,9 +7,9 @@ import { Project } from "./project";
 import type { SourcePosition } from "./source-position";
 import { Store } from "./store";
 
-const QUIET = 300;
+const BUILD_DELAY_MS = 300;
 
-/** The parts of the playground and what they do to each other; components render it. */
+/** The state of the playground, and the connections of its parts. Components render it. */
 class Workspace {
   readonly project = new Project();
   readonly messages = new MessageLog();
@@ -17,10 +17,10 @@ class Workspace {
   readonly builds = new BuildClient(this.messages, this.console);
   readonly preview = new PreviewClient(this.messages, this.console);
   readonly openFile = new Store("src/App.tsx");
-  /** Where the editor should put its cursor next. */
+  /** The next position of the editor's cursor. */
   readonly target = new Store<SourcePosition | undefined>(undefined);
   readonly cursor = new Store({ line: 1, column: 1 });
-  /** Counts resets, after which the editor's texts are void. */
+  /** The number of resets. A reset discards the texts of the editor. */
   readonly generation = new Store(0);
   readonly #unsaved = new Map<string, string>();
   #saving = Promise.resolve();
@@ -33,16 +33,16 @@ class Workspace {
     await this.buildNow();
   }
 
-  /** Takes an edit, and builds once the typing pauses. */
+  /** Applies an edit, and builds once the user pauses typing. */
   edit(path: string, text: string): void {
     this.#unsaved.set(path, text);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.buildNow(), QUIET);
+    this.#timer = setTimeout(() => void this.buildNow(), BUILD_DELAY_MS);
   }
 
   async buildNow(): Promise<void> {
     clearTimeout(this.#timer);
-    // A build that is under way would read half of the old and half of the new.
+    // A running build would read old and new files.
     this.builds.cancel();
     this.#saving = this.#saving.then(() => this.#save());
     await this.#saving;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: how fast calls are beside a bare `postMessage` and beside other libraries; and with
-//! `--only native` or `wipc`, byte streams beside other libraries.
+//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native` or
+//! `wipc`, it compares byte streams with other libraries.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::setup::Setup;
 use crate::toolchain::cargo;
 use crate::wasm_module;
 
-/// The script that does it.
+/// The script of the benchmark.
 const SCRIPT: &str = "benches/run.mjs";
 
 /// The script for byte streams, the program that it runs, and its name among the workloads.
@@ -29,36 +29,36 @@ const WIPC_PACKAGE: &str = "wipc-bench";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where
+    /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Some of the workloads: A,B,E,loopback; or, by itself, what needs no browser: native, wipc
+    /// Run only these workloads: A,B,E,loopback; or one that needs no browser: native, wipc
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
-    /// Some of the boundaries: worker,frame
+    /// Run only at these boundaries: worker,frame
     #[arg(long, value_name = "BOUNDARIES")]
     boundary: Option<String>,
-    /// Some of the subjects, and what they are compared with: portway,portway-off
+    /// Measure only these libraries and the baselines: portway,portway-off
     #[arg(long, value_name = "SUBJECTS")]
     subject: Option<String>,
-    /// Instead of 11, or 50 for calls one after the other
+    /// The number of rounds. Default: 11, or 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// A third of the rounds: enough to work by, too few to judge by
+    /// Run a third of the rounds: enough during development, too few for a verdict
     #[arg(long)]
     quick: bool,
-    /// Print each promised ratio with its bound, and fail when one is missed
+    /// Print each promised ratio with its threshold, and fail if one is missed
     #[arg(long)]
     check: bool,
-    /// The pkg/ of an older build, which is measured twice beside the new one
+    /// The pkg/ of an older build, which is measured twice for comparison
     #[arg(long, value_name = "PKG")]
     old: Option<PathBuf>,
-    /// Put the table and the plot in the README
+    /// Write the table and the plot to the README
     #[arg(long)]
     write: bool,
 }
 
-/// The subject that is written in Rust; cargo knows whether there is anything to do.
+/// Builds the library that is written in Rust.
 fn build_rust(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-rust");
@@ -70,7 +70,7 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Byte streams, sockets and memory: no package and no browser is needed.
+/// Measures byte streams, sockets and memory. This needs neither the package nor a browser.
 fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
@@ -91,7 +91,7 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     take_over(command)
 }
 
-/// How many rounds there are, and what is made of them.
+/// Adds the options for the rounds and the checks.
 fn add_how(command: &mut Command, arguments: &Arguments) {
     if let Some(rounds) = arguments.rounds {
         command.args(["--rounds", &rounds.to_string()]);
@@ -109,7 +109,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
         Some(only) if is_native(&only) => return run_native(setup, only, arguments),
         Some(only) => {
             if let Some(word) = only.split(',').find(is_native) {
-                bail!("{word} is run by itself");
+                bail!("{word} must be the only workload");
             }
         }
         None => {}

@@ -29,20 +29,20 @@ impl fmt::Display for Engine {
     }
 }
 
-/// A browser and the driver that steers it.
+/// A browser and its WebDriver.
 pub(crate) struct Browser {
     engine: Engine,
     binary: PathBuf,
     driver: PathBuf,
 }
 
-/// A browser, or what is missing and how a person gets it.
+/// A browser, or a text on the missing program and how to install it.
 pub(crate) type Found = Result<Browser, String>;
 
 impl Engine {
     pub(crate) const ALL: [Self; 3] = [Self::Chromium, Self::Firefox, Self::Webkit];
 
-    /// Finds the browser, after installing it where that is possible.
+    /// Finds the browser, and installs it if possible.
     pub(crate) fn set_up(self, workspace: &Workspace, cache: &Cache) -> Found {
         if let Err(missing) = self.find_browser() {
             if !debian::can_install() {
@@ -101,13 +101,13 @@ impl Engine {
 }
 
 impl Browser {
-    /// What wasm-bindgen-test-runner needs to know: one driver, and the capabilities in a file.
+    /// Returns the environment of wasm-bindgen-test-runner: one driver, and the file of the capabilities.
     pub(crate) fn for_runner(&self, environment: Environment, capabilities: &Path) -> Environment {
         let environment = environment.with("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
         match self.engine {
             Engine::Chromium => environment.with("CHROMEDRIVER", &self.driver),
             Engine::Firefox => environment.with("GECKODRIVER", &self.driver).with("MOZ_HEADLESS", "1"),
-            // WebKit's own sandbox needs rights that a container does not give.
+            // WebKit's own sandbox needs privileges that containers lack.
             Engine::Webkit => {
                 environment.with("SAFARIDRIVER", &self.driver).with("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
             }
@@ -128,7 +128,7 @@ impl Browser {
         }
     }
 
-    /// The words in front of a command that lets this browser run without a screen.
+    /// Returns the command prefix that runs this browser without a screen.
     pub(crate) fn screen(&self) -> &'static [&'static str] {
         match self.engine {
             Engine::Chromium | Engine::Firefox => &[],
@@ -136,7 +136,7 @@ impl Browser {
         }
     }
 
-    /// Where Node scripts find this browser.
+    /// Returns the environment in which Node scripts find this browser.
     pub(crate) fn for_scripts(&self, environment: Environment) -> Environment {
         match self.engine {
             Engine::Chromium => {
@@ -163,7 +163,7 @@ fn existing(path: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path)).filter(|path| path.exists())
 }
 
-/// WebKitGTK's test browser, which no system puts in PATH.
+/// Finds the test browser of WebKitGTK, which is not in PATH on any system.
 fn minibrowser() -> Option<PathBuf> {
     let multiarch = ["/usr/lib", "/usr/libexec"].iter().flat_map(|root| {
         let below = Path::new(root).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! `cargo xtask build`: wasm-pack, wasm-opt and the finishing step make pkg/ out of src/ and npm/.
+//! `cargo xtask build`: makes pkg/ from src/ and npm/ by wasm-pack, wasm-opt and xtask/js/package.mjs.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +14,7 @@ use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::workspace::{Matrix, Workspace};
 
-/// What goes into the package. A change in any of these files makes a new one.
+/// The inputs of the package. A change in any of these files causes a new build.
 const INPUTS: &[&str] = &[
     "src",
     "npm",
@@ -35,7 +35,7 @@ const INPUTS: &[&str] = &[
 
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Brings pkg/ up to date; does nothing if it is.
+/// Builds pkg/ unless it is up to date.
 pub(crate) fn run(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
     let matrix = workspace.matrix()?;
@@ -56,7 +56,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
 
     let build = &matrix.build;
     let mut pack = environment.command("wasm-pack", &workspace.root)?;
-    // `no-install`: everything is there, and wasm-pack's own downloads would ignore the lock file.
+    // `no-install`: xtask has installed everything, and wasm-pack's own downloads would ignore the lock file.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
@@ -67,20 +67,20 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
     step("wasm: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
 
-    let notice = step("package: the licences of what is in the wasm", || {
+    let notice = step("package: the licences of the crates in the wasm", || {
         notice::of_wasm(workspace, &environment, &build.krate, &setup.toolchain()?.rustc_version)
     })?;
-    let order = order(workspace, &matrix, &raw, &notice)?;
-    let mut finish = node.command("node", &workspace.root)?;
-    finish.arg("xtask/js/finish.mjs").arg(&order);
-    step("package: bundle the modules into pkg/", || run_ok(&mut finish, &log, LIMIT))?;
+    let plan = write_plan(workspace, &matrix, &raw, &notice)?;
+    let mut package = node.command("node", &workspace.root)?;
+    package.arg("xtask/js/package.mjs").arg(&plan);
+    step("package: bundle the modules into pkg/", || run_ok(&mut package, &log, LIMIT))?;
 
     fs::write(stamp, inputs)?;
     Ok(())
 }
 
-/// Writes down what the finishing step shall do, and gives the file's path.
-fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Result<PathBuf> {
+/// Writes the plan of package.mjs. Returns the path of the file.
+fn write_plan(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Result<PathBuf> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         workspace: Inherited,
@@ -104,7 +104,7 @@ fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Re
     }
     let manifest: Manifest = toml::from_str(&workspace.read("Cargo.toml")?).context("Cargo.toml")?;
     let shared = manifest.workspace.package;
-    let order = json!({
+    let plan = json!({
         "root": workspace.root,
         "raw": raw,
         "out": workspace.path("pkg"),
@@ -119,13 +119,13 @@ fn order(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Re
             "repository": manifest.package.repository,
         },
     });
-    let file = workspace.path("target/finish.json");
-    fs::write(&file, serde_json::to_string_pretty(&order)?)?;
+    let file = workspace.path("target/package-plan.json");
+    fs::write(&file, serde_json::to_string_pretty(&plan)?)?;
     Ok(file)
 }
 
-/// A number that changes with the contents of the inputs. Contents are compared and not times, so that a fresh
-/// checkout of the same commit builds nothing.
+/// Returns a hash of the contents of the inputs. It does not depend on file times, so that a fresh checkout of the same
+/// commit builds nothing.
 fn fingerprint(workspace: &Workspace) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for input in INPUTS {
@@ -140,7 +140,7 @@ fn fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Adds the file `path`, or all files below the folder `path`; nothing if there is none.
+/// Adds the file `path`, or all files below the folder `path`. Adds nothing if `path` does not exist.
 pub(crate) fn files_below(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_dir() {
         for entry in path.read_dir()? {

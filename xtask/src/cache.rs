@@ -1,4 +1,4 @@
-//! The folder outside the repository where toolchains and tools are kept between clones.
+//! The cache folder outside of the repository, for toolchains and tools.
 
 use std::env;
 use std::fs::{self, File};
@@ -28,13 +28,13 @@ impl Cache {
         self.root.join(relative)
     }
 
-    /// Held while something is added, so that two commands started at once do not build the same thing twice.
+    /// Locks the cache for an addition, so that two commands do not build the same tool at the same time.
     pub(crate) fn lock(&self) -> Result<File> {
         lock(&self.path("lock"))
     }
 }
 
-/// Waits for the lock file at `path`; it is free again when the returned file is dropped.
+/// Locks the file at `path`, and waits for that. Dropping the returned file releases the lock.
 pub(crate) fn lock(path: &Path) -> Result<File> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -1,4 +1,4 @@
-//! Installs packages on Debian and its relatives, where this process may.
+//! Installs packages on Debian and its derivatives, if this process has the privileges.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use crate::environment::find_in_path;
 use crate::process::{run_ok, step};
 
-/// Whether packages can be installed without asking a person for a password.
+/// Returns whether packages can be installed without a password prompt.
 pub(crate) fn can_install() -> bool {
     find_in_path("apt-get").is_some() && privilege().is_some()
 }
 
-/// Installs `packages`; `what` is what they are for.
+/// Installs `packages`; `what` names their purpose in the output.
 pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
     let prefix = privilege().context("neither root nor password-less sudo")?;
     let apt = |arguments: &[&str]| {
@@ -27,7 +27,7 @@ pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
     step(&format!("{what}: apt-get install {}", packages.join(" ")), || {
         let mut arguments = vec!["install", "-y", "--no-install-recommends"];
         arguments.extend(packages);
-        // A fresh container has no package lists yet; a machine in use is spared the update.
+        // A fresh container has no package lists. The update is skipped where lists exist.
         if apt(&arguments).is_err() {
             apt(&["update"])?;
             apt(&arguments)?;
@@ -36,7 +36,7 @@ pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
     })
 }
 
-/// What goes in front of a command that needs to be root; `None` if there is no way.
+/// Returns the command prefix for root privileges; `None` without such privileges.
 fn privilege() -> Option<&'static [&'static str]> {
     let succeeds = |program: &str, arguments: &[&str]| {
         let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();

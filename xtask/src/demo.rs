@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: builds the playground, then serves it or, with `--check`, drives it through its whole story.
+//! `cargo xtask demo`: builds the playground, then serves it or, with `--check`, runs its end-to-end check.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use crate::build;
 use crate::process::{clear, run_ok, step, take_over};
 use crate::setup::Setup;
 
-/// The script that drives the playground in Chromium.
+/// The end-to-end check of the playground, in Chromium.
 pub(crate) const CHECK: &str = "www/check.mjs";
 
 const SERVE: &str = "www/serve.mjs";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Drive the playground in headless Chromium, print each step, and fail if one fails
+    /// Run the end-to-end check in headless Chromium, print each step, and fail if one fails
     #[arg(long)]
     check: bool,
-    /// The port to serve on; without it, the system chooses a free one
+    /// The port of the server. Default: a free one
     #[arg(long)]
     port: Option<u16>,
 }
@@ -40,11 +40,11 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     if let Some(port) = arguments.port.filter(|_| !arguments.check) {
         command.args(["--port", &port.to_string()]);
     }
-    // The script speaks for itself: the address, or each step of the story.
+    // The script prints the address, or each step of the check.
     take_over(command)
 }
 
-/// Builds the package, then the page around it into www/dist.
+/// Builds the package, and then the page to www/dist.
 pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     build::run(setup)?;
     let workspace = &setup.workspace;

@@ -1,4 +1,4 @@
-//! The environment that a child process gets: what goes in front of PATH, and which variables are set or dropped.
+//! The environment of a child process: folders in front of PATH, and variables that are set or removed.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -31,11 +31,11 @@ impl Environment {
         self
     }
 
-    /// `program`, looked up in this environment's PATH and run in `folder`.
+    /// Returns a command for `program`, which is looked up in this environment's PATH and runs in `folder`.
     pub(crate) fn command(&self, program: &str, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(folder);
-        // `cargo run` describes xtask to its children; a cargo further down would take that for its own package.
+        // `cargo run` sets variables about xtask. A cargo among the children would take them for its own package.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);
@@ -48,7 +48,7 @@ impl Environment {
         Ok(command)
     }
 
-    /// The same as shell lines.
+    /// Returns the environment as lines for a shell.
     pub(crate) fn to_shell(&self) -> Result<String> {
         let mut lines = String::new();
         for name in &self.dropped {
@@ -68,7 +68,7 @@ impl Environment {
     }
 }
 
-/// The file that `program` names in the PATH of this process.
+/// Finds `program` in the PATH of this process.
 pub(crate) fn find_in_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -1,5 +1,6 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets in fuzz/, on a stable compiler. LLVM counts which edges of the program an
-//! input takes, and the engine, C++ that the crate `libfuzzer-sys` brings, changes those inputs that took new ones.
+//! `cargo xtask fuzz`: runs libFuzzer on the targets in fuzz/, with a stable compiler. LLVM counts the edges of the
+//! program that an input takes. The engine, C++ code in the crate `libfuzzer-sys`, mutates the inputs that took new
+//! edges.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::setup::Setup;
 use crate::toolchain::{cargo, rustc};
 use crate::workspace::Workspace;
 
-/// What cargo-fuzz passes too. Codegen units are one, so that a function is instrumented where it is inlined.
+/// The flags of cargo-fuzz. There is one codegen unit, so that a function is instrumented where it is inlined.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -25,42 +26,42 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1";
 
-/// One input that takes longer has hung, in seconds.
+/// The time limit of one input, in seconds.
 const HANG: u32 = 25;
 
-/// A process that takes more has a leak, or has allocated what it was told to, in MiB.
-const MOST_MEMORY: u32 = 1024;
+/// The memory limit of a process, in MiB. A process beyond it has a leak, or has trusted a length in the input.
+const MAX_MEMORY_MB: u32 = 1024;
 
-/// The longest input that is tried, in bytes.
-const LONGEST_INPUT: u32 = 1024;
+/// The longest input, in bytes.
+const MAX_INPUT_BYTES: u32 = 1024;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How long each target runs
+    /// Minutes for each target
     #[arg(long, default_value_t = 10.0, value_name = "N")]
     minutes: f64,
-    /// Only these targets
+    /// Run only these targets
     #[arg(long, value_delimiter = ',', value_name = "TARGET")]
     only: Vec<String>,
-    /// How many run at once; as many as there are processors if left out
+    /// The number of targets that run at once. Default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Run one target once, with this input, and show what it says
+    /// Run one target once, with this input, and show its output
     #[arg(long, value_name = "FILE", requires = "only", conflicts_with = "minutes")]
     input: Option<PathBuf>,
 }
 
-/// What came of one target.
+/// The result of one target.
 struct Run {
     target: String,
     executions: u64,
     per_second: u64,
-    /// Inputs that took a new way.
+    /// Inputs that took new edges.
     added: u64,
     failure: Option<String>,
 }
 
-/// Runs the targets; `false` if one found something.
+/// Runs the targets. Returns `false` if one has found a fault.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let targets = chosen(targets(workspace)?, &arguments.only)?;
@@ -85,7 +86,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// Each file in fuzz/fuzz_targets/ is one.
+/// Returns the targets: the files in fuzz/fuzz_targets/.
 fn targets(workspace: &Workspace) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in workspace.path("fuzz/fuzz_targets").read_dir().context("fuzz/fuzz_targets")? {
@@ -98,12 +99,12 @@ fn targets(workspace: &Workspace) -> Result<Vec<String>> {
 
 fn chosen(all: Vec<String>, only: &[String]) -> Result<Vec<String>> {
     if let Some(unknown) = only.iter().find(|name| !all.contains(name)) {
-        bail!("there is no fuzz target `{unknown}`; there are {}", all.join(", "));
+        bail!("unknown fuzz target `{unknown}`; expected {}", all.join(", "));
     }
     Ok(all.into_iter().filter(|name| only.is_empty() || only.contains(name)).collect())
 }
 
-/// Builds the programs, and gives their folder.
+/// Builds the programs. Returns their folder.
 fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf> {
     let host = capture(rustc().args(["--print", "host-tuple"]))?;
     let products = workspace.path("target/fuzz/build");
@@ -112,7 +113,7 @@ fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf> {
         .with("RUSTFLAGS", INSTRUMENTATION)
         .with("CXX", compiler_of_engine(workspace)?);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.path("fuzz"))?;
-    // With a target named, the flags are not for build scripts and macros.
+    // With `--target`, the flags do not apply to build scripts and macros.
     command.args(["build", "--release", "--target", &host]);
     for target in targets {
         command.args(["--bin", target]);
@@ -135,7 +136,7 @@ fn compiler_of_engine(workspace: &Workspace) -> Result<PathBuf> {
     found().context("no C++ compiler, which the fuzzing engine is built with: install g++ or clang, or set CXX")
 }
 
-/// Runs `work` on each target, `jobs` at a time, and gives what came of them in the order of the targets.
+/// Runs `work` on each target, `jobs` at a time. Returns the results in the order of the targets.
 fn run_all(targets: &[String], jobs: usize, work: impl Fn(&str) -> Run + Sync) -> Vec<Run> {
     let waiting = Mutex::new(targets.iter());
     let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
@@ -158,7 +159,7 @@ fn run_all(targets: &[String], jobs: usize, work: impl Fn(&str) -> Run + Sync) -
 }
 
 fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration) -> Result<Run> {
-    // The first folder gets what is found; the others are only read.
+    // libFuzzer writes new inputs to the first folder, and only reads the others.
     let found = workspace.path("target/fuzz/corpus").join(target);
     let findings = workspace.path("target/fuzz/findings");
     fs::create_dir_all(&found)?;
@@ -172,8 +173,8 @@ fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration)
     command.arg(format!("-max_total_time={}", time.as_secs().max(1)));
     command.args([
         format!("-timeout={HANG}"),
-        format!("-rss_limit_mb={MOST_MEMORY}"),
-        format!("-max_len={LONGEST_INPUT}"),
+        format!("-rss_limit_mb={MAX_MEMORY_MB}"),
+        format!("-max_len={MAX_INPUT_BYTES}"),
     ]);
     command.arg("-print_final_stats=1");
     let outcome = process::run(&mut command, &log, time + Duration::from_secs(180))?;
@@ -187,7 +188,7 @@ fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration)
     })
 }
 
-/// What a person needs to know about a run that did not end well.
+/// Describes a failed run, and how to repeat it.
 fn failure(workspace: &Workspace, target: &str, outcome: &Outcome) -> Option<String> {
     if outcome.success() && statistic(&outcome.output, "number_of_executed_units").is_some() {
         return None;
@@ -195,19 +196,19 @@ fn failure(workspace: &Workspace, target: &str, outcome: &Outcome) -> Option<Str
     let input = finding(&outcome.output).map(|path| path.strip_prefix(&workspace.root).unwrap_or(path).display());
     let advice = input.map_or_else(
         || "no input was kept".to_owned(),
-        |input| format!("the input is in {input}; once more: cargo xtask fuzz --only {target} --input {input}"),
+        |input| format!("the input is in {input}; repeat it by: cargo xtask fuzz --only {target} --input {input}"),
     );
     let log = workspace.log(&format!("fuzz-{target}"));
-    let said = reason(&outcome.output).unwrap_or_else(|| tail(&outcome.output, 20));
+    let output_lines = reason(&outcome.output).unwrap_or_else(|| tail(&outcome.output, 20));
     Some(format!(
-        "{} ({})\n{said}\n    {advice}\n    the whole output is in {}",
+        "{} ({})\n{output_lines}\n    {advice}\n    the whole output is in {}",
         target,
         outcome.describe(),
         log.display()
     ))
 }
 
-/// The message of the panic, or of the engine.
+/// Returns the message of the panic or of the engine.
 fn reason(output: &str) -> Option<String> {
     let is_start = |line: &&str| line.contains("panicked at") || line.contains("ERROR: libFuzzer");
     let mut lines = output.lines().skip_while(|line| !is_start(line)).take(6).peekable();
@@ -215,7 +216,7 @@ fn reason(output: &str) -> Option<String> {
     Some(lines.map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n"))
 }
 
-/// The file that the engine wrote the input to.
+/// Returns the file to which the engine has written the input.
 fn finding(output: &str) -> Option<&Path> {
     output.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| Path::new(path.trim()))
 }
@@ -230,10 +231,10 @@ fn statistic(output: &str, name: &str) -> Option<u64> {
 
 fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: &Path) -> Result<bool> {
     let [target] = targets else { bail!("--input is for one target") };
-    // The person gave the path from where cargo was called, and the program runs there.
+    // The path is relative to the folder in which cargo was called, and the program runs there.
     let mut command = Command::new(programs.join(target));
     command.arg(input).env("RUST_BACKTRACE", "1").env("PORTWAY_FUZZ_SHOW", "1");
-    command.args([format!("-timeout={HANG}"), format!("-rss_limit_mb={MOST_MEMORY}")]);
+    command.args([format!("-timeout={HANG}"), format!("-rss_limit_mb={MAX_MEMORY_MB}")]);
     let findings = workspace.path("target/fuzz/findings");
     fs::create_dir_all(&findings)?;
     command.arg(format!("-artifact_prefix={}/{target}-again-", findings.display()));
@@ -263,7 +264,7 @@ fn print_table(runs: &[Run]) {
     }
 }
 
-/// The number with its thousands apart.
+/// Returns a number with its thousands separated.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -285,14 +286,14 @@ mod tests {
         stat::number_of_executed_units: 1234\nstat::average_exec_per_sec:     56\n";
 
     #[test]
-    fn figures_are_read_from_what_the_engine_says() {
+    fn figures_are_parsed_from_the_output_of_the_engine() {
         assert_eq!(statistic(CRASH, "number_of_executed_units"), Some(1234));
         assert_eq!(statistic(CRASH, "average_exec_per_sec"), Some(56));
         assert_eq!(statistic(CRASH, "new_units_added"), None);
     }
 
     #[test]
-    fn a_finding_is_told_with_its_reason_and_its_file() {
+    fn a_finding_is_reported_with_its_reason_and_its_file() {
         assert_eq!(finding(CRASH), Some(Path::new("/tmp/f/json-crash-1")));
         assert!(reason(CRASH).is_some_and(|reason| reason.contains("panicked") && reason.contains("assertion failed")));
         assert_eq!((finding("fine"), reason("fine")), (None, None));

@@ -1,5 +1,5 @@
-//! What no compiler checks: the core names nothing of any platform, no file in src/ grows without end, and the README has no
-//! image that registries cannot show.
+//! Rules that the compiler does not check: the core names nothing of a platform, files in src/ have a maximum length,
+//! and the README has only images that registries can show.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::workspace::Workspace;
 const CORE: &[&str] =
     &["message", "validate", "connection", "codec", "limits", "profile", "error", "reconnect", "inspect"];
 
-/// What the core may not name, as path segments.
+/// The paths that the core must not name.
 const FORBIDDEN: &[&[&str]] =
     &[&["std", "io"], &["std", "thread"], &["Instant"], &["tokio"], &["web_sys"], &["js_sys"], &["wasm_bindgen"]];
 
-const MOST_LINES: usize = 500;
+const MAX_LINES: usize = 500;
 
-/// Each breach as `file:line: what and which rule`.
+/// Returns each breach as `file:line: breach and rule`.
 pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for module in CORE {
@@ -29,7 +29,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
         for file in files.iter().filter(|file| has_extension(file, &["rs"])) {
             let name = file.strip_prefix(&workspace.root)?.display();
             for (line, path) in forbidden_names(&std::fs::read_to_string(file)?) {
-                breaches.push(format!("{name}:{line}: names `{path}`, but the core knows no IO, clock or platform"));
+                breaches.push(format!("{name}:{line}: the core must not use IO, a clock or a platform, got `{path}`"));
             }
         }
     }
@@ -38,18 +38,19 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     files.sort();
     for file in files.iter().filter(|file| has_extension(file, &["rs", "js", "ts"])) {
         let lines = std::fs::read_to_string(file)?.lines().count();
-        if lines > MOST_LINES {
+        if lines > MAX_LINES {
             let name = file.strip_prefix(&workspace.root)?.display();
-            breaches.push(format!("{name}:{lines}: a file in src/ has at most {MOST_LINES} lines"));
+            breaches.push(format!("{name}:{lines}: a file in src/ must have at most {MAX_LINES} lines"));
         }
     }
     let readme = std::fs::read_to_string(workspace.path("README.md"))?;
-    breaches
-        .extend(images(&readme).map(|line| format!("README.md:{line}: registries show no image of the repository")));
+    breaches.extend(
+        images(&readme).map(|line| format!("README.md:{line}: an image must have an https URL for registries")),
+    );
     Ok(breaches)
 }
 
-/// The lines with an image that is a file.
+/// Returns the lines with an image that is a file.
 fn images(text: &str) -> impl Iterator<Item = usize> {
     let is_image = |line: &str| line.split("![").skip(1).any(|image| !image.contains("](https://"));
     text.lines().enumerate().filter(move |(_, line)| is_image(line)).map(|(index, _)| index + 1)
@@ -59,14 +60,13 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// Line and path of each forbidden name in `source`; comments and literals do not count.
+/// Returns the line and the path of each forbidden name in `source`. Comments and literals do not count.
 fn forbidden_names(source: &str) -> Vec<(usize, String)> {
     let tokens = tokens(source);
     let mut found = Vec::new();
     for (start, token) in tokens.iter().enumerate() {
         let rest = tokens.get(start..).unwrap_or_default();
-        // `.tokio` and `Instant` behind `::` are somebody else's names only if the path before them is; a path that
-        // ends in a forbidden name is forbidden too, so what is in front is not looked at.
+        // The path in front of a name is not checked: any path that ends in a forbidden name is forbidden.
         for path in FORBIDDEN {
             if names(rest, path) {
                 found.push((token.line, path.join("::")));
@@ -76,7 +76,7 @@ fn forbidden_names(source: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether `tokens` begin with `path`, written out or with its end in a group: `std::{fmt, io}`.
+/// Returns whether `tokens` begin with `path`, in full or with its end in a group: `std::{fmt, io}`.
 fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
     let text = |index: usize| tokens.get(index).map(|token| token.text);
     let [first, second @ ..] = path else { return false };
@@ -110,7 +110,7 @@ struct Token<'a> {
     line: usize,
 }
 
-/// Identifiers, `::` and single characters, without comments, strings and character literals.
+/// Returns identifiers, `::` and single characters, without comments, strings and character literals.
 fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = source;
@@ -150,7 +150,7 @@ fn token_length(rest: &str, first: char) -> usize {
         return quoted_length(rest, '"').unwrap_or(rest.len());
     }
     if first == '\'' {
-        // A lifetime has no closing quote right behind its first character.
+        // A lifetime has no closing quote after its first character.
         let inner = rest.get(1..).unwrap_or_default();
         let is_character = inner.starts_with('\\') || inner.chars().nth(1) == Some('\'');
         return if is_character { quoted_length(rest, '\'').unwrap_or(1) } else { 1 };
@@ -161,7 +161,7 @@ fn token_length(rest: &str, first: char) -> usize {
     if rest.starts_with("::") { 2 } else { first.len_utf8() }
 }
 
-/// `r"…"`, `r#"…"#` and so on, with or without a `b` or `c` in front.
+/// Returns the length of `r"…"`, `r#"…"#` and so on, with an optional `b` or `c` in front.
 fn raw_string_length(rest: &str) -> Option<usize> {
     let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();
@@ -171,7 +171,7 @@ fn raw_string_length(rest: &str) -> Option<usize> {
     Some(rest.len() - text.len() + length)
 }
 
-/// Up to and including the closing `quote`; a backslash protects what follows it.
+/// Returns the length up to and including the closing `quote`. A backslash escapes the next character.
 fn quoted_length(rest: &str, quote: char) -> Option<usize> {
     let mut protected = false;
     for (position, next) in rest.char_indices().skip(1) {
@@ -185,7 +185,7 @@ fn quoted_length(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// Block comments nest.
+/// Returns the length of a block comment. Block comments nest.
 fn block_comment_length(rest: &str) -> usize {
     let mut depth = 0;
     let mut position = 0;
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn code_behind_tricky_literals_is_still_read() {
+    fn code_after_unusual_literals_is_read() {
         assert_eq!(found("let q = '\"'; tokio::spawn();"), [(1, "tokio".to_owned())]);
         assert_eq!(found("fn f<'a>(x: &'a str) -> Instant {}"), [(1, "Instant".to_owned())]);
         assert_eq!(found("let s = \"a\\\"b\";\ntokio::spawn()"), [(2, "tokio".to_owned())]);
     }
 
     #[test]
-    fn longer_names_that_contain_a_forbidden_one_are_fine() {
+    fn longer_names_that_contain_a_forbidden_one_are_allowed() {
         assert!(found("struct InstantReply; let tokio_like = 1; mod stdio {}").is_empty());
     }
 }

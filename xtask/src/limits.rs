@@ -1,4 +1,4 @@
-//! `cargo xtask limits`: what is made from the table of limits, limits.toml, whose head says what its members mean.
+//! `cargo xtask limits`: generates files from limits.toml. The head of limits.toml documents its members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 const TABLE: &str = "limits.toml";
 
-/// The files of constants, by the key that rows name them with.
+/// The files of constants, by their key in rows.
 const FILES: &[(&str, &str)] = &[
     ("js", "src/web/limit-values.js"),
     ("core", "src/limits.rs"),
@@ -23,12 +23,12 @@ const FILES: &[(&str, &str)] = &[
     ("duet-rpc", "src/bin/duet-rpc/limits.rs"),
 ];
 
-/// The most characters of a generated line, as in rustfmt.toml.
+/// The maximum of characters in a generated line, as in rustfmt.toml.
 const WIDTH: usize = 120;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write what is made from limits.toml; otherwise it is only compared
+    /// Write the generated files. By default, they are only compared
     #[arg(long)]
     write: bool,
 }
@@ -38,7 +38,7 @@ struct Table {
     limit: Vec<Row>,
 }
 
-/// Where a bound holds.
+/// A place where a limit applies.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 enum Place {
@@ -81,7 +81,7 @@ impl Table {
         toml::from_str(&workspace.read(TABLE)?).context(TABLE)
     }
 
-    /// Every file that is made, with its text.
+    /// Returns every generated file with its text.
     fn files(&self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
         let mut files = vec![("src/web/limit-values.js", self.javascript())];
         for (key, file) in FILES.iter().filter(|(key, _)| !["js", "core"].contains(key)) {
@@ -102,7 +102,7 @@ impl Table {
         Ok(files)
     }
 
-    /// The constants of a file.
+    /// Returns the constants of a file.
     fn constants(&self, key: &str) -> impl Iterator<Item = (&str, &Row)> {
         self.limit.iter().filter_map(move |row| Some((row.constants.get(key)?.as_str(), row)))
     }
@@ -119,7 +119,7 @@ impl Table {
             let kind = if row.unit == "ms" { "Duration" } else { row.kind.as_deref().unwrap_or("usize") };
             let value = grouped(row.value, "_");
             let value = if row.unit == "ms" { format!("Duration::from_millis({value})") } else { value };
-            // Those of the core are a part of its interface, and are documented as such.
+            // The constants of the core are public, so they have their own documentation.
             let title = row.doc.clone().filter(|_| visibility == "pub").unwrap_or_else(|| row.title(""));
             body.push_str(&comment("", "///", &title));
             let _ = writeln!(body, "{visibility} const {name}: {kind} = {value};");
@@ -147,7 +147,7 @@ impl Table {
         )
     }
 
-    /// The members of the Rust struct `Limits`.
+    /// Returns the members of the Rust struct `Limits`.
     fn fields(&self) -> String {
         let mut text = String::new();
         for (row, field) in self.members() {
@@ -165,7 +165,7 @@ impl Table {
         self.limit.iter().filter_map(|row| Some((row, row.field.as_deref()?)))
     }
 
-    /// The members of the option `limits`.
+    /// Returns the members of the option `limits`.
     fn declarations(&self) -> String {
         let mut text = String::new();
         for (row, name) in self.limit.iter().filter_map(|row| Some((row, row.limit.as_ref()?))) {
@@ -191,7 +191,7 @@ impl Table {
         text
     }
 
-    /// What the tests of both platforms read.
+    /// Returns the table for the tests of both platforms, as JSON.
     fn json(&self) -> Result<String> {
         let rows = self.limit.iter().map(|row| {
             let drivers: Vec<_> =
@@ -207,7 +207,7 @@ impl Table {
         Ok(format!("[\n{}\n]\n", rows.collect::<Result<Vec<_>>>()?.join(",\n")))
     }
 
-    /// What is wrong with the table itself.
+    /// Returns the faults of the table itself.
     fn problems(&self, workspace: &Workspace) -> Vec<String> {
         let mut problems = Vec::new();
         let mut names = BTreeSet::new();
@@ -217,14 +217,14 @@ impl Table {
                 problem("the name must be unique".to_owned());
             }
             if row.why.is_empty() || row.beyond.is_empty() {
-                problem("it must say why it is there, and what happens beyond it".to_owned());
+                problem("`why` and `beyond` must not be empty".to_owned());
             }
             if row.doc.is_none() && (row.field.is_some() || row.limit.is_some()) {
-                problem("a bound that can be set must have a `doc`".to_owned());
+                problem("a limit with an option must have a `doc`".to_owned());
             }
             for (key, name) in &row.constants {
                 if !FILES.iter().any(|(known, _)| known == key) {
-                    problem(format!("there is no file of constants `{key}`"));
+                    problem(format!("unknown file of constants `{key}`"));
                 }
                 if !names.insert(format!("{key} {name}")) {
                     problem(format!("the constant {name} must be unique"));
@@ -237,7 +237,7 @@ impl Table {
                 match row.tests_of(place) {
                     Some(test) => problems.extend(row.missing_test(workspace, test)),
                     None if row.untested.is_some() => {}
-                    None => problems.push(format!("{TABLE}: {}: no test shows it for {place:?}", row.name)),
+                    None => problems.push(format!("{TABLE}: {}: there must be a test for {place:?}", row.name)),
                 }
             }
         }
@@ -246,7 +246,8 @@ impl Table {
 }
 
 impl Row {
-    /// The tests that show it there: Rust in browsers runs on the modules of JavaScript, and WIPC on the links of `native`.
+    /// Returns the tests of a limit at a place. Rust in browsers uses the modules of JavaScript, and WIPC the links of
+    /// `native`, so they share tests.
     fn tests_of(&self, place: Place) -> Option<&str> {
         let shared = match place {
             Place::RustWeb => self.tests.get(&Place::Js),
@@ -259,7 +260,7 @@ impl Row {
     fn missing_test(&self, workspace: &Workspace, test: &str) -> Option<String> {
         let (file, forms) = match test.split_once(": ") {
             Some((file, name)) => (file, vec![name.to_owned()]),
-            // A driver is named by a string, or by the name of a member.
+            // The name of a driver is a string or a member.
             None => (test, vec![format!("\"{}\"", self.name), format!("  {}: ", self.name)]),
         };
         let is_there = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
@@ -267,20 +268,20 @@ impl Row {
         (!is_there).then(|| format!("{TABLE}: {}: {file} must have the test {first}", self.name))
     }
 
-    /// The comment of a constant.
+    /// Returns the comment of a constant.
     fn title(&self, end: &str) -> String {
         let mut letters = self.what.chars();
         let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
         format!("{first}{}{end}.", letters.as_str())
     }
 
-    /// The documentation of what can be set.
+    /// Returns the documentation of an option.
     fn documentation(&self) -> String {
         let value = match (shown(self.value, &self.unit), grouped(self.value, " ")) {
             (short, long) if short == long || self.unit == "ms" => long,
             (short, long) => format!("{long} ({short})"),
         };
-        // The parts of a number stay together.
+        // A number must not be split between two lines.
         let value = value.replace(' ', "\u{a0}");
         format!("{} Default {value}.", self.doc.as_deref().unwrap_or_default())
     }
@@ -304,7 +305,7 @@ impl Row {
     }
 }
 
-/// `1234567` with a separator between thousands.
+/// Returns a number with a separator between thousands.
 fn grouped(value: u64, separator: &str) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -317,7 +318,7 @@ fn grouped(value: u64, separator: &str) -> String {
     text
 }
 
-/// A value as a person reads it.
+/// Returns a value with its unit, for people.
 fn shown(value: u64, unit: &str) -> String {
     match (value, unit) {
         (1_000.., "ms") => format!("{} s", value as f64 / 1_000.0),
@@ -330,7 +331,7 @@ fn shown(value: u64, unit: &str) -> String {
     }
 }
 
-/// Lines of a comment that are no longer than lines may be.
+/// Wraps a comment into lines of at most [`WIDTH`] characters.
 fn comment(indent: &str, mark: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut line = format!("{indent}{mark}");
@@ -344,28 +345,28 @@ fn comment(indent: &str, mark: &str, text: &str) -> String {
     format!("{lines}{line}\n").replace('\u{a0}', " ")
 }
 
-/// The text with other lines between two that begin and end with marks.
+/// Replaces the lines between two marks.
 fn spliced(text: &str, begin: &str, end: &str, lines: &str) -> Result<String> {
-    let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there is no line `{begin}`") };
-    let Some(position) = rest.find(end) else { bail!("there is no line `{end}`") };
+    let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there must be a line `{begin}`") };
+    let Some(position) = rest.find(end) else { bail!("there must be a line `{end}`") };
     let indent = rest.get(..position).and_then(|old| old.rsplit('\n').next()).unwrap_or_default();
     let after = rest.get(position..).unwrap_or_default();
     Ok(format!("{before}{begin}\n{lines}{indent}{after}"))
 }
 
-/// What is wrong with the table, and which files are not as the table says.
+/// Returns the faults of the table, and the stale files.
 pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let table = Table::read(workspace)?;
     let mut problems = table.problems(workspace);
     for (file, text) in table.files(workspace)? {
         if workspace.read(file).ok().as_ref() != Some(&text) {
-            problems.push(format!("{file} is not as {TABLE} says: run `cargo xtask limits --write`"));
+            problems.push(format!("{file} must match {TABLE}: run `cargo xtask limits --write`"));
         }
     }
     Ok(problems)
 }
 
-/// Writes or compares the files; `false` if something is wrong.
+/// Writes or compares the files. Returns `false` if the table has faults or a file is stale.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
     let table = Table::read(workspace)?;
     if arguments.write {
@@ -413,7 +414,7 @@ mod tests {
     "#;
 
     #[test]
-    fn values_are_written_as_each_reader_wants_them() {
+    fn values_are_formatted_for_each_file() {
         assert_eq!(
             (grouped(1_048_576, "_"), grouped(128, "_"), grouped(1_024, " ")),
             ("1_048_576".into(), "128".into(), "1 024".into())

@@ -1,5 +1,5 @@
-//! `cargo xtask lint`: formatting, clippy and docs on both targets with warnings denied, the type declarations, and
-//! the layering of the core. Everything is checked before it ends, so that one run shows all there is to mend.
+//! `cargo xtask lint`: checks formatting, clippy and docs on both targets with warnings denied, the type declarations,
+//! and the layering of the core. A failed check does not stop the others, so that one run shows all faults.
 
 use std::process::Command;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::COMMANDS;
 
-/// The package whose library is the product.
+/// The package of the library.
 const LIBRARY: &str = "portway";
 
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs every check; `false` if one found something.
+/// Runs every check. Returns `false` if one has failed.
 pub(crate) fn run(setup: &Setup) -> Result<bool> {
     let workspace = &setup.workspace;
-    // All of the set-up comes first: its lines would otherwise stand in the middle of a check's.
+    // The set-up runs first, so that its output does not interrupt the line of a check.
     let wasm = setup.wasm()?;
     let wasm_clippy = setup.toolchain()?.clippy(workspace)?;
     let node = setup.node()?;
@@ -53,7 +53,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets", "--features", COMMANDS])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
-    // One package at a time: in one go they would get each other's features, and the npm package has no `std`.
+    // Packages are checked one by one: together they would share features, and the npm package has no `std`.
     let wasm_too = workspace.wasm_too_packages()?;
     for package in [LIBRARY.to_owned()].into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone()) {
         checks.check(&format!("clippy: wasm32, {package}"), || {
@@ -61,10 +61,10 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
-                // Its other tests are for the host.
+                // The other tests run on the host.
                 command.args(["--features", "json", "--lib", "--test", "wasm"]);
             } else if wasm_too.contains(&package) {
-                // Its programs are for the host.
+                // The programs run on the host.
                 command.arg("--lib");
             }
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
@@ -94,7 +94,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
     });
-    checks.check("limits: what is made from limits.toml, and its tests", || {
+    checks.check("limits: files generated from limits.toml, and tests", || {
         let problems = limits::check(workspace)?;
         if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
     });

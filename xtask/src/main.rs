@@ -1,7 +1,7 @@
 //! `cargo xtask`: builds, checks, tests and demonstrates Portway.
 //!
-//! Whatever a command needs and this machine lacks is set up on the way, once, in a cache outside the repository.
-//! What cannot be had is named together with the way a person gets it.
+//! A command installs missing tools once, in a cache outside of the repository. If a tool cannot be installed, the
+//! command names it and the way to install it.
 
 mod bench;
 mod browsers;
@@ -21,11 +21,11 @@ mod process;
 mod setup;
 mod size;
 mod soak;
-mod std_for_wasm;
 mod test;
 mod toolchain;
 mod tools;
 mod wasm_module;
+mod wasm_std;
 mod workspace;
 
 use std::process::ExitCode;
@@ -57,19 +57,19 @@ enum Task {
     Test(test::Arguments),
     /// Check formatting, lints, docs, types and the layering of the core
     Lint,
-    /// Compare what is made from limits.toml (constants, types, README, test data) with it, or write it
+    /// Compare the files generated from limits.toml (constants, types, README, test data) with it, or write them
     Limits(limits::Arguments),
-    /// Make a million calls over ten minutes, and see that none is lost and nothing grows
+    /// Make a million calls over ten minutes, and check that no call is lost and no memory leaks
     Soak(soak::Arguments),
-    /// Measure calls beside a bare postMessage and beside other libraries
+    /// Compare the speed of calls with a bare postMessage and with other libraries
     Bench(bench::Arguments),
-    /// Search for inputs that break the library, from the corpus in fuzz/ on
+    /// Search for inputs that break the library, starting from the corpus in fuzz/
     Fuzz(fuzz::Arguments),
-    /// Show which lines of the library its tests run; fail below what is promised
+    /// Show the coverage of the library by its tests; fail below the promised coverage
     Coverage(coverage::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
-    /// Fetch everything that the other commands need
+    /// Install everything that the other commands need
     Setup,
     /// Print shell lines that put the wasm toolchain and the tools in PATH: eval "$(cargo xtask env)"
     Env,
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one task; `false` means that it ran to its end and found something wrong.
+/// Runs one task. Returns `false` if the task has ended and found a fault.
 fn run(task: Task) -> Result<bool> {
     let setup = Setup::new()?;
     match task {

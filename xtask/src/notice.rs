@@ -1,5 +1,5 @@
-//! The file NOTICE of the npm package: the crates of others inside the wasm, and their licences. The finishing step of the
-//! build adds the npm packages that are bundled into the modules.
+//! The file NOTICE of the npm package: the third-party crates in the wasm, and their licences. package.mjs adds the npm
+//! packages that are bundled into the modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,13 +16,13 @@ use crate::workspace::Workspace;
 const HEAD: &str = "Portway contains work of others: crates that are compiled into portway_bg.wasm and into inline.js, and npm \
 packages that are bundled into modules. Of a work that is under several licences at choice, the MIT licence is chosen.\n";
 
-/// A crate of somebody else that is linked into the wasm.
+/// A third-party crate that is linked into the wasm.
 struct Crate {
     name: String,
     version: String,
     license: String,
     authors: Vec<String>,
-    /// The texts of its package.
+    /// The licence texts in its package.
     texts: Vec<String>,
 }
 
@@ -42,9 +42,10 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// The part of NOTICE about the wasm of the package, which is built from `krate`, a folder.
+/// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that the wasm is built
+/// from.
 pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
-    // With the standard library there would be more parts of it to name.
+    // The standard library would add further crates to the notice.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
         bail!("{krate} must be `no_std`: NOTICE names `core`, `alloc` and `compiler_builtins` only");
     }
@@ -53,7 +54,7 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
         let mut command = environment.command("cargo", &workspace.root)?;
         capture(command.args(words).arg("--locked").arg("--manifest-path").arg(&manifest))
     };
-    // What the tree has is what is linked, with the features of this build alone; the metadata know where it lies.
+    // The tree has the crates that are linked with the features of this build. The metadata have their folders.
     let tree = cargo(&["tree", "--target", WASM, "--edges", "normal,no-proc-macro", "--prefix", "none"])?;
     let metadata = cargo(&["metadata", "--format-version", "1", "--filter-platform", WASM])?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("cargo metadata")?;
@@ -69,7 +70,7 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
     Ok(written(&crates, rustc))
 }
 
-/// The names and versions in the output of `cargo tree`, each once.
+/// Returns the names and versions in the output of `cargo tree`, each once.
 fn linked(tree: &str) -> BTreeSet<(&str, &str)> {
     let words = tree.lines().filter_map(|line| line.split_once(' '));
     words.filter_map(|(name, rest)| Some((name, rest.split(' ').next()?.strip_prefix('v')?))).collect()
@@ -86,7 +87,7 @@ fn read(package: &Package) -> Result<Crate> {
     Ok(Crate { name: name.clone(), version: version.clone(), license, authors: authors.clone(), texts })
 }
 
-/// The files with licences in a package. Where MIT is one of them, Apache-2.0 is the other choice.
+/// Returns the licence files of a package. If MIT is among them, Apache-2.0 is left out, since it is the alternative.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| folder.display().to_string())? {
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_read_whatever_stands_behind_a_version() {
+    fn the_tree_is_parsed_with_any_text_after_a_version() {
         let tree = "portway-npm v0.1.0 (/somewhere/npm)\nslab v0.4.12\nslab v0.4.12 (*)\ncfg-if v1.0.5\n\n";
         let found: Vec<_> = linked(tree).into_iter().collect();
         assert_eq!(found, [("cfg-if", "1.0.5"), ("portway-npm", "0.1.0"), ("slab", "0.4.12")]);
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_mit_and_apache_the_first_is_chosen_and_what_both_leave_out_stays() -> Result<()> {
+    fn mit_replaces_apache_and_other_licences_stay() -> Result<()> {
         let folder = std::env::temp_dir().join(format!("portway-notice-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         for name in ["LICENSE-APACHE", "LICENSE-MIT", "LICENSE-UNICODE", "README.md", "Cargo.toml"] {

@@ -1,4 +1,4 @@
-//! Node, and the packages that the lock files name: the root one, and that of the suite `environments`.
+//! Node, and the packages of the lock files: the root lock file, and that of the suite `environments`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::environment::{Environment, find_in_path};
 use crate::process::{capture, run_ok, step};
 use crate::workspace::Workspace;
 
-/// Node 20.19 is the first that all the tools in the lock file run on.
+/// The oldest Node that all tools in the lock file support.
 const NODE: (u32, u32) = (20, 19);
 
 const LIMIT: Duration = Duration::from_secs(900);
@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// The test runners, frameworks and runtimes that the suite `environments` runs the package under.
 const ENVIRONMENTS: &str = "tests/environments";
 
-/// Installs the packages unless they are there, and gives the folder of their programs.
+/// Installs the packages unless they are installed. Returns the folder of their programs.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     let programs = workspace.path("node_modules/.bin");
     if is_installed(workspace)? {
@@ -35,13 +35,13 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     Ok(programs)
 }
 
-/// Installs what the suite `environments` needs into the cache, unless it is there, and gives its folder.
+/// Installs the packages of the suite `environments` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    let wanted = workspace.read(&format!("{ENVIRONMENTS}/package-lock.json"))?;
+    let required = workspace.read(&format!("{ENVIRONMENTS}/package-lock.json"))?;
     let folder = cache.path("environments");
-    // Written last: a folder without it is not complete.
+    // This file is written last, so a folder without it is incomplete.
     let installed = folder.join("installed.json");
-    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted);
+    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
     if is_complete() {
         return Ok(folder);
     }
@@ -53,12 +53,12 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
             fs::copy(workspace.path(ENVIRONMENTS).join(file), folder.join(file))?;
         }
         step("npm packages of the environments: npm ci", || install(&folder, &workspace.log("npm-environments")))?;
-        fs::write(&installed, wanted)?;
+        fs::write(&installed, required)?;
     }
     Ok(folder)
 }
 
-/// Installs by the lock file of a folder. No package of ours needs its install script, so none of anybody's runs.
+/// Installs by the lock file of a folder. Install scripts are disabled, since no package needs one.
 fn install(folder: &Path, log: &Path) -> Result<()> {
     let mut command = Environment::default().command("npm", folder)?;
     command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
@@ -86,19 +86,19 @@ fn parse_node(version: &str) -> Option<(u32, u32)> {
 
 fn is_installed(workspace: &Workspace) -> Result<bool> {
     let Ok(installed) = workspace.read("node_modules/.package-lock.json") else { return Ok(false) };
-    let wanted = serde_json::from_str(&workspace.read("package-lock.json")?).context("package-lock.json")?;
-    Ok(serde_json::from_str(&installed).is_ok_and(|installed| covers(&installed, &wanted)))
+    let required = serde_json::from_str(&workspace.read("package-lock.json")?).context("package-lock.json")?;
+    Ok(serde_json::from_str(&installed).is_ok_and(|installed| covers(&installed, &required)))
 }
 
-/// Whether each package of the lock file is installed in its version. Contents are compared, not times: `npm install`
-/// writes both files, in an order of its own.
-fn covers(installed: &Value, wanted: &Value) -> bool {
-    let Some(packages) = wanted.get("packages").and_then(Value::as_object) else { return false };
+/// Returns whether each package of the lock file is installed in its version. Contents are compared, not times, since
+/// `npm install` writes both files in any order.
+fn covers(installed: &Value, required: &Value) -> bool {
+    let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {
         let here = installed.get("packages").and_then(|packages| packages.get(path));
         match here {
             Some(here) => here.get("version") == package.get("version"),
-            // Left out on machines that it is not for, as the binaries of other systems are.
+            // Optional packages are not installed on other systems, such as binaries for them.
             None => ["optional", "devOptional", "peer"].iter().any(|key| package.get(key).is_some()),
         }
     })
@@ -110,17 +110,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lock_is_covered_when_all_but_optional_packages_are_there() {
-        let wanted = json!({ "packages": {
+    fn a_lock_file_is_covered_without_optional_packages() {
+        let required = json!({ "packages": {
             "": { "name": "root" },
             "node_modules/a": { "version": "1.0.0" },
             "node_modules/b": { "version": "1.0.0", "optional": true },
         }});
         let with_a = json!({ "packages": { "node_modules/a": { "version": "1.0.0" } } });
         let with_old_a = json!({ "packages": { "node_modules/a": { "version": "0.9.0" } } });
-        assert!(covers(&with_a, &wanted));
-        assert!(!covers(&with_old_a, &wanted));
-        assert!(!covers(&json!({}), &wanted));
+        assert!(covers(&with_a, &required));
+        assert!(!covers(&with_old_a, &required));
+        assert!(!covers(&json!({}), &required));
     }
 
     #[test]

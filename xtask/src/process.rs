@@ -1,4 +1,4 @@
-//! Runs child processes with their output in a file, within a time limit, and says what they are doing.
+//! Runs child processes with a time limit, writes their output to a file, and prints their progress.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// How a process ended, and everything it wrote.
+/// The end and the output of a process.
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) output: String,
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Runs `command` to its end, or to `limit`, with both of its outputs appended to `log`.
+/// Runs `command` to its end, or to `limit`. Appends its standard output and standard error to `log`.
 pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<Outcome> {
     let shown = describe(command);
     if let Some(folder) = log.parent() {
@@ -57,7 +57,7 @@ pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<
     Ok(Outcome { ending, output: String::from_utf8_lossy(output).into_owned() })
 }
 
-/// Like [`run`], and a process that does not succeed is an error that shows the end of its output.
+/// Runs `command` as [`run`] does. If it fails, the error has the end of its output.
 pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Result<String> {
     let outcome = run(command, log, limit)?;
     if outcome.success() {
@@ -72,7 +72,7 @@ pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Resu
     )
 }
 
-/// The standard output of a short command.
+/// Returns the standard output of a short command.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let shown = describe(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{shown}`"))?;
@@ -82,7 +82,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Becomes `command`, so that what ends this process ends it, too.
+/// Replaces this process by `command`, so that signals to this process reach it.
 #[cfg(unix)]
 pub(crate) fn take_over(mut command: Command) -> Result<bool> {
     Err(command.exec()).with_context(|| describe(&command))
@@ -93,7 +93,7 @@ pub(crate) fn take_over(mut command: Command) -> Result<bool> {
     Ok(command.status()?.success())
 }
 
-/// Starts `log` afresh.
+/// Removes an old `log`.
 pub(crate) fn clear(log: &Path) -> Result<()> {
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
@@ -102,10 +102,10 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Does `work` and says on one line what it was and how long it took.
+/// Runs `work`, and prints its name and its duration on one line.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprint!("  {name} ... ");
-    // A line that cannot be shown is no reason to stop the work.
+    // A failed flush must not stop the work.
     io::stderr().flush().ok();
     let start = Instant::now();
     let result = work();
@@ -139,7 +139,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
             return Ok(Ending::Exited(status));
         }
         if start.elapsed() > limit {
-            // A driver's browser would outlive the driver and keep its port: the whole family has to go.
+            // The browser of a driver would outlive the driver and keep its port, so all descendants are killed.
             for process in descendants(child.id()) {
                 Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();
             }
@@ -151,7 +151,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
     }
 }
 
-/// Children of `root`, theirs, and so on, as far as /proc tells.
+/// Returns the descendants of `root` in /proc.
 fn descendants(root: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -170,7 +170,8 @@ fn descendants(root: u32) -> Vec<u32> {
     family.split_off(1)
 }
 
-/// The parent in a line of `/proc/<pid>/stat`: the second field after the name, which may itself hold spaces and `)`.
+/// Returns the parent in a line of `/proc/<pid>/stat`: the second field after the name, which may contain spaces and
+/// `)`.
 fn parent_in_stat(stat: &str) -> Option<u32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn tail_keeps_the_last_lines_that_say_something() {
+    fn tail_keeps_the_last_lines_with_text() {
         assert_eq!(tail("a\n\nb\nc\n", 2), "    b\n    c");
     }
 

@@ -1,4 +1,4 @@
-//! What commands need, each piece set up when it is first asked for.
+//! The tools of the commands. Each is installed on its first use.
 
 use std::cell::OnceCell;
 
@@ -47,7 +47,7 @@ impl Setup {
         Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
     }
 
-    /// Both, for scripts that call wasm-pack.
+    /// Node and the wasm tools, for scripts that call wasm-pack.
     pub(crate) fn wasm_and_node(&self) -> Result<Environment> {
         Ok(self.wasm()?.with_path(npm::ensure(&self.workspace)?))
     }
@@ -56,7 +56,7 @@ impl Setup {
         engine.set_up(&self.workspace, &self.cache)
     }
 
-    /// Sets everything up and lists it; `false` if a browser or another program cannot be had.
+    /// Installs and lists all tools. Returns `false` if a browser or another program cannot be installed.
     pub(crate) fn everything(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;
@@ -84,7 +84,7 @@ impl Setup {
         Ok(complete)
     }
 
-    /// Shell lines for a person who wants to call cargo or wasm-pack without xtask.
+    /// Prints shell lines for the use of cargo and wasm-pack without xtask.
     pub(crate) fn print_environment(&self) -> Result<bool> {
         print!("{}", self.wasm_and_node()?.to_shell()?);
         Ok(true)

@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what a page downloads, against the budget in wasm-pack.toml.
+//! `cargo xtask size`: compares the size of a page's downloads with the budget in wasm-pack.toml.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -14,14 +14,14 @@ struct Measured {
     brotli: u64,
 }
 
-/// The size of the package, and what is wrong with it.
+/// The size of the package, and its budget.
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,
 }
 
 impl Sizes {
-    /// How many things [`problems`](Self::problems) looks at.
+    /// The number of checks in [`problems`](Self::problems).
     pub(crate) const CHECKS: u64 = 2;
 
     pub(crate) fn measure(setup: &Setup) -> Result<Self> {
@@ -38,23 +38,23 @@ impl Sizes {
         self.files.iter().map(|(_, measured)| part(measured)).sum()
     }
 
-    /// A package above its budget, and a README that tells another size.
+    /// Reports a package above its budget, and a README with another size.
     pub(crate) fn problems(&self, readme: &str) -> Vec<String> {
         let gzip = self.sum(|file| file.gzip);
         let mut problems = Vec::new();
         if gzip > self.budget {
-            problems.push(format!("{gzip} bytes of gzip, above the budget of {}", self.budget));
+            problems.push(format!("the package must be at most {} bytes of gzip, got {gzip}", self.budget));
         }
-        // Compilers differ by a little, so the figure need not be exact to the last digit.
+        // The size differs slightly between compilers, so the figure may be off by a tenth.
         let kib = gzip as f64 / 1024.0;
         if !figures(readme).any(|figure| (figure - kib).abs() <= 0.25) {
-            problems.push(format!("README.md has no figure near {kib:.1} KiB, which is what the package weighs"));
+            problems.push(format!("README.md must name the size of the package, {kib:.1} KiB"));
         }
         problems
     }
 }
 
-/// The figures in KiB that have one decimal place.
+/// Returns the figures in KiB with one decimal place.
 fn figures(text: &str) -> impl Iterator<Item = f64> {
     text.split(" KiB").filter_map(|before| before.rsplit(' ').next()).filter_map(|word| word.parse().ok())
 }

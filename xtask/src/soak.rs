@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: calls by the million, links that come and go, frames that are loaded again and again; and figures
-//! of what is in use meanwhile, which must not grow.
+//! `cargo xtask soak`: makes a million calls, opens and closes links, and reloads iframes. Memory and handles in use
+//! must not grow meanwhile.
 
 use anyhow::{Result, bail};
 
@@ -8,21 +8,21 @@ use crate::build;
 use crate::process::take_over;
 use crate::setup::Setup;
 
-/// The script that does it.
+/// The script of the soak.
 pub(crate) const SCRIPT: &str = "tests/soak/run.mjs";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where
+    /// The engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Platform,
-    /// How long, in minutes, at 100 000 calls a minute
+    /// The duration in minutes, at 100 000 calls a minute
     #[arg(long, default_value_t = 10.0, value_name = "N")]
     minutes: f64,
-    /// A short one, as in `cargo xtask test`
+    /// Run a short soak, as `cargo xtask test` does
     #[arg(long, conflicts_with = "minutes")]
     quick: bool,
-    /// Makes the same calls again
+    /// The seed of an earlier run, to repeat its calls
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
 }

@@ -1,5 +1,5 @@
-//! Finds a Rust toolchain that can build for wasm32: the active one, one of ours in the cache, rustup's target
-//! added to the active one, or, on Debian, the distribution's compiler with a standard library built here.
+//! Finds a Rust toolchain that can build for wasm32. It tries the active toolchain, the cache, the active toolchain
+//! with rustup's target, and on Debian the distribution's compiler with a standard library that is built here.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::cache::Cache;
 use crate::debian;
 use crate::environment::{Environment, find_in_path};
 use crate::process::{capture, run, step, tail};
-use crate::std_for_wasm;
+use crate::wasm_std;
 use crate::workspace::Workspace;
 
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
@@ -25,9 +25,9 @@ pub(crate) struct Toolchain {
 }
 
 enum Kind {
-    /// The one that runs xtask.
+    /// The toolchain that runs xtask.
     Active,
-    /// A folder laid out by [`std_for_wasm`] around the compiler of Debian.
+    /// A folder of [`wasm_std`] that refers to the compiler of Debian.
     Debian { folder: PathBuf },
 }
 
@@ -53,18 +53,18 @@ impl Toolchain {
         if let Err(error) = &rustup {
             eprintln!("  wasm target: not from rustup ({error:#}); trying Debian's compiler");
         }
-        let recipe = std_for_wasm::set_up(workspace, cache);
+        let recipe = wasm_std::set_up(workspace, cache);
         if recipe.is_ok()
             && let Some(toolchain) = Self::debian(cache)?
         {
             return Ok(toolchain);
         }
         let reason = |result: Result<()>| match result {
-            Ok(()) => "it ended well, and the target is still not there".to_owned(),
+            Ok(()) => "it succeeded, but the target is still missing".to_owned(),
             Err(error) => format!("{error:#}"),
         };
         bail!(
-            "no toolchain here builds for {WASM}\n\
+            "no installed toolchain builds for {WASM}\n\
              - the active one is {}, without that target\n\
              - `rustup target add {WASM}`: {}\n\
              - Debian's compiler: {}\n\
@@ -73,17 +73,17 @@ impl Toolchain {
             capture(rustc().arg("--version"))?,
             reason(rustup),
             reason(recipe),
-            std_for_wasm::PACKAGES.join(" "),
+            wasm_std::PACKAGES.join(" "),
         )
     }
 
     fn debian(cache: &Cache) -> Result<Option<Self>> {
-        let Some(folder) = std_for_wasm::finished(cache) else { return Ok(None) };
+        let Some(folder) = wasm_std::finished(cache) else { return Ok(None) };
         let rustc_version = capture(Command::new(folder.join("bin/rustc")).arg("--version"))?;
         Ok(Some(Self { kind: Kind::Debian { folder }, rustc_version }))
     }
 
-    /// What to tell a person about it.
+    /// Describes the toolchain for the output of `setup`.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             Kind::Active => format!("{} (the active toolchain)", self.rustc_version),
@@ -91,7 +91,7 @@ impl Toolchain {
         }
     }
 
-    /// Makes `cargo`, `rustc` and what calls them use this toolchain.
+    /// Returns the environment in which `cargo` and `rustc` use this toolchain.
     pub(crate) fn environment(&self, workspace: &Workspace) -> Environment {
         let environment = Environment::default().with("CARGO_TARGET_DIR", workspace.wasm_target());
         match &self.kind {
@@ -101,15 +101,15 @@ impl Toolchain {
                 .with("CARGO", folder.join("bin/cargo"))
                 .with("RUSTC", folder.join("bin/rustc"))
                 .with("RUSTDOC", folder.join("bin/rustdoc"))
-                // clippy-driver is a compiler of its own and asks this variable where the standard library is.
+                // clippy-driver is a compiler of its own and finds the standard library by this variable.
                 .with("SYSROOT", folder)
-                // Set by `cargo run` for the toolchain that runs xtask; its libraries are not this compiler's.
+                // `cargo run` sets these variables for the toolchain that runs xtask, which has other libraries.
                 .without("LD_LIBRARY_PATH")
                 .without("RUSTUP_TOOLCHAIN"),
         }
     }
 
-    /// The program and first argument that run clippy; an error says how to get it.
+    /// Returns the program and the first argument that run clippy. An error names the way to install it.
     pub(crate) fn clippy(&self, workspace: &Workspace) -> Result<Vec<OsString>> {
         match &self.kind {
             Kind::Active => {
@@ -119,7 +119,7 @@ impl Toolchain {
                 Ok(vec![cargo(), "clippy".into()])
             }
             Kind::Debian { .. } => {
-                // By its full path: `cargo clippy` would find rustup's proxy in ~/.cargo/bin first.
+                // The full path is needed: `cargo clippy` would find rustup's proxy in ~/.cargo/bin first.
                 let program = Path::new("/usr/bin/cargo-clippy");
                 if !program.exists() && debian::can_install() {
                     debian::install("clippy for wasm", &["rust-web-clippy"], &workspace.log("apt"))?;
@@ -135,17 +135,17 @@ impl Toolchain {
     }
 }
 
-/// The cargo that runs xtask.
+/// Returns the cargo that runs xtask.
 pub(crate) fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The compiler that goes with it.
+/// Returns the compiler of that cargo.
 pub(crate) fn rustc() -> Command {
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// Whether this compiler's sysroot holds a standard library for wasm32.
+/// Returns whether the sysroot of a compiler has a standard library for wasm32.
 pub(crate) fn has_wasm(rustc: &mut Command) -> Result<bool> {
     let folder = PathBuf::from(capture(rustc.args(["--print", "target-libdir", "--target", WASM]))?);
     let Ok(entries) = folder.read_dir() else { return Ok(false) };

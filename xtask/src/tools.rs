@@ -1,5 +1,5 @@
-//! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver, cargo-tarpaulin. One in PATH is
-//! used when its version fits; else one in the cache; else it is installed there by cargo.
+//! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver, cargo-tarpaulin. A program in
+//! PATH is used if its version fits. Otherwise cargo installs it into the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::toolchain::cargo;
 use crate::workspace::Workspace;
 
 pub(crate) struct Tool {
-    /// The crate that has it.
+    /// The crate of the tool.
     krate: &'static str,
-    /// Its programs; the first one is asked for its version.
+    /// Its programs. The first reports the version.
     programs: &'static [&'static str],
     version: String,
-    /// Whether a newer version does as well.
+    /// Whether a newer version is accepted.
     newer_is_fine: bool,
 }
 
 impl Tool {
-    /// wasm-bindgen's program and its library must be of one version, the one in Cargo.lock.
+    /// Returns wasm-bindgen in the version of Cargo.lock, since the program and the library must have the same version.
     pub(crate) fn wasm_bindgen(workspace: &Workspace) -> Result<Self> {
         Ok(Self {
             krate: "wasm-bindgen-cli",
@@ -50,7 +50,7 @@ impl Tool {
         Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, newer_is_fine: true })
     }
 
-    /// The folder of its programs, which are installed if they are nowhere.
+    /// Returns the folder of the programs, and installs them if they are missing.
     pub(crate) fn folder(&self, workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
         if let Some(folder) = self.in_path() {
             return Ok(folder);
@@ -73,8 +73,8 @@ impl Tool {
 
     fn in_path(&self) -> Option<PathBuf> {
         let folder = find_in_path(self.programs.first()?)?.parent()?.to_path_buf();
-        let said = capture(Command::new(folder.join(self.programs.first()?)).arg("--version")).ok()?;
-        let found = version_in(&said)?;
+        let output = capture(Command::new(folder.join(self.programs.first()?)).arg("--version")).ok()?;
+        let found = version_in(&output)?;
         let fits = found == self.version || (self.newer_is_fine && numbers(found) > numbers(&self.version));
         (fits && self.complete(&folder)).then_some(folder)
     }
@@ -83,7 +83,7 @@ impl Tool {
         let log = workspace.log(&format!("install-{}", self.krate));
         let outcome = install_with(|dependencies| {
             if dependencies == Dependencies::Newest {
-                eprint!("a version that its authors locked is not in the registry, trying with others ... ");
+                eprint!("a version of its lock file is not in the registry, trying newer ones ... ");
             }
             run(&mut self.installing(cache, root, dependencies)?, &log, Duration::from_secs(1500))
         })?;
@@ -101,11 +101,11 @@ impl Tool {
     }
 
     fn installing(&self, cache: &Cache, root: &Path, dependencies: Dependencies) -> Result<Command> {
-        // One folder of build products for all tools: they have many dependencies in common.
+        // All tools share a folder of build products, since they share many dependencies.
         let products = cache.path("tools/build");
         let mut command = Environment::default()
             .with("CARGO_TARGET_DIR", &products)
-            // They run for seconds and are built on fresh machines: building fast matters more than running fast.
+            // The tools run for seconds and are built on fresh machines, so a fast build matters more than fast code.
             .with("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .with("CARGO_PROFILE_RELEASE_LTO", "off")
             .with("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
@@ -119,17 +119,17 @@ impl Tool {
     }
 }
 
-/// The versions of what a tool is built from.
+/// The versions of a tool's dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependencies {
-    /// Those of the lock file in the crate, as its authors have tested it. Each of these crates has one.
+    /// The versions of the lock file in the crate, which its authors have tested. Each of these crates has a lock file.
     Locked,
-    /// The newest that fit.
+    /// The newest compatible versions.
     Newest,
 }
 
-/// Installs by the lock file. The registry may be a mirror that is some days behind, and lack a version of that: only then
-/// newer ones are taken. The program builds and tests, and is in no package.
+/// Installs by the lock file. A registry that is a mirror may lack a version of it; only then other versions are used.
+/// The program is not a part of any package.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {
@@ -139,12 +139,12 @@ fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Res
     }
 }
 
-/// Whether cargo failed because the registry does not have a version of the lock file.
+/// Returns whether cargo has failed because the registry lacks a version of the lock file.
 fn lacks_locked_version(output: &str) -> bool {
     output.contains("failed to select a version for the requirement") && output.contains("(locked to ")
 }
 
-/// Drops what `cargo install` left over, once all tools are there.
+/// Removes the build products of `cargo install` once all tools are installed.
 pub(crate) fn remove_build_products(cache: &Cache) -> Result<()> {
     let products = cache.path("tools/build");
     if products.exists() {
@@ -153,7 +153,7 @@ pub(crate) fn remove_build_products(cache: &Cache) -> Result<()> {
     Ok(())
 }
 
-/// The first word of `text` that looks like a version.
+/// Returns the first word of `text` that looks like a version.
 fn version_in(text: &str) -> Option<&str> {
     text.split([' ', '\n', '(', ')']).find(|word| word.contains('.') && numbers(word).is_some())
 }
@@ -169,7 +169,7 @@ mod tests {
     use crate::process::Ending;
 
     #[test]
-    fn version_is_found_in_what_programs_say() {
+    fn a_version_is_found_in_the_output_of_programs() {
         assert_eq!(version_in("wasm-bindgen 0.2.130"), Some("0.2.130"));
         assert_eq!(version_in("geckodriver 0.36.0 (c3ae2f2f1e51 2026-02-25)\n\nThe source"), Some("0.36.0"));
         assert_eq!(version_in("no version here."), None);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_version_that_is_missing_lets_the_lock_file_go() -> Result<()> {
+    fn only_a_missing_version_disables_the_lock_file() -> Result<()> {
         let attempts = |program: &str, output: &str| -> Result<Vec<_>> {
             let mut made = Vec::new();
             let status = Command::new(program).status()?;

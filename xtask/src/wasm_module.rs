@@ -1,4 +1,4 @@
-//! Wasm modules that are no part of a package: cargo builds them, and nothing else is done to them.
+//! Builds wasm modules that are not a part of a package, by cargo alone.
 
 use std::fs;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::toolchain::WASM;
 
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the library of a package of the workspace as wasm, and puts it at `place`, below the root.
+/// Builds the library of a package of the workspace as wasm, and copies it to `place`, below the root.
 pub(crate) fn build(setup: &Setup, package: &str, place: &str) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log(package);

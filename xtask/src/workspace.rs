@@ -1,4 +1,4 @@
-//! Where things are in the repository, and what its manifests say.
+//! The paths of the repository, and its manifests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use crate::environment::Environment;
 use crate::process::capture;
 use crate::toolchain::cargo;
 
-/// The feature that adds the commands to the library, which is a library alone by default.
+/// The feature that builds the commands, which are not built by default.
 pub(crate) const COMMANDS: &str = "portway/cli";
 
-/// The repository's root folder; every other path is derived from it.
+/// The repository, by its root folder.
 #[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
 }
 
 impl Workspace {
-    /// The repository that this xtask was built from.
+    /// Returns the repository that this xtask was built from.
     pub(crate) fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = manifest.parent().context("xtask is not inside a workspace")?;
@@ -36,18 +36,18 @@ impl Workspace {
         fs::read_to_string(self.path("README.md")).context("README.md")
     }
 
-    /// Build products of the wasm toolchain. They have a folder of their own because that toolchain may be another
-    /// one than the host's, and two compilers in one folder make each other's work stale.
+    /// Returns the folder of build products for wasm. It is separate, since the wasm toolchain may differ from the
+    /// host's, and two compilers in one folder invalidate each other's products.
     pub(crate) fn wasm_target(&self) -> PathBuf {
         self.path("target/wasm")
     }
 
-    /// The full output of one step of a command.
+    /// Returns the log file of one step of a command.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         self.path("target/logs").join(format!("{name}.log"))
     }
 
-    /// The full output of one test suite.
+    /// Returns the log file of one test suite.
     pub(crate) fn test_log(&self, name: &str) -> PathBuf {
         self.path("target/test-logs").join(format!("{name}.log"))
     }
@@ -56,22 +56,23 @@ impl Workspace {
         fs::read_to_string(self.path(relative)).with_context(|| format!("cannot read {relative}"))
     }
 
-    /// The members that only build for wasm32: the one that becomes the npm package, and those that say so with
-    /// `[package.metadata.xtask] wasm-only = true`.
+    /// Returns the members that only build for wasm32: the npm package, and members with `wasm-only = true` in
+    /// `[package.metadata.xtask]`.
     pub(crate) fn wasm_only_packages(&self) -> Result<Vec<String>> {
         let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
         self.packages(|package| {
             let manifest = package.get("manifest_path").and_then(Value::as_str).map(Path::new);
-            says(package, "wasm-only") || manifest == Some(&package_of_npm)
+            has_flag(package, "wasm-only") || manifest == Some(&package_of_npm)
         })
     }
 
-    /// The members whose library builds for the host and for wasm32, as they say with `wasm-too = true` in the same place.
+    /// Returns the members whose library builds for the host and for wasm32: those with `wasm-too = true` in the same
+    /// table.
     pub(crate) fn wasm_too_packages(&self) -> Result<Vec<String>> {
-        self.packages(|package| says(package, "wasm-too"))
+        self.packages(|package| has_flag(package, "wasm-too"))
     }
 
-    /// The names of the members of which this is true.
+    /// Returns the names of the members that match a predicate.
     fn packages(&self, is_wanted: impl Fn(&Value) -> bool) -> Result<Vec<String>> {
         let mut command = Environment::default().command(&cargo().to_string_lossy(), &self.root)?;
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -86,13 +87,13 @@ impl Workspace {
         toml::from_str(&self.read("wasm-pack.toml")?).context("wasm-pack.toml is not understood")
     }
 
-    /// The version of `name` in Cargo.lock.
+    /// Returns the version of `name` in Cargo.lock.
     pub(crate) fn locked_version(&self, name: &str) -> Result<String> {
         locked_version(&self.read("Cargo.lock")?, name)?.with_context(|| format!("Cargo.lock has no package `{name}`"))
     }
 }
 
-/// wasm-pack.toml.
+/// The contents of wasm-pack.toml.
 #[derive(Deserialize)]
 pub(crate) struct Matrix {
     pub(crate) build: Build,
@@ -133,8 +134,8 @@ pub(crate) struct Tools {
     pub(crate) cargo_tarpaulin: String,
 }
 
-/// Whether the manifest of a package has `name = true` in `[package.metadata.xtask]`.
-fn says(package: &Value, name: &str) -> bool {
+/// Returns whether the manifest of a package has `name = true` in `[package.metadata.xtask]`.
+fn has_flag(package: &Value, name: &str) -> bool {
     package.pointer(&format!("/metadata/xtask/{name}")).and_then(Value::as_bool) == Some(true)
 }
 

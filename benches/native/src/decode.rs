@@ -9,14 +9,14 @@ use serde_json::json;
 
 use crate::worker;
 
-/// How much is given to a decoder at once.
+/// The length of a chunk for a decoder.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
-/// A measurement takes at least so long.
-const LEAST: Duration = Duration::from_millis(60);
+/// The minimum duration of a measurement.
+const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// The command is the path of a stream and how many messages there are in it; `decode` counts them. `prepare` makes of the
-/// stream what the subject can read.
+/// Answers commands. A command has the path of a stream and its number of messages, which `decode` counts. `prepare`
+/// converts the stream for the library.
 pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Result<usize>) -> Result<()> {
     let mut streams: HashMap<String, Vec<u8>> = HashMap::new();
     worker::run(|words| {
@@ -28,7 +28,7 @@ pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Resu
         let expected: usize = count.parse()?;
         let start = Instant::now();
         let mut bytes = 0;
-        while start.elapsed() < LEAST {
+        while start.elapsed() < MIN_DURATION {
             let found = decode(stream)?;
             ensure!(found == expected, "{found} messages instead of {expected}");
             bytes += stream.len();

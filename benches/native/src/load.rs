@@ -1,4 +1,4 @@
-//! Many small requests over one connection, and how fast they are answered.
+//! Measures the rate of many small requests over one connection.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::worker;
 
-/// The command is the socket of a server, how many requests are sent, and how many of them may wait for their answers.
+/// Answers commands. A command has the socket of a server, the number of requests, and the maximum of pending ones.
 /// `run` sends them all.
 pub(crate) fn measure(run: impl Fn(&Path, usize, usize) -> Result<()>) -> Result<()> {
     worker::run(|words| {
@@ -30,7 +30,7 @@ pub(crate) fn request(id: usize) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A client of no library, which costs next to nothing: what is compared is the servers.
+/// A client without a library. Its cost is negligible, so the figures are those of the servers.
 pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
     let requests: Vec<String> = (1..=count).map(request).collect();
     let mut connection = UnixStream::connect(socket)?;
@@ -55,33 +55,33 @@ pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
     Ok(())
 }
 
-/// Counts the answers in a stream, and sees that each is a result.
+/// Counts the answers in a stream, and checks that each is a result.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub(crate) count: usize,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Answers {
     pub(crate) fn read(&mut self, connection: &mut impl Read) -> Result<()> {
         let mut chunk = [0; 64 * 1024];
         let length = connection.read(&mut chunk)?;
-        ensure!(length > 0, "the server has gone after {} answers", self.count);
-        self.held.extend_from_slice(chunk.get(..length).unwrap_or_default());
+        ensure!(length > 0, "the server has closed the connection after {} answers", self.count);
+        self.buffer.extend_from_slice(chunk.get(..length).unwrap_or_default());
         let result = Finder::new(br#""result":{"#);
         let mut used = 0;
-        while let Some((body, length)) = first_frame(self.held.get(used..).unwrap_or_default())? {
+        while let Some((body, length)) = first_frame(self.buffer.get(used..).unwrap_or_default())? {
             let text = String::from_utf8_lossy(body);
             ensure!(result.find(body).is_some(), "no result: {text}");
             self.count += 1;
             used += length;
         }
-        self.held.drain(..used);
+        self.buffer.drain(..used);
         Ok(())
     }
 }
 
-/// The first body, and how many bytes its frame has; `None` if it is not complete.
+/// Returns the first body and the length of its frame; `None` if it is incomplete.
 fn first_frame(bytes: &[u8]) -> Result<Option<(&[u8], usize)>> {
     const NAME: &[u8] = b"Content-Length: ";
     let Some(end) = memchr(b'\r', bytes) else { return Ok(None) };

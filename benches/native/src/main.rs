@@ -1,11 +1,11 @@
-//! One part of the benchmark of byte streams; `run.mjs` beside it says what to do and compares.
+//! The parts of the benchmark of byte streams. `../run.mjs` sends commands and compares the results.
 //!
-//! Each part is a process of its own. It reads commands, one a line, and answers each with a line of JSON.
+//! Each part runs as a process of its own. It reads commands, one a line, and answers each with a line of JSON.
 
 mod decode;
-mod hold;
+mod idle_connections;
+mod libraries;
 mod load;
-mod subjects;
 mod wipc;
 mod worker;
 
@@ -17,9 +17,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::subjects::{async_lsp, lsp_server, portway, serde_alone};
+use crate::libraries::{async_lsp, lsp_server, portway, serde_alone};
 
-const USAGE: &str = "decode SUBJECT | wipc decode | wipc copy | serve SUBJECT SOCKET | call SUBJECT | load | hold";
+const USAGE: &str = "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | hold";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -52,12 +52,12 @@ fn run(words: &[&str]) -> Result<()> {
         ["call", "portway"] => load::measure(portway::call),
         ["call", "async-lsp"] => load::measure(async_lsp::call),
         ["load"] => load::measure(load::by_hand),
-        ["hold"] => hold::connections(),
+        ["hold"] => idle_connections::run(),
         _ => bail!("{USAGE}"),
     }
 }
 
-/// Ten thousand connections are more open files than most systems let a process have unless it asks.
+/// Raises the limit of open files. Ten thousand connections exceed the default of most systems.
 fn allow_many_files() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;

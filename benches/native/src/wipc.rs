@@ -1,4 +1,4 @@
-//! How fast frames of WIPC are found in a stream, from memory, and how fast the stream is copied.
+//! Measures the rate at which WIPC frames in memory are decoded, and at which the stream is copied.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use wipc_bench::Stream;
 
 use crate::worker;
 
-/// A measurement takes at least so long.
-const LEAST: Duration = Duration::from_millis(60);
+/// The minimum duration of a measurement.
+const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// The command is the length of the payloads and how many bytes there are in all.
+/// Answers commands. A command has the length of the payloads and the total number of bytes.
 pub(crate) fn measure(work: fn(&mut Stream) -> bool) -> Result<()> {
     let mut streams = HashMap::new();
     worker::run(|words| {
@@ -21,7 +21,7 @@ pub(crate) fn measure(work: fn(&mut Stream) -> bool) -> Result<()> {
         let stream = streams.entry((payload, total)).or_insert_with(|| Stream::new(payload, total));
         let start = Instant::now();
         let mut bytes = 0;
-        while start.elapsed() < LEAST {
+        while start.elapsed() < MIN_DURATION {
             ensure!(work(stream), "not all frames were found");
             bytes += stream.len();
         }

@@ -1,11 +1,11 @@
-//! Commands come one a line on standard input, and are answered with lines of JSON.
+//! Reads commands from standard input, one a line, and answers each with a line of JSON.
 
 use std::io::{Write, stdin, stdout};
 
 use anyhow::Result;
 use serde_json::Value;
 
-/// Answers each command, until there are no more. The first line says that it is ready.
+/// Answers commands until the end of the input. The first line reports that the process is ready.
 pub(crate) fn run(mut answer: impl FnMut(&[&str]) -> Result<Value>) -> Result<()> {
     let mut out = stdout().lock();
     writeln!(out, "{{}}")?;

@@ -1,4 +1,5 @@
-//! Both ends of a call in Rust: the loops of the workloads run here, so that no call passes through JavaScript's API.
+//! The Rust API on both sides. The loops of the workloads are in Rust, so that no call passes through the JavaScript
+//! API.
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 
 use std::cell::Cell;
@@ -10,29 +11,29 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// What a call brings, and has back as a bare number.
+/// The params of a call. Its result is the number.
 #[derive(Serialize, Deserialize)]
 struct Echo {
     n: u32,
 }
 
-/// No workload may reach it.
+/// A timeout that no workload reaches.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The near end.
+/// The client.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Caller(Client);
 
 #[wasm_bindgen]
 impl Caller {
-    /// A caller at one side of a boundary.
+    /// Creates a client on a transport.
     #[wasm_bindgen(constructor)]
     pub fn new(kind: &str, target: &JsValue) -> Result<Self, JsValue> {
         Ok(Self(Client::new(transport(kind, target)?).with_timeout(TIMEOUT)))
     }
 
-    /// So many calls, one after the other.
+    /// Makes `size` calls, one after the other. Returns the last answer.
     pub async fn in_turn(&self, size: u32) -> Result<u32, JsValue> {
         let mut last = 0;
         for n in 0..size {
@@ -41,7 +42,7 @@ impl Caller {
         Ok(last)
     }
 
-    /// So many calls at once; gives the answer of the last.
+    /// Makes `size` calls at once. Returns the last answer.
     pub async fn at_once(&self, size: u32) -> Result<u32, JsValue> {
         let calls: Vec<_> = (0..size).map(|n| self.0.call("echo", &Echo { n }).start()).collect();
         let mut last = 0;
@@ -51,7 +52,7 @@ impl Caller {
         Ok(last)
     }
 
-    /// So many notifications; gives how many have arrived.
+    /// Sends `size` notifications. Returns the number of those that have arrived.
     pub async fn ticks(&self, size: u32) -> Result<u32, JsValue> {
         for n in 0..size {
             self.0.notify("tick", &Echo { n })?;
@@ -60,7 +61,7 @@ impl Caller {
     }
 }
 
-/// The far end.
+/// Starts the server.
 #[wasm_bindgen]
 pub fn serve(kind: &str, target: &JsValue) -> Result<(), JsValue> {
     let server = Server::new(transport(kind, target)?);

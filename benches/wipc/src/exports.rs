@@ -1,4 +1,4 @@
-//! The same for a program that has instantiated this module.
+//! The exports of the wasm module.
 
 use std::cell::RefCell;
 
@@ -8,13 +8,13 @@ thread_local! {
     static STREAM: RefCell<Option<Stream>> = const { RefCell::new(None) };
 }
 
-/// Makes the stream; gives its length in bytes.
+/// Creates the stream. Returns its length in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn prepare(payload: usize, total: usize) -> usize {
     STREAM.with_borrow_mut(|stream| stream.insert(Stream::new(payload, total)).len())
 }
 
-/// Tells whether all frames were found.
+/// Decodes the stream. Returns whether all frames were found.
 #[unsafe(no_mangle)]
 extern "C" fn decode() -> bool {
     STREAM.with_borrow(|stream| stream.as_ref().is_some_and(Stream::decode))

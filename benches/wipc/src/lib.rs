@@ -1,4 +1,4 @@
-//! What is measured of WIPC: a stream of frames is decoded, and for comparison it is copied.
+//! The measured work for WIPC: decoding a stream of frames, and copying it for comparison.
 
 use std::hint::black_box;
 
@@ -7,21 +7,21 @@ use portway::codec::wipc::{Decoder, Event, FrameType, encode};
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod exports;
 
-/// How much is given to a decoder at once: what a read of a pipe gives.
+/// The length of a chunk for a decoder, as of a read from a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// A stream of frames that all have as much payload.
+/// A stream of frames with payloads of one length.
 #[derive(Debug)]
 pub struct Stream {
     bytes: Vec<u8>,
     payload: usize,
     frames: usize,
-    /// Where payloads are copied to.
+    /// The destination of copies.
     place: Vec<u8>,
 }
 
 impl Stream {
-    /// About so many bytes of frames with payloads of this length.
+    /// Creates a stream with about `total` bytes of payloads, each of this length.
     #[must_use]
     pub fn new(payload: usize, total: usize) -> Self {
         let frames = total / payload;
@@ -33,19 +33,19 @@ impl Stream {
         Self { bytes, payload, frames, place: vec![0; payload.max(CHUNK)] }
     }
 
-    /// How many bytes there are.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the stream has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Finds all frames, each with its payload in one piece. Tells whether they were all there.
+    /// Decodes all frames, each with its payload in one piece. Returns whether all frames were found.
     #[must_use]
     pub fn decode(&self) -> bool {
         let mut decoder = Decoder::new();
@@ -62,8 +62,8 @@ impl Stream {
         found == self.frames
     }
 
-    /// Copies the stream, piece by piece, to where a payload has room: what a decoder does at least if its input comes in
-    /// pieces that are shorter than a payload.
+    /// Copies the stream, piece by piece, to a payload buffer. A decoder needs at least this copy if payloads are
+    /// longer than the pieces of its input.
     pub fn copy(&mut self) {
         let mut at = 0;
         for chunk in self.bytes.chunks(CHUNK) {

@@ -5,7 +5,7 @@ mod service;
 
 pub use service::add_methods;
 
-/// Runs when the module is loaded, which a worker does.
+/// Runs when a worker loads the module.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 #[wasm_bindgen::prelude::wasm_bindgen(start)]
 fn start() -> Result<(), wasm_bindgen::JsValue> {

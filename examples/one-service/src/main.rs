@@ -1,4 +1,4 @@
-//! Serves the service on a Unix socket, to everybody who connects.
+//! Serves the service on a Unix socket.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use portway::{Framing, Listener};
 
 const USAGE: &str = "usage: one-service PATH\n\
-    Counts primes for everybody who connects to the Unix socket PATH, which it makes, until Ctrl-C.\n\
-    Messages are JSON-RPC 2.0, each behind a header Content-Length.";
+    Creates the Unix socket PATH and counts primes for its clients, until Ctrl-C.\n\
+    Messages are JSON-RPC 2.0, each after a header Content-Length.";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -37,7 +37,7 @@ async fn serve(path: &OsStr) -> std::io::Result<()> {
     println!("listening on {}", path.display());
     tokio::select! {
         ended = listener.serve(|peer| one_service::add_methods(peer.server())) => ended,
-        // The listener is dropped, and takes the file of the socket with it.
+        // Dropping the listener removes the file of the socket.
         interrupted = tokio::signal::ctrl_c() => interrupted,
     }
 }

@@ -1,12 +1,12 @@
-//! How a handler gives others their turn between two pieces of its work: the one thing that is another in each place.
+//! Lets other handlers run between two pieces of work. This function differs between a worker and a socket.
 
-/// A worker hears of what was sent to it, a cancellation too, in a later turn of its event loop. A timer brings one; a
-/// promise that is fulfilled already does not.
+/// Waits for the next task of the event loop, in which a worker receives messages, such as a cancellation. A timer
+/// starts a new task; a resolved promise does not.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) async fn pause() {
     gloo_timers::future::TimeoutFuture::new(0).await;
 }
 
-/// On tokio it is a task that waits behind all others.
+/// Lets the other tasks of tokio run.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) use tokio::task::yield_now as pause;

@@ -1,4 +1,4 @@
-//! The service. It does not know where it is served.
+//! The service, which is independent of its transport.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,15 +11,15 @@ use crate::pause::pause;
 /// The error for a number that cannot be factored.
 const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
 
-/// How many numbers are looked at between two pauses.
+/// The count of numbers that are checked between two pauses.
 const PIECE: u32 = 10_000;
 
-/// Has the server answer:
-/// - `countPrimes { below }` with `{ count, largest }`. It tells how far it is, `{ checked, of }`, and can be cancelled;
-/// - `factor [number]` with a list of `{ prime, exponent }`;
-/// - `status` with `{ most, counting }`: up to where primes are counted, and how many counts are running;
+/// Registers the methods:
+/// - `countPrimes { below }` returns `{ count, largest }`. It reports progress `{ checked, of }` and can be cancelled;
+/// - `factor [number]` returns a list of `{ prime, exponent }`;
+/// - `status` returns `{ most, counting }`: the limit of `below`, and the number of running counts;
 ///
-/// and hear of `limit { most }`, which sets the first of these.
+/// and the notification `limit { most }`, which sets the limit.
 pub fn add_methods(server: &Server) {
     let session = Arc::new(Session { most: AtomicU32::new(10_000_000), counting: AtomicU32::new(0) });
 
@@ -31,7 +31,7 @@ pub fn add_methods(server: &Server) {
     server.method_sync("status", move |(), _| Ok::<_, RpcError>(session.status()));
 }
 
-/// What is kept for one caller: in a worker there is one, and on a socket each has a server of its own.
+/// The state of one caller. A worker has one caller; on a socket, each caller has a server of its own.
 struct Session {
     most: AtomicU32,
     counting: AtomicU32,
@@ -49,7 +49,7 @@ impl Session {
     }
 }
 
-/// A count that is running. A handler that is cancelled is dropped where it waits, and this with it.
+/// A running count. The future of a cancelled handler is dropped, and this guard with it.
 struct Counting(Arc<Session>);
 
 impl Counting {
@@ -100,7 +100,7 @@ async fn count_primes(
     let mut primes = Primes::default();
     for checked in (0..below).step_by(PIECE as usize) {
         context.progress(&Progress { checked, of: below })?;
-        // So that others are served meanwhile, and a cancellation is heard, which drops this future here.
+        // Other requests are handled here, and a cancellation, which drops this future.
         pause().await;
         for prime in (checked..below.min(checked.saturating_add(PIECE))).filter(|&number| is_prime(number)) {
             primes = Primes { count: primes.count + 1, largest: Some(prime) };
@@ -135,7 +135,7 @@ fn is_prime(number: u32) -> bool {
     smallest_factor(number) == Some(number)
 }
 
-/// The smallest prime that divides the number; 0 and 1 have none.
+/// Returns the smallest prime that divides the number; `None` for 0 and 1.
 fn smallest_factor(number: u32) -> Option<u32> {
     let proper =
         (2..).take_while(|&divisor| divisor <= number / divisor).find(|&divisor| number.is_multiple_of(divisor));

@@ -1,4 +1,4 @@
-//! A page and its worker, both in Rust: the page asks, the worker counts.
+//! A page and its worker, both in Rust: the page calls the worker, which counts primes.
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 
 mod page;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// What the page asks for.
+/// The params of `countPrimes`.
 #[derive(Serialize, Deserialize)]
 struct CountPrimes {
     below: u32,
 }
 
-/// The same module runs in both places.
+/// Runs when the page or the worker loads the module.
 #[wasm_bindgen(start)]
 async fn start() -> Result<(), JsValue> {
     match web_sys::window() {

@@ -1,4 +1,4 @@
-//! The page: calls the worker, and shows what it says.
+//! The page: calls the worker, and shows the answers.
 
 use portway::{CallError, Client, Transport};
 use wasm_bindgen::JsValue;
@@ -17,7 +17,7 @@ pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     let worker = Worker::new_with_options("worker.js", &options)?;
-    // It can be called at once: what comes before it is ready waits there.
+    // Calls may start at once: the worker queues messages until it is ready.
     let client = Client::new(Transport::worker(&worker)?);
 
     let progress = document.get_element_by_id("progress").ok_or("no progress bar")?;
@@ -34,7 +34,7 @@ pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
         other => show("error", &format!("unexpected: {other:?}")),
     }
 
-    // A call that is dropped is cancelled: the worker stops counting, and has time for others.
+    // Dropping a call cancels it: the worker stops counting, and handles the next call.
     drop(client.call::<u32>("countPrimes", &CountPrimes { below: 10_000_000 }).start());
     let few: u32 = client.call("countPrimes", &CountPrimes { below: 10 }).await?;
     show("after", &format!("And {few} below 10."));

@@ -6,7 +6,7 @@ use wasm_bindgen::JsValue;
 
 use crate::CountPrimes;
 
-const MOST: u32 = 10_000_000;
+const MAX_BELOW: u32 = 10_000_000;
 
 pub(crate) fn run() -> Result<(), JsValue> {
     let server = Server::new(Transport::current_worker()?);
@@ -16,14 +16,14 @@ pub(crate) fn run() -> Result<(), JsValue> {
 }
 
 async fn count_primes(CountPrimes { below }: CountPrimes, context: Context) -> Result<usize, RpcError> {
-    if below > MOST {
-        return Err(RpcError::invalid_params(format!("{below} is more than {MOST}")));
+    if below > MAX_BELOW {
+        return Err(RpcError::invalid_params(format!("{below} is more than {MAX_BELOW}")));
     }
     let mut count = 0;
     for start in (0..below).step_by(10_000) {
         count += (start..below.min(start + 10_000)).filter(|&n| is_prime(n)).count();
         context.progress(&(f64::from(start) / f64::from(below)))?;
-        // So that the worker hears of a cancellation, which drops this future here.
+        // The worker handles messages here. A cancellation drops this future.
         TimeoutFuture::new(0).await;
     }
     Ok(count)

@@ -1,8 +1,8 @@
-// JSON-RPC 2.0 (https://www.jsonrpc.org/specification), the side that answers, without batches.
+// The server side of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), without batches.
 
 import { elementsOf, membersOf } from "./json";
 
-/** The answer to a message; null if it gets none. */
+/** Returns the answer to a message; null for a message without an answer. */
 export function answer(message: string): string | null {
   const members = membersOf(message);
   if (members === null) {
@@ -10,7 +10,7 @@ export function answer(message: string): string | null {
     return isBatch ? failure("null", -32600, "no batches here") : failure("null", -32700, "Parse error");
   }
   if (!members.has("method")) {
-    // Nothing was asked, so this is no answer.
+    // A response gets no answer.
     if (members.has("result") || members.has("error")) return null;
     return failure(idOf(members), -32600, "Invalid Request");
   }
@@ -39,7 +39,7 @@ function isNumber(text: string): bool {
   return (first == 0x2d || (first >= 0x30 && first <= 0x39)) && isFinite(F64.parseFloat(text));
 }
 
-/** JSON writes whole numbers without a fraction. */
+/** Returns a number as JSON, without a fraction for whole numbers. */
 function asJson(number: f64): string {
   const isWhole = Math.trunc(number) == number && Math.abs(number) <= <f64>F64.MAX_SAFE_INTEGER;
   return isWhole ? (<i64>number).toString() : isFinite(number) ? number.toString() : "null";
@@ -47,7 +47,7 @@ function asJson(number: f64): string {
 
 function idOf(members: Map<string, string>): string {
   const id = members.has("id") ? members.get("id") : "null";
-  // Anything else would be no id in the answer either.
+  // Any other value is not a valid id, so the answer has the id null.
   return id.startsWith('"') || isNumber(id) ? id : "null";
 }
 

@@ -1,4 +1,4 @@
-// Frames: "WIPC", a type, the payload's length in four bytes (the lowest first), the payload.
+// WIPC frames: "WIPC", a type, the length of the payload as a little-endian u32, and the payload.
 
 import { STDOUT, read, write } from "./stdio";
 
@@ -9,12 +9,12 @@ export const DATA: u8 = 3;
 
 const MAGIC: u32 = 0x43504957;
 const HEADER: usize = 9;
-/** A longer payload is no frame of this guest's: it would not fit into its memory twice. */
-const LONGEST: u32 = 256 << 20;
-/** There is room for so much before each read. */
+/** The longest payload. A longer one would not fit into the memory of the guest twice. */
+const MAX_PAYLOAD_BYTES: u32 = 256 << 20;
+/** The free bytes of the buffer before each read. */
 const PIECE: usize = 65536;
 
-/** A frame that was read. Its payload is in the buffer of the reader, until the next frame is asked for. */
+/** A frame. Its payload is in the buffer of the reader, and is valid until the next frame is read. */
 export class Frame {
   constructor(readonly type: u8, readonly payload: usize, readonly length: usize) {}
 }
@@ -25,14 +25,14 @@ export class FrameReader {
   private start: usize = 0;
   private end: usize = 0;
 
-  /** The next frame, for which it sleeps; null at the end of input. */
+  /** Waits for the next frame; returns null at the end of input. */
   next(): Frame | null {
     let frame = this.take();
     while (frame === null && this.fill()) frame = this.take();
     return frame;
   }
 
-  /** The next frame of what is there, if it is whole. What is no frame is passed over. */
+  /** Returns the next frame in the buffer, if it is complete. Skips bytes that do not belong to a frame. */
   private take(): Frame | null {
     while (this.start < this.end) {
       const at = this.buffer + this.start;
@@ -50,15 +50,16 @@ export class FrameReader {
     return null;
   }
 
-  /** Reads what is there; false at the end of input. */
+  /** Reads further bytes; returns false at the end of input. */
   private fill(): bool {
-    const held = this.end - this.start;
+    const unread = this.end - this.start;
     if (this.capacity - this.end < PIECE) {
-      // The rest of the last read goes to the front, and the buffer grows as bytes arrive, not by what a header says.
-      memory.copy(this.buffer, this.buffer + this.start, held);
+      // The unread bytes move to the front. The buffer grows with the bytes that arrive, and not by the length in a
+      // header.
+      memory.copy(this.buffer, this.buffer + this.start, unread);
       this.start = 0;
-      this.end = held;
-      if (this.capacity - held < PIECE) {
+      this.end = unread;
+      if (this.capacity - unread < PIECE) {
         this.capacity = this.capacity * 2;
         this.buffer = heap.realloc(this.buffer, this.capacity);
       }
@@ -69,16 +70,16 @@ export class FrameReader {
   }
 }
 
-/** Whether these bytes are a header, or may become one. */
+/** Returns whether bytes are a header, or the beginning of one. */
 function beginsFrame(at: usize, there: usize): bool {
   for (let index: usize = 0; index < 4 && index < there; index++) {
     if (load<u8>(at + index) != <u8>(MAGIC >> (<u32>index << 3))) return false;
   }
   if (there > 4 && load<u8>(at, 4) > DATA) return false;
-  return there < HEADER || load<u32>(at, 5) <= LONGEST;
+  return there < HEADER || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
 }
 
-/** Writes one frame, in one piece, so that nothing can come in between. */
+/** Writes a frame with one write, so that no other output interrupts it. */
 export function writeFrame(type: u8, payload: usize, length: usize): void {
   const frame = heap.alloc(HEADER + length);
   store<u32>(frame, MAGIC);

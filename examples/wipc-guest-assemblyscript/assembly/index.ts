@@ -1,10 +1,10 @@
-// A guest: it says that it is there, answers calls, gives data back, and ends when it is told to or nothing more comes.
+// A guest: it sends OPEN, answers calls, sends data back, and exits after CLOSE or at the end of input.
 
 import { answer } from "./calls";
 import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";
 import { STDERR, STDOUT, writeLine } from "./stdio";
 
-/** So many calls are a line on stdout, between the frames. */
+/** The number of calls after which the guest prints a line on stdout, between the frames. */
 const REPORTED: u32 = 100;
 
 function main(): void {
@@ -15,7 +15,7 @@ function main(): void {
   for (;;) {
     const frame = reader.next();
     if (frame === null) return writeLine(STDERR, "guest: end of input");
-    if (frame.type == CLOSE) return writeLine(STDERR, "guest: told to close");
+    if (frame.type == CLOSE) return writeLine(STDERR, "guest: received CLOSE");
     if (frame.type == DATA) writeFrame(DATA, frame.payload, frame.length);
     if (frame.type != CALL) continue;
     const reply = answer(String.UTF8.decodeUnsafe(frame.payload, frame.length));

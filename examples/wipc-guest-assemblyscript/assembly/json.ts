@@ -1,7 +1,7 @@
-// As much of JSON as a guest needs that does not look into what it is sent: the members of an object and the elements of an
-// array, each as the text it was.
+// A JSON scanner for a guest that does not read its params: it returns the members of an object and the elements of an
+// array as text.
 
-/** The end of the value that begins at `from`, or -1. Brackets are matched; what is between them is the sender's affair. */
+/** Returns the end of the value that begins at `from`, or -1. Only brackets are checked. */
 function endOfValue(text: string, from: i32): i32 {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -13,7 +13,7 @@ function endOfValue(text: string, from: i32): i32 {
     } else if (code == 0x7b || code == 0x5b) {
       depth += 1;
     } else if (code == 0x7d || code == 0x5d) {
-      // A number or a word ends where the object or array around it does.
+      // The end of an object or array also ends a number or a word inside.
       if (depth == 0) return at == from ? -1 : at;
       depth -= 1;
       if (depth == 0) return at + 1;
@@ -42,7 +42,7 @@ function skipBlanks(text: string, from: i32): i32 {
   return from;
 }
 
-/** The members of an object by their names, null if it is none. Names with escapes in them are left as they are. */
+/** Returns the members of an object by their names, or null for another value. Escapes in names are not decoded. */
 export function membersOf(text: string): Map<string, string> | null {
   const members = new Map<string, string>();
   const parts = partsOf(text, 0x7b, 0x7d, true);
@@ -54,7 +54,7 @@ export function membersOf(text: string): Map<string, string> | null {
   return members;
 }
 
-/** The elements of an array, null if it is none. */
+/** Returns the elements of an array, or null for another value. */
 export function elementsOf(text: string): string[] | null {
   return partsOf(text, 0x5b, 0x5d, false);
 }

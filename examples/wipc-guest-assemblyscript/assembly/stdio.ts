@@ -1,4 +1,4 @@
-// The two calls of WASI that a guest needs.
+// The two functions of WASI that a guest needs.
 
 // @ts-ignore: decorator
 @external("wasi_snapshot_preview1", "fd_read")
@@ -11,10 +11,10 @@ export const STDOUT: u32 = 1;
 export const STDERR: u32 = 2;
 const STDIN: u32 = 0;
 
-/** One buffer (its address and length), and the number of bytes that went. */
+/** One buffer (its address and length), and the number of transferred bytes. */
 const call = memory.data(3 * sizeof<usize>());
 
-/** Sleeps until there is something to read, and gives how many bytes it is: 0 at the end of input. */
+/** Waits for input, and returns the number of bytes: 0 at the end of input. */
 export function read(address: usize, length: usize): usize {
   store<usize>(call, address);
   store<usize>(call, length, sizeof<usize>());
@@ -23,7 +23,7 @@ export function read(address: usize, length: usize): usize {
   return load<usize>(call, 2 * sizeof<usize>());
 }
 
-/** Writes all of it: a pipe may take less than it is given. */
+/** Writes all bytes. One call may write only a part of them to a pipe. */
 export function write(fd: u32, address: usize, length: usize): void {
   while (length > 0) {
     store<usize>(call, address);

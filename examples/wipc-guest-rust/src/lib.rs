@@ -1,4 +1,4 @@
-//! A guest of WIPC: what it offers to its host, whatever it runs on.
+//! A guest of WIPC: its methods, which are independent of the platform.
 
 use std::io::{self, Read, Write};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod wasi_start;
 
-/// Answers until the host says `CLOSE`, or is gone.
+/// Serves the host until it sends `CLOSE` or closes the input.
 ///
 /// # Errors
-/// As reading and writing fail.
+/// If reading or writing fails.
 pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
     let mut total: i64 = 0;
     GuestServer::new()
@@ -19,7 +19,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         .method("echo", |value: Value, _| Ok::<_, RpcError>(value))
         .method("count", move |(by,): (i64,), host| {
             total = total.saturating_add(by);
-            // Told before the answer, as progress would be.
+            // The notification is sent before the answer, as progress is.
             host.notify("total", &[total]).map_err(|problem| RpcError::internal(problem.to_string()))?;
             Ok::<_, RpcError>(total)
         })
@@ -27,7 +27,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
             if frame.frame_type == FrameType::Data
                 && let Err(problem) = host.send(FrameType::Data, frame.payload)
             {
-                eprintln!("data could not be sent back: {problem}");
+                eprintln!("cannot send data back: {problem}");
             }
         })
         .serve(&mut Guest::on(input, output))

@@ -1,5 +1,5 @@
-//! The guest as a WASI module that is built for `wasm32-unknown-unknown`, the one wasm target that browsers need and so every
-//! toolchain of this project has. With `wasm32-wasip1` none of this is needed: there, `main.rs` does.
+//! The guest as a WASI module for `wasm32-unknown-unknown`, the wasm target of every toolchain of this project. The
+//! target `wasm32-wasip1` does not need this module, since it runs `main.rs`.
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +13,7 @@ struct Stdin;
 impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let place = Iovec { buf: buffer.as_mut_ptr(), buf_len: buffer.len() };
-        // SAFETY: the place is the buffer, which is ours for as long as the call lasts.
+        // SAFETY: `place` is `buffer`, which is borrowed mutably during the call.
         unsafe { wasi::fd_read(STDIN, &[place]) }.map_err(failed)
     }
 }
@@ -23,7 +23,7 @@ struct Stdout;
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let place = Ciovec { buf: bytes.as_ptr(), buf_len: bytes.len() };
-        // SAFETY: the place is `bytes`, which nobody changes while the call lasts.
+        // SAFETY: `place` is `bytes`, which is borrowed during the call.
         unsafe { wasi::fd_write(STDOUT, &[place]) }.map_err(failed)
     }
 
@@ -36,12 +36,12 @@ fn failed(error: wasi::Errno) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// Where a host of WASI begins.
+/// The entry point of a WASI command.
 #[unsafe(no_mangle)]
 extern "C" fn _start() {
     let outcome = Stdout.write_all(b"the guest is ready\n").and_then(|()| crate::serve(Stdin, Stdout));
     if outcome.is_err() {
-        // SAFETY: it does not return, and nothing is left to be dropped.
+        // SAFETY: the call does not return, and no value needs a drop.
         unsafe { wasi::proc_exit(1) }
     }
 }

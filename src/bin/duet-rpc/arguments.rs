@@ -1,4 +1,4 @@
-//! The arguments of the program.
+//! The command line of the program.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
@@ -8,7 +8,7 @@ use clap::{ColorChoice, Command, CommandFactory, Error, FromArgMatches, Parser, 
 use clap_complete::{Shell, generate};
 use portway::stdio;
 
-use crate::harmless::{harmless_lines, is_obeyed};
+use crate::escape::{escape_control_lines, needs_escape};
 use crate::level::Level;
 
 #[derive(Parser)]
@@ -62,7 +62,8 @@ enum Subcommands {
     },
 }
 
-/// The options of the daemon, if that is what the arguments ask for. All else is done here, and gives the exit code.
+/// Reads the command line. Returns the options of the daemon for `rpc`; runs any other command, and returns its exit
+/// code.
 pub(crate) fn read() -> Result<Options, ExitCode> {
     let mut command = Arguments::command().color(color());
     let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
@@ -78,7 +79,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
             stdio::stdout().write_all(&script)
         }
         Ok(_) => writeln!(stdio::stdout(), "{}", env!("CARGO_PKG_VERSION")),
-        Err(error) if error.use_stderr() => return Err(complain(&error, &mut command)),
+        Err(error) if error.use_stderr() => return Err(print_usage_error(&error, &mut command)),
         Err(help) => show(&help),
     };
     match shown {
@@ -91,8 +92,8 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
     }
 }
 
-/// Shows what is wrong with the arguments, always with the usage.
-fn complain(error: &Error, command: &mut Command) -> ExitCode {
+/// Prints an error of the command line, always with the usage.
+fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     let _ = show(error);
     if !error.render().to_string().contains("Usage:") {
         let _ = writeln!(stdio::stderr(), "\n{}", command.render_usage());
@@ -100,13 +101,13 @@ fn complain(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes help or an error of the arguments. On a terminal, clap writes it with styles. If an argument has a control character,
-/// the text is escaped and written without styles, since it may repeat the argument.
+/// Writes help or an error of the arguments. On a terminal, clap writes it with styles. If an argument has a control
+/// character, the text is escaped and written without styles, since it may repeat the argument.
 fn show(text: &Error) -> io::Result<()> {
     let is_terminal = if text.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let has_styles = is_terminal || env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    let has_styles = has_styles && !env::args_os().any(|argument| argument.to_string_lossy().contains(is_obeyed));
-    let plain = harmless_lines(&text.render().to_string());
+    let has_styles = has_styles && !env::args_os().any(|argument| argument.to_string_lossy().contains(needs_escape));
+    let plain = escape_control_lines(&text.render().to_string());
     match text.use_stderr() {
         _ if has_styles => text.print(),
         true => stdio::stderr().write_all(plain.as_bytes()),
@@ -114,8 +115,8 @@ fn show(text: &Error) -> io::Result<()> {
     }
 }
 
-/// Help and errors are shown in colour on a terminal; `NO_COLOR` is heeded by clap itself. What the arguments say has to be
-/// known before they are read.
+/// Returns whether clap may use colours. The arguments are searched here, since clap needs the answer before it parses
+/// them; clap reads `NO_COLOR` by itself.
 fn color() -> ColorChoice {
     let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
     if is_off { ColorChoice::Never } else { ColorChoice::Auto }

@@ -1,11 +1,11 @@
-//! How much is logged.
+//! The levels of the log.
 
 use std::str::FromStr;
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::LevelFilter;
 
-/// The levels, beginning with the one that says the most.
+/// A level of the log, from the most to the least verbose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
     Debug,
@@ -37,14 +37,14 @@ impl Level {
     }
 }
 
-/// The name of no level.
+/// The error for a text that is not the name of a level.
 #[derive(Debug)]
 pub(crate) struct UnknownLevel;
 
 impl FromStr for Level {
     type Err = UnknownLevel;
 
-    /// In any case.
+    /// Parses the name of a level, in upper or lower case.
     fn from_str(name: &str) -> Result<Self, UnknownLevel> {
         let has_name = |level: &&Self| level.name().eq_ignore_ascii_case(name);
         Self::value_variants().iter().find(has_name).copied().ok_or(UnknownLevel)

@@ -14,54 +14,54 @@ use portway::profile::Profile;
 use portway::{Closed, Framing, Server, Stopper, Transport, stdio};
 
 use crate::arguments::Options;
-use crate::limits::{DAEMON_GRACE, LOG_FLUSH};
+use crate::limits::{LOG_FLUSH_TIMEOUT, SHUTDOWN_TIMEOUT};
 use crate::logging::Log;
 use crate::signals::Signals;
 use crate::{diagnostics, methods};
 
-/// Is the daemon. The exit code is 0 if it ended as it was asked to.
+/// Runs the daemon and returns its exit code: 0 after a shutdown, a signal or the end of the input.
 pub(crate) fn serve(options: &Options) -> ExitCode {
     let log = match Log::start(options) {
         Ok(log) => log,
         Err(problem) => {
-            // Without standard error there is nobody to tell.
+            // Without standard error, the exit code alone reports the failure.
             let _ = writeln!(stdio::stderr(), "error: the log cannot be started: {problem}");
             return ExitCode::FAILURE;
         }
     };
-    panic::set_hook(Box::new(|fault| error!("internal fault in {}", Place(fault.location()))));
+    panic::set_hook(Box::new(|fault| error!("internal fault in {}", PanicLocation(fault.location()))));
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let closed = runtime.block_on(run(&log, options));
-        // A write that waits for the client on a thread of the runtime must not keep the process.
+        // A thread of the runtime may be blocked in a write to the client; the process exits nevertheless.
         runtime.shutdown_background();
         closed
     }));
-    let code = judge(served.unwrap_or_else(|_| Err(io::Error::other("an internal fault"))));
-    log.flush(LOG_FLUSH);
+    let code = exit_code(served.unwrap_or_else(|_| Err(io::Error::other("an internal fault"))));
+    log.flush(LOG_FLUSH_TIMEOUT);
     code
 }
 
-/// Where a panic came from: a line of a source file, without its folders, which may be somebody's own. The text of the panic
-/// may hold anything.
-struct Place<'a>(Option<&'a Location<'a>>);
+/// Displays the line and the file of a panic. The folders are left out, since they may name a user; so is the message,
+/// which may contain text of the client.
+struct PanicLocation<'a>(Option<&'a Location<'a>>);
 
-impl Display for Place<'_> {
+impl Display for PanicLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.and_then(|location| Some((Path::new(location.file()).file_name()?, location.line()))) {
             Some((file, line)) => write!(f, "line {line} of {}", file.display()),
-            None => f.write_str("an unknown place"),
+            None => f.write_str("an unknown location"),
         }
     }
 }
 
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
-    // Where the log may not grow, the system sends this signal, which ends a process that does not handle it.
+    // A log beyond RLIMIT_FSIZE raises this signal. Without a handler, it ends the process.
     let _too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?
         .with_profile(Profile::DAEMON)
-        .with_grace(DAEMON_GRACE)
+        .with_grace(SHUTDOWN_TIMEOUT)
         .on_diagnostic(diagnostics::log);
     let server = Server::new(transport);
     let stopper = server.stopper();
@@ -77,8 +77,8 @@ async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     Ok(server.run().await)
 }
 
-/// Logs how it ended.
-fn judge(outcome: io::Result<Closed>) -> ExitCode {
+/// Logs the end of the daemon and returns its exit code.
+fn exit_code(outcome: io::Result<Closed>) -> ExitCode {
     match outcome {
         Ok(Closed::Local) => ExitCode::SUCCESS,
         Ok(Closed::End | Closed::Truncated(_)) => {
@@ -96,7 +96,7 @@ fn judge(outcome: io::Result<Closed>) -> ExitCode {
     }
 }
 
-/// A further signal changes nothing: it ends already.
+/// Stops the server at the first signal. Later signals have no effect, since the server is stopping.
 async fn stop_at_signal(mut signals: Signals, stopper: Stopper) {
     let name = match signals.next().await {
         kind if kind == SignalKind::interrupt() => "SIGINT",

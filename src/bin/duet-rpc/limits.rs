@@ -2,13 +2,13 @@
 
 use core::time::Duration;
 
-/// End of `duet-rpc`: a request that runs, answers that are unread.
-pub(crate) const DAEMON_GRACE: Duration = Duration::from_millis(1_300);
-/// Time for the rest of the log of `duet-rpc`.
-pub(crate) const LOG_FLUSH: Duration = Duration::from_millis(500);
-/// Bytes of the log of `duet-rpc` that wait to be written.
-pub(crate) const MAX_LOG_QUEUE: usize = 4_194_304;
+/// Shutdown of `duet-rpc`: a running request, unread answers.
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_300);
+/// Write of the rest of the log of `duet-rpc`.
+pub(crate) const LOG_FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+/// Unwritten bytes of the log of `duet-rpc`.
+pub(crate) const MAX_LOG_QUEUE_BYTES: usize = 4_194_304;
 /// Bytes of an id in the log of `duet-rpc`.
-pub(crate) const MAX_LOGGED_ID: usize = 1_024;
+pub(crate) const MAX_LOGGED_ID_BYTES: usize = 1_024;
 /// Bytes of the name of a method in the log of `duet-rpc`.
-pub(crate) const MAX_LOGGED_METHOD: usize = 64;
+pub(crate) const MAX_LOGGED_METHOD_BYTES: usize = 64;

@@ -1,9 +1,9 @@
-//! `duet-rpc`: a daemon that an editor talks to in JSON-RPC 2.0 over its standard input and output.
+//! `duet-rpc`: a daemon for editors that serves JSON-RPC 2.0 on its standard input and output.
 
 mod arguments;
 mod diagnostics;
-#[path = "../shared/harmless.rs"]
-mod harmless;
+#[path = "../shared/escape.rs"]
+mod escape;
 mod level;
 mod lifecycle;
 mod limits;

@@ -1,4 +1,4 @@
-//! The six methods.
+//! The six methods of the daemon.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use tracing::{error, info};
 
 use portway::{Context, RpcError, Server, Stopper};
 
-use crate::diagnostics::Shown;
+use crate::diagnostics::DisplayId;
 use crate::logging::LevelHandle;
 use crate::params;
 
@@ -14,7 +14,7 @@ use crate::params;
 const PROTOCOL: &str = "2.0";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What listMethods and describeMethods say of a method.
+/// The description of a method, for listMethods and describeMethods.
 struct Method {
     name: &'static str,
     description: &'static str,
@@ -61,7 +61,7 @@ const METHODS: [Method; 6] = [
     },
 ];
 
-/// Params as they came. Each method reads them itself, so that it can say what is wrong.
+/// Params as JSON text. Each method parses them itself, so that its error names the invalid param.
 type Params = Option<Box<RawValue>>;
 
 /// Registers the methods, each for requests and for notifications.
@@ -85,7 +85,7 @@ where
     server.method_sync(name, move |params: Params, context: Context| run(&params, &context)).on_notify(
         name,
         move |params: Params, context: Context| {
-            // Nobody is told of it but who reads the log.
+            // The client gets no answer to a notification, so the log alone reports the error.
             if let Err(problem) = for_notification(&params, &context) {
                 error!(method = name, "notification failed: {problem}");
             }
@@ -96,7 +96,7 @@ where
 fn without_params<R>(
     run: impl Fn() -> R + Clone + Send + Sync + 'static,
 ) -> impl Fn(&Params, &Context) -> Result<R, RpcError> + Clone + Send + Sync + 'static {
-    move |params, _| params::refuse(params.as_deref()).map(|()| run())
+    move |params, _| params::expect_none(params.as_deref()).map(|()| run())
 }
 
 // Results.
@@ -139,7 +139,7 @@ struct LevelSet {
 }
 
 #[derive(Serialize)]
-struct Goodbye {
+struct ShuttingDown {
     message: &'static str,
 }
 
@@ -162,12 +162,12 @@ fn set_log_level(params: &Params, handle: &LevelHandle) -> Result<LevelSet, RpcE
     Ok(LevelSet { level: level.name(), success: true })
 }
 
-/// The answer to this request still leaves; after it nothing is served.
-fn shut_down(params: &Params, context: &Context, stopper: &Stopper) -> Result<Goodbye, RpcError> {
-    params::refuse(params.as_deref())?;
+/// Stops the server. The answer to this request is still sent.
+fn shut_down(params: &Params, context: &Context, stopper: &Stopper) -> Result<ShuttingDown, RpcError> {
+    params::expect_none(params.as_deref())?;
     let id = context.id();
-    let id = id.as_ref().map(|id| tracing::field::display(Shown(id)));
+    let id = id.as_ref().map(|id| tracing::field::display(DisplayId(id)));
     info!(method = "shutdown", id, "shutdown requested, shutting down gracefully");
     stopper.stop();
-    Ok(Goodbye { message: "Shutting down gracefully" })
+    Ok(ShuttingDown { message: "Shutting down gracefully" })
 }

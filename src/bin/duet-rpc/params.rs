@@ -1,4 +1,4 @@
-//! Reading params, and the error for those that do not fit.
+//! Parses params, and makes the error for invalid ones.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use portway::RpcError;
 
 use crate::level::Level;
 
-/// The `data` of an error -32602. It repeats nothing that could be a secret.
+/// The `data` of an error -32602. It repeats no text that may be a secret.
 #[derive(Serialize)]
-struct Misfit<'a> {
+struct InvalidParam<'a> {
     param: &'static str,
     expected: &'static str,
     received: &'a str,
@@ -19,36 +19,37 @@ struct Misfit<'a> {
     accepted: Option<[&'static str; 4]>,
 }
 
-impl Misfit<'_> {
+impl InvalidParam<'_> {
     fn into_error(self) -> RpcError {
         RpcError::invalid_params("Invalid params").with_data(&self)
     }
 }
 
-/// The error for params where a method takes none. An empty array or object is as good as none.
-pub(crate) fn refuse(params: Option<&RawValue>) -> Result<(), RpcError> {
+/// Checks that a method without params got none. An empty array or object counts as none.
+pub(crate) fn expect_none(params: Option<&RawValue>) -> Result<(), RpcError> {
     match params {
         Some(params) if !is_empty(params) => {
-            Err(Misfit { param: "params", expected: "nothing", received: kind(params), accepted: None }.into_error())
+            Err(InvalidParam { param: "params", expected: "nothing", received: kind(params), accepted: None }
+                .into_error())
         }
         _ => Ok(()),
     }
 }
 
-/// The member `level`.
+/// Returns the member `level`.
 pub(crate) fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
-    let misfit = |received: &str| {
+    let invalid = |received: &str| {
         let accepted = Some(Level::NAMES);
-        Misfit { param: "level", expected: "debug|info|warn|error", received, accepted }.into_error()
+        InvalidParam { param: "level", expected: "debug|info|warn|error", received, accepted }.into_error()
     };
-    let params = params.filter(|params| !is_empty(params)).ok_or_else(|| misfit("nothing"))?;
+    let params = params.filter(|params| !is_empty(params)).ok_or_else(|| invalid("nothing"))?;
     if kind(params) != "object" {
-        return Err(misfit(kind(params)));
+        return Err(invalid(kind(params)));
     }
-    let Members { level } = serde_json::from_str(params.get()).map_err(|_| misfit("object"))?;
-    let level = level.ok_or_else(|| misfit("nothing"))?;
-    let Ok(name) = serde_json::from_str::<Cow<'_, str>>(level.get()) else { return Err(misfit(kind(level))) };
-    name.parse().map_err(|_| misfit(if is_word(&name) { &name } else { "string" }))
+    let Members { level } = serde_json::from_str(params.get()).map_err(|_| invalid("object"))?;
+    let level = level.ok_or_else(|| invalid("nothing"))?;
+    let Ok(name) = serde_json::from_str::<Cow<'_, str>>(level.get()) else { return Err(invalid(kind(level))) };
+    name.parse().map_err(|_| invalid(if is_word(&name) { &name } else { "string" }))
 }
 
 #[derive(Deserialize)]
@@ -57,18 +58,18 @@ struct Members<'a> {
     level: Option<&'a RawValue>,
 }
 
-/// A member that is there, null or not.
+/// Deserializes a member to `Some`, even if it is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(value).map(Some)
 }
 
-/// Whether it is `[]` or `{}`.
+/// Returns whether a value is `[]` or `{}`.
 fn is_empty(value: &RawValue) -> bool {
     let inside = value.get().strip_prefix(['[', '{']).and_then(|rest| rest.strip_suffix([']', '}']));
     inside.is_some_and(|inside| inside.trim_ascii().is_empty())
 }
 
-/// The type of a value.
+/// Returns the JSON type of a value.
 fn kind(value: &RawValue) -> &'static str {
     match value.get().as_bytes() {
         [b'[', ..] => "array",
@@ -80,7 +81,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// Whether it may be meant as the name of a level, and is worth repeating. Other strings could be anything.
+/// Returns whether a string may be a misspelt level, which the error repeats. Other strings may be secrets.
 fn is_word(name: &str) -> bool {
     (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }

@@ -1,4 +1,4 @@
-//! What the command line says, and what `--help` says of it.
+//! The command line and its help texts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,9 +25,9 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Call a method of a program or a server, and print the result
     Call(CallArguments),
-    /// Read a byte stream, and print what is in it, one JSON object a line
+    /// Read a byte stream, and print its messages as one JSON object a line
     Decode(DecodeArguments),
-    /// Check messages by the letter of JSON-RPC 2.0
+    /// Check messages against the JSON-RPC 2.0 specification
     Validate(ValidateArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
@@ -41,7 +41,7 @@ Examples:
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
 
-`portway help COMMAND` says more of each command.";
+`portway help COMMAND` describes one command.";
 
 // Call.
 
@@ -58,27 +58,28 @@ pub(crate) struct CallArguments {
     #[command(flatten)]
     pub(crate) target: Target,
 
-    /// How messages are told apart
+    /// The framing of messages
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: CallFraming,
 
-    /// How long to wait for the connection, and then for the answer, in seconds; 0 waits for ever
+    /// Seconds to wait for the connection, and then again for the answer; 0 disables the timeout
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = timeout)]
     pub(crate) timeout: Timeout,
 
-    /// Send a notification: there is no answer, and none is waited for
+    /// Send a notification, and do not wait for an answer
     #[arg(long, conflicts_with = "progress")]
     pub(crate) notify: bool,
 
-    /// Show on standard error how far the peer is (its notifications `$/progress`)
+    /// Print the `$/progress` notifications of the peer on standard error
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Print JSON on one line, an error of the peer too. A result is on one line anyway, except on a terminal
+    /// Print a result or an error as JSON on one line. By default, an error is printed as text, and a result is indented
+    /// on a terminal
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The longest message that is taken, in bytes; with wipc, also the longest that is sent
+    /// The longest message that is received, in bytes; with wipc, also the longest that is sent
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
 }
@@ -86,7 +87,7 @@ pub(crate) struct CallArguments {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Target {
-    /// Connect to a Unix domain socket; `@NAME` is one in the abstract namespace of Linux
+    /// Connect to a Unix domain socket; `@NAME` is a socket in the abstract namespace of Linux
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) unix: Option<PathBuf>,
 
@@ -94,28 +95,28 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Start a program, and talk to its standard input and output. It has 2 seconds to end by itself afterwards, then
-    /// it gets SIGTERM, and so do the processes that it has started. It cannot read from the terminal
+    /// Start a program, and use its standard input and output. After the call it has 2 seconds to exit; then it and the
+    /// processes that it has started get SIGTERM. It cannot read from the terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
 
-/// How messages are told apart on the way to a peer.
+/// The framing of messages to and from a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CallFraming {
-    /// Send what both kinds of peers can read, and see what the answer is
+    /// Send messages that are valid in both framings, and detect the framing of the answer
     #[default]
     Auto,
     /// `Content-Length: N`, a blank line and N bytes, as language servers do
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
-    /// One message in each CALL frame, as guests of WIPC do. It has to be asked for
+    /// One message in each CALL frame, as guests of WIPC do. It is never detected
     Wipc,
 }
 
 impl CallFraming {
-    /// The framing that was asked for, if one was.
+    /// Returns the framing that the user named, or `None` for `auto`.
     pub(crate) const fn fixed(self) -> Option<Framing> {
         match self {
             Self::Auto => None,
@@ -126,12 +127,12 @@ impl CallFraming {
     }
 }
 
-/// How long to wait; `None` is for ever.
+/// A timeout; `None` never ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
 fn timeout(text: &str) -> Result<Timeout, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it has to be a number of seconds, such as 2.5".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "it must be a number of seconds, such as 2.5".to_owned())?;
     if seconds == 0.0 || seconds == f64::INFINITY {
         return Ok(Timeout(None));
     }
@@ -141,13 +142,13 @@ fn timeout(text: &str) -> Result<Timeout, String> {
 
 fn address(text: &str) -> Result<String, String> {
     if let Some((scheme, _)) = text.split_once("://") {
-        return Err(format!("it has to be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
+        return Err(format!("it must be HOST:PORT without {scheme}://, such as 127.0.0.1:4000"));
     }
     let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
     let is_address = text
         .rsplit_once(':')
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0));
-    if is_address { Ok(text.to_owned()) } else { Err("it has to be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
+    if is_address { Ok(text.to_owned()) } else { Err("it must be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
 const CALL_USAGE: &str = "\
@@ -157,18 +158,18 @@ portway call [OPTIONS] METHOD [PARAMS] -- PROGRAM [ARGUMENT]...
 
 const CALL_NOTES: &str = "\
 Exit codes:
-  0  the peer answered a result, or the notification was sent
-  1  the peer answered an error
-  2  the command line or the params cannot be used
-  3  the peer could not be reached, or the program could not be started
-  4  no answer came in time
-  5  the peer is gone, broke the protocol, or sent an answer that cannot be
-     read: it is not JSON, or too long
+  0  the peer answered with a result, or the notification was sent
+  1  the peer answered with an error
+  2  the command line or the params are invalid
+  3  the connection failed, or the program could not be started
+  4  the timeout has passed
+  5  the connection was lost, the peer broke the protocol, or its answer is
+     not JSON or too long
   130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
-The result goes to standard output. All else goes to standard error: an error of
-the peer (unless --json is used), the output of the program on its standard
-error, and its output between the messages.
+The result is written to standard output. Everything else is written to standard
+error: an error of the peer (unless --json is used), the standard error of the
+program, and its output between the messages.
 
 Examples:
   portway call add '[1, 2]' -- ./my-server --stdio
@@ -181,26 +182,26 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = DECODE_NOTES)]
 pub(crate) struct DecodeArguments {
-    /// How messages are told apart
+    /// The framing of messages
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: DecodeFraming,
 
-    /// The longest message that is taken, in bytes. 10 MiB if left out; with wipc, whatever a frame has room for
+    /// The longest message that is decoded, in bytes. Default: 10 MiB; with wipc, 2^32 - 1
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_bytes: Option<usize>,
 }
 
-/// What the bytes on standard input are.
+/// The framing of standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DecodeFraming {
-    /// Detected by the first message: a line of JSON with a member `jsonrpc`, or a header
+    /// Detect the framing by the first message: a line of JSON with a member `jsonrpc`, or a header
     #[default]
     Auto,
     /// `Content-Length: N`, a blank line and N bytes, as language servers do
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
-    /// Frames of WIPC, whatever is in them. They have to be asked for
+    /// Frames of WIPC, with any payload. They are never detected
     Wipc,
 }
 
@@ -211,23 +212,23 @@ The stream is read from standard input (portway decode < FILE). Events:
   {\"event\":\"frame\",\"type\":\"CALL\",\"payload\":\"<base64>\"}
       a frame of WIPC
   {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}
-      bytes that belong to no message; a run of them may come in pieces
+      bytes that belong to no message; a long run is split into several events
   {\"event\":\"error\",\"code\":-32700,\"reason\":…}
-      a message that cannot be read; reading goes on behind it
+      an invalid message; reading continues after it
   {\"event\":\"truncated\",\"bytes\":N}
-      the input ended inside of a message, of which N bytes had come
+      the input ended after N bytes of a message
 
 Reasons of errors:
-  -32700  parse-error (no JSON), invalid-header
+  -32700  parse-error (not JSON), invalid-header
   -32600  oversize, header-too-large, unsupported-content-type, bad-charset
 
 Exit codes:
-  0  all that came are messages and passthrough
-  1  there was an error, the input was truncated, or it holds no message and
+  0  the input has only messages and passthrough
+  1  there was an error, the input was truncated, or it has no message and
      looks like another framing
-  2  the command line cannot be used, or reading or writing failed
-If the reader of the output goes away, reading ends. The exit code is for the
-input until then.
+  2  the command line is invalid, or reading or writing failed
+If the reader of the output closes the pipe, reading ends. The exit code covers
+the input read until then.
 
 Example:
   ./my-server --stdio < session.bin | portway decode";
@@ -237,23 +238,23 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_NOTES)]
 pub(crate) struct ValidateArguments {
-    /// Files of one message or batch each. Standard input if there is none, or for `-`
+    /// Files of one message or batch each. Without a file, and for `-`, standard input is read
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Take each line of a file for a message of its own
+    /// Check each line of a file as a message of its own
     #[arg(long)]
     pub(crate) lines: bool,
 
-    /// They have to be responses. Otherwise what has a method is a call, and anything else a response
+    /// Check all messages as responses. By default, a message with a method is a request, and any other a response
     #[arg(long, conflicts_with = "request")]
     pub(crate) response: bool,
 
-    /// They have to be requests or notifications
+    /// Check all messages as requests or notifications
     #[arg(long)]
     pub(crate) request: bool,
 
-    /// Let `"params": null` pass, as most peers do; by the specification it is an error
+    /// Accept `"params": null`, as most peers do; the specification forbids it
     #[arg(long)]
     pub(crate) null_params: bool,
 
@@ -269,10 +270,10 @@ pub(crate) struct ValidateArguments {
 const VALIDATE_NOTES: &str = "\
 Exit codes:
   0  all messages are valid; there may be warnings
-  1  one is not
-  2  a file cannot be read, or the command line cannot be used
-If the reader of the output goes away, checking ends. The exit code is for the
-input until then.
+  1  at least one message is invalid
+  2  a file cannot be read, or the command line is invalid
+If the reader of the output closes the pipe, checking ends. The exit code covers
+the input read until then.
 
 Examples:
   portway validate request.json
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_and_endless_time_are_none() {
+    fn zero_and_infinite_timeouts_are_none() {
         assert_eq!(timeout("0"), Ok(Timeout(None)));
         assert_eq!(timeout("inf"), Ok(Timeout(None)));
         assert_eq!(timeout("0.25"), Ok(Timeout(Some(Duration::from_millis(250)))));
@@ -330,7 +331,7 @@ mod tests {
         }
     }
 
-    /// A terminal that breaks longer lines would break the columns.
+    /// A terminal of 80 columns breaks longer lines, and with them the layout.
     #[test]
     fn notes_fit_into_80_columns() {
         for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {

@@ -8,11 +8,11 @@ use clap_complete::{Shell, generate};
 use portway::stdio;
 
 use crate::arguments::Arguments;
-use crate::output::{Problem, ended};
+use crate::output::{Failure, exit_after_write};
 
-pub(crate) fn run(shell: Shell) -> Result<ExitCode, Problem> {
-    // Into memory first: it panics when it cannot write.
+pub(crate) fn run(shell: Shell) -> Result<ExitCode, Failure> {
+    // `generate` panics if a write fails, so it writes to memory.
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "portway", &mut script);
-    ended(stdio::stdout().write_all(&script), ExitCode::SUCCESS)
+    exit_after_write(stdio::stdout().write_all(&script), ExitCode::SUCCESS)
 }

@@ -1,102 +1,104 @@
-//! Detects the framing of a stream by its first message. Text before that is noise: a banner or a log, which may be in
-//! JSON.
+//! Detects the framing of a stream by its first message. Text before the first message is noise, such as a banner or a
+//! log, which may be JSON.
 
 use memchr::memchr;
 use portway::Framing;
 use portway::codec::content_length::header_within;
 
-/// Looks at a stream, line by line, until there is a message.
+/// Reads a stream line by line up to the first message.
 #[derive(Debug)]
 pub(crate) struct Detector {
-    held: Vec<u8>,
-    /// How much of it is known to hold no line end.
+    buffer: Vec<u8>,
+    /// The number of leading bytes without a line end.
     searched: usize,
-    most: usize,
+    max_line_bytes: usize,
 }
 
 impl Detector {
-    /// A line longer than `most` bytes is no message.
-    pub(crate) const fn new(most: usize) -> Self {
-        Self { held: Vec::new(), searched: 0, most }
+    /// Creates a detector that takes a line longer than `max_line_bytes` for noise.
+    pub(crate) const fn new(max_line_bytes: usize) -> Self {
+        Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
 
-    /// Reads on, hands over what is noise, and gives the framing once it is known. Then [`Detector::into_rest`] begins with
-    /// the first message.
-    pub(crate) fn take(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
-        self.held.extend_from_slice(bytes);
+    /// Reads further bytes and passes noise to `noise`. Returns the framing once it is known; [`Detector::into_rest`]
+    /// then begins with the first message.
+    pub(crate) fn push(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
+        self.buffer.extend_from_slice(bytes);
         let mut framing = None;
         let mut at = 0;
-        while let Some(end) = self.held.get(self.searched..).and_then(|rest| memchr(b'\n', rest)) {
+        while let Some(end) = self.buffer.get(self.searched..).and_then(|rest| memchr(b'\n', rest)) {
             let end = self.searched + end + 1;
-            framing = self.held.get(at..end).and_then(framing_of);
+            framing = self.buffer.get(at..end).and_then(framing_of);
             if framing.is_some() {
                 break;
             }
             at = end;
             self.searched = end;
         }
-        let rest = self.held.get(at..).unwrap_or_default();
-        if framing.is_none() && rest.len() > self.most {
+        let rest = self.buffer.get(at..).unwrap_or_default();
+        if framing.is_none() && rest.len() > self.max_line_bytes {
             framing = Framing::recognise(rest).filter(|framing| *framing == Framing::Newline);
             if framing.is_none() {
-                at = self.held.len();
+                at = self.buffer.len();
             }
         }
-        let before = self.held.get(..at).unwrap_or_default();
+        let before = self.buffer.get(..at).unwrap_or_default();
         if !before.trim_ascii().is_empty() {
             noise(before);
         }
-        self.held.drain(..at);
-        self.searched = self.held.len();
+        self.buffer.drain(..at);
+        self.searched = self.buffer.len();
         framing
     }
 
-    /// Reads the last line, which has no end: the framing that it most looks like.
+    /// Returns the most likely framing of the last line, which has no line end.
     pub(crate) fn finish(&self) -> Framing {
-        match self.held.trim_ascii_start() {
+        match self.buffer.trim_ascii_start() {
             [b'{' | b'[', ..] => Framing::Newline,
-            _ => framing_of(&self.held).or_else(|| Framing::recognise(&self.held)).unwrap_or(Framing::ContentLength),
+            _ => {
+                framing_of(&self.buffer).or_else(|| Framing::recognise(&self.buffer)).unwrap_or(Framing::ContentLength)
+            }
         }
     }
 
-    /// What was read and is not noise.
+    /// Returns the bytes that were read and are not noise.
     pub(crate) fn into_rest(self) -> Vec<u8> {
-        self.held
+        self.buffer
     }
 }
 
-/// Looks for a frame in a stream of lines: a header and a blank line after it. If there is one, the line that was taken
-/// for the first message was a line of a log.
+/// Searches a stream of lines for a header that ends with a blank line. Such a header shows that the line that looked
+/// like the first message belongs to a log.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderWatch {
-    /// Bytes that may be the beginning of a header.
-    held: Vec<u8>,
-    /// Whether the current line is not a header, and its end is still to come.
+    /// Bytes that may begin a header.
+    buffer: Vec<u8>,
+    /// Whether the current line is not a header and has not ended.
     is_in_line: bool,
 }
 
 /// The longest header that is detected, in bytes.
-const LONGEST_HEADER: usize = 256;
+const MAX_HEADER_BYTES: usize = 256;
 
 impl HeaderWatch {
-    /// Reads on, and passes all lines outside of a header to `lines`. Once there is a header, returns the input from
-    /// the header on.
-    pub(crate) fn take(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
+    /// Reads further bytes and passes all lines outside of a header to `lines`. If a header was found, returns the
+    /// input from its first byte on.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
             let (piece, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
             bytes = rest;
             if !self.is_in_line {
-                self.held.extend_from_slice(piece);
-                match Header::of(&self.held) {
-                    Header::Open => continue,
-                    Header::Whole => {
-                        self.held.extend_from_slice(rest);
-                        return Some(std::mem::take(&mut self.held));
+                self.buffer.extend_from_slice(piece);
+                match Header::of(&self.buffer) {
+                    Header::Partial => continue,
+                    Header::Complete => {
+                        self.buffer.extend_from_slice(rest);
+                        return Some(std::mem::take(&mut self.buffer));
                     }
-                    Header::None => lines(&self.held),
+                    Header::None => lines(&self.buffer),
                 }
-                self.held.clear();
+                self.buffer.clear();
             } else {
                 lines(piece);
             }
@@ -105,10 +107,10 @@ impl HeaderWatch {
         None
     }
 
-    /// The input has ended: passes the bytes to `lines` that could have begun a header.
+    /// Passes the buffered bytes to `lines` at the end of the input.
     pub(crate) fn finish(&mut self, lines: impl FnOnce(&[u8])) {
-        if !self.held.is_empty() {
-            lines(&std::mem::take(&mut self.held));
+        if !self.buffer.is_empty() {
+            lines(&std::mem::take(&mut self.buffer));
         }
     }
 }
@@ -117,9 +119,9 @@ impl HeaderWatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Header {
     None,
-    /// The text may be the beginning of one.
-    Open,
-    Whole,
+    /// The text may be the beginning of a header.
+    Partial,
+    Complete,
 }
 
 impl Header {
@@ -133,26 +135,26 @@ impl Header {
         let first = lines.next().unwrap_or_default();
         let is_length =
             if first.ends_with(b"\n") { header_within(first) == Some(0) } else { begins(first, b"content-length") };
-        if !is_length || text.len() > LONGEST_HEADER {
+        if !is_length || text.len() > MAX_HEADER_BYTES {
             return Self::None;
         }
         for line in lines {
             match line {
-                b"\n" | b"\r\n" => return Self::Whole,
+                b"\n" | b"\r\n" => return Self::Complete,
                 b"\r" => {}
                 _ if begins(line, b"content-type") => {}
                 _ => return Self::None,
             }
         }
-        Self::Open
+        Self::Partial
     }
 }
 
-/// The framing of a line, if it is the first of a message.
+/// Returns the framing of a line if the line begins a message.
 fn framing_of(line: &[u8]) -> Option<Framing> {
     match Framing::recognise(line) {
         Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
-        // What reaches the end of a line is whole.
+        // A header at the end of a line is complete.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
 }
@@ -161,22 +163,22 @@ fn framing_of(line: &[u8]) -> Option<Framing> {
 mod tests {
     use super::*;
 
-    /// What is found in a stream that comes in pieces of this size: the noise, the framing, and what is left for its decoder.
+    /// Feeds a stream in pieces of this size. Returns the noise, the framing, and the bytes for the decoder.
     fn found(stream: &[u8], size: usize) -> (Vec<u8>, Option<Framing>, Vec<u8>) {
         let mut detector = Detector::new(100);
         let mut noise = Vec::new();
         let mut framing = None;
         for piece in stream.chunks(size) {
             match framing {
-                None => framing = detector.take(piece, |bytes| noise.extend_from_slice(bytes)),
-                Some(_) => detector.held.extend_from_slice(piece),
+                None => framing = detector.push(piece, |bytes| noise.extend_from_slice(bytes)),
+                Some(_) => detector.buffer.extend_from_slice(piece),
             }
         }
         (noise, framing, detector.into_rest())
     }
 
     #[test]
-    fn a_banner_is_no_message_however_it_begins() {
+    fn a_banner_is_not_a_message() {
         let header = b"content-length : 2\r\n\r\n{}".as_slice();
         for (banner, message, framing) in [
             ("", header, Framing::ContentLength),
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_for_a_line_is_in_lines() {
+    fn a_message_beyond_the_line_limit_is_detected_as_newline() {
         let stream = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{}", "x".repeat(200));
         assert_eq!(found(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
     }
@@ -211,7 +213,7 @@ mod tests {
                 let (mut watch, mut passed, mut rest) = (HeaderWatch::default(), Vec::new(), Vec::new());
                 for piece in stream.as_bytes().chunks(size) {
                     if rest.is_empty() {
-                        rest = watch.take(piece, |line| passed.extend_from_slice(line)).unwrap_or_default();
+                        rest = watch.push(piece, |line| passed.extend_from_slice(line)).unwrap_or_default();
                     } else {
                         rest.extend_from_slice(piece);
                     }
@@ -221,7 +223,7 @@ mod tests {
             }
         }
         let (mut watch, mut passed) = (HeaderWatch::default(), Vec::new());
-        assert_eq!(watch.take(b"{}\nContent-Length: 5\n", |line| passed.extend_from_slice(line)), None);
+        assert_eq!(watch.push(b"{}\nContent-Length: 5\n", |line| passed.extend_from_slice(line)), None);
         watch.finish(|line| passed.extend_from_slice(line));
         assert_eq!(passed, b"{}\nContent-Length: 5\n");
     }
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_stream_decides() {
+    fn the_end_of_the_stream_decides_on_an_incomplete_line() {
         for (stream, framing) in [
             (&b"{}"[..], Framing::Newline),
             (b"{\"a\":", Framing::Newline),
@@ -244,7 +246,7 @@ mod tests {
             (b"hello", Framing::ContentLength),
         ] {
             let mut detector = Detector::new(100);
-            assert_eq!(detector.take(stream, |_| {}), None);
+            assert_eq!(detector.push(stream, |_| {}), None);
             assert_eq!(detector.finish(), framing, "{}", String::from_utf8_lossy(stream));
         }
     }

@@ -4,11 +4,11 @@ use core::time::Duration;
 
 /// End of a link: handlers that run, a process that ends.
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
-/// A line of the peer that `portway call` shows whole.
-pub(crate) const MAX_SHOWN_LINE: usize = 4_096;
-/// Lines about a peer, and lines that it prints, that `portway call` shows.
+/// Bytes of a line of the peer that `portway call` prints whole.
+pub(crate) const MAX_PRINTED_LINE_BYTES: usize = 4_096;
+/// Lines about a peer and lines of its output that `portway call` prints.
 pub(crate) const MAX_PEER_LINES: usize = 1_000;
-/// Nesting of a result that `portway call` shows with a line for each element.
+/// Nesting of a result that `portway call` prints with a line for each element.
 pub(crate) const MAX_INDENTED_DEPTH: usize = 10;
-/// Bytes on their way while `portway call` finds out the framing.
+/// Bytes in the buffer of `portway call` while it detects the framing.
 pub(crate) const MAX_NEGOTIATION_BYTES: usize = 65_536;

@@ -1,5 +1,5 @@
-//! The command `portway`: JSON-RPC 2.0 at a shell prompt. Arguments, output and exit codes are here, the protocol is in the
-//! library.
+//! The command `portway`: JSON-RPC 2.0 at a shell prompt. This crate has the arguments, the output and the exit codes;
+//! the library has the protocol.
 
 mod arguments;
 mod call;
@@ -8,9 +8,9 @@ mod completions;
 mod connect;
 mod decode;
 mod detect;
-#[path = "../shared/harmless.rs"]
-mod harmless;
-mod layout;
+#[path = "../shared/escape.rs"]
+mod escape;
+mod json_format;
 mod limits;
 mod output;
 #[path = "../shared/signals.rs"]
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use output::Problem;
+use output::Failure;
 
 fn main() -> ExitCode {
     let outcome = match Arguments::try_parse() {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|problem| problem.report())
 }
 
-fn run(command: &Command) -> Result<ExitCode, Problem> {
+fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Call(arguments) => call::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),

@@ -1,4 +1,4 @@
-//! `portway validate`: what the validator of the library finds in files.
+//! `portway validate`: runs the validator of the library on files.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,13 +13,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::arguments::ValidateArguments;
-use crate::harmless::harmless;
-use crate::output::{Problem, UNUSABLE, ended, say};
-use crate::terminal::Shown;
+use crate::escape::escape_control;
+use crate::output::{Failure, UNUSABLE, exit_after_write, print_message};
+use crate::terminal::EscapingWriter;
 
-pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
+pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Failure> {
     let mut validation = Validation {
-        out: BufWriter::new(Shown::on_stdout(stdio::stdout())),
+        out: BufWriter::new(EscapingWriter::on_stdout(stdio::stdout())),
         options: Options { expect: expectation(arguments), null_params_are_absent: arguments.null_params },
         arguments,
         valid: 0,
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Problem> {
         Validation { invalid: 1.., .. } => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     };
-    ended(written, code)
+    exit_after_write(written, code)
 }
 
 const fn expectation(arguments: &ValidateArguments) -> Expect {
@@ -46,7 +46,7 @@ const fn expectation(arguments: &ValidateArguments) -> Expect {
 }
 
 struct Validation<'a> {
-    out: BufWriter<Shown<stdio::Stdout>>,
+    out: BufWriter<EscapingWriter<stdio::Stdout>>,
     options: Options,
     arguments: &'a ValidateArguments,
     valid: u64,
@@ -54,7 +54,7 @@ struct Validation<'a> {
     unreadable: u64,
 }
 
-/// What was found in one message.
+/// The findings in one message.
 #[derive(Debug, Serialize)]
 struct Verdict {
     file: String,
@@ -67,8 +67,10 @@ struct Verdict {
 }
 
 impl Validation<'_> {
+    /// Checks all files. A file that cannot be read is reported and counted.
+    ///
     /// # Errors
-    /// If the output cannot be written. What cannot be read is told and counted.
+    /// If the output cannot be written.
     fn run(&mut self) -> io::Result<()> {
         let standard_input = [Path::new("-").to_path_buf()];
         let files = if self.arguments.files.is_empty() { &standard_input[..] } else { &self.arguments.files };
@@ -116,14 +118,14 @@ impl Validation<'_> {
         }
     }
 
-    /// The number of bytes from which a message is too long.
+    /// Returns the length in bytes at which a message is too long.
     const fn one_more(&self) -> u64 {
         (self.arguments.max_bytes as u64).saturating_add(1)
     }
 
     fn unreadable(&mut self, name: &str, error: &io::Error) {
         self.unreadable += 1;
-        say(format_args!("cannot read {name}: {error}"));
+        print_message(format_args!("cannot read {name}: {error}"));
     }
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {
@@ -144,17 +146,17 @@ impl Validation<'_> {
     }
 
     fn show(&mut self, verdict: &Verdict) -> io::Result<()> {
-        // Of a million lines, those that there is something to say about.
+        // With `--lines`, only lines with findings are printed: there may be a million lines.
         if verdict.line.is_some() && verdict.is_valid && verdict.warnings.is_empty() {
             return Ok(());
         }
         let place = verdict.line.map(|line| format!(":{line}")).unwrap_or_default();
         let word = if verdict.is_valid { "valid" } else { "invalid" };
-        writeln!(self.out, "{}{place}: {word}", harmless(&verdict.file))?;
+        writeln!(self.out, "{}{place}: {word}", escape_control(&verdict.file))?;
         for (severity, texts) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
             let word = if severity == Severity::Error { "error" } else { "warning" };
             for text in texts {
-                writeln!(self.out, "  {word}: {}", harmless(text))?;
+                writeln!(self.out, "  {word}: {}", escape_control(text))?;
             }
         }
         Ok(())
@@ -171,23 +173,23 @@ impl Validation<'_> {
     }
 }
 
-/// Reads a line without its line feed, but at most `most` bytes of it. Returns the number of bytes that were read, 0 at
-/// the end of the input.
-fn read_line(reader: &mut impl BufRead, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
-    let count = reader.take(most).read_until(b'\n', line)?;
+/// Reads a line without its line feed, and keeps at most `max_bytes` of it. Returns the number of bytes that were read,
+/// 0 at the end of the input.
+fn read_line(reader: &mut impl BufRead, max_bytes: u64, line: &mut Vec<u8>) -> io::Result<usize> {
+    let count = reader.take(max_bytes).read_until(b'\n', line)?;
     if line.ends_with(b"\n") {
         line.pop();
         return Ok(count);
     }
-    Ok(count + if count as u64 == most { reader.skip_until(b'\n')? } else { 0 })
+    Ok(count + if count as u64 == max_bytes { reader.skip_until(b'\n')? } else { 0 })
 }
 
-/// The errors and warnings of a message; or why it is none.
+/// Returns the errors and warnings of a message. `Err` is the reason why the text is not a message.
 fn read(text: &[u8], options: Options) -> Result<(Vec<String>, Vec<String>), String> {
     let text =
-        str::from_utf8(text).map_err(|problem| format!("It is no UTF-8 from byte {} on", problem.valid_up_to()))?;
-    // Only for its words on what is wrong.
-    serde_json::from_str::<&RawValue>(text).map_err(|problem| format!("It is no JSON: {problem}"))?;
-    let report = json::validate(text, options).ok_or("It is no JSON")?;
+        str::from_utf8(text).map_err(|problem| format!("It is not UTF-8 from byte {} on", problem.valid_up_to()))?;
+    // `json::validate` returns no position, and serde_json does.
+    serde_json::from_str::<&RawValue>(text).map_err(|problem| format!("It is not JSON: {problem}"))?;
+    let report = json::validate(text, options).ok_or("It is not JSON")?;
     Ok((report.errors(), report.warnings()))
 }

@@ -1,4 +1,4 @@
-//! The signals that ask a command to end: SIGINT, SIGTERM and SIGHUP.
+//! The signals that end a command: SIGINT, SIGTERM and SIGHUP.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -12,8 +12,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) struct Signals(Vec<(SignalKind, Signal)>);
 
 impl Signals {
+    /// Registers the handlers.
+    ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system fails to register one.
     pub(crate) fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -21,7 +23,7 @@ impl Signals {
         handled.map(|kind| Ok((kind, signal(kind)?))).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Waits for one of them.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> SignalKind {
         poll_fn(|context| {
             let came =
@@ -32,8 +34,8 @@ impl Signals {
     }
 }
 
-/// The signals that this process ignores, one bit for each, see proc_pid_status(5). On other systems than Linux they
-/// can only be read in `unsafe` code: there, none counts as ignored.
+/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). Systems other than Linux
+/// need `unsafe` code to read them; there, the result is 0.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

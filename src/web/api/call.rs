@@ -11,16 +11,16 @@ use std::task::{Context, Poll};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-use super::client::{ClientLink, OnProgress, Request};
+use super::client::{ClientHandle, OnProgress, Request};
 use super::convert::from_js;
 use super::error::CallError;
 
-/// More than anybody waits, and still exact as a number of JavaScript.
-const LONGEST: f64 = 9e15;
+/// The largest timeout: an exact number in JavaScript, and 285 000 years.
+const MAX_TIMEOUT_MS: f64 = 9e15;
 
 /// A call that waits for its result, made by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. A drop while it waits cancels it, and so does its
+/// The request is sent on the first poll, or by [`Call::start`]. Dropping the pending call cancels it, and so does its
 /// timeout: the peer gets the notification `$/cancelRequest`.
 ///
 /// ```no_run
@@ -37,43 +37,43 @@ const LONGEST: f64 = 9e15;
 /// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R> {
-    stage: Stage,
+    state: CallState,
     decode: fn(JsValue, usize) -> Result<R, CallError>,
     max_visits: usize,
 }
 
 #[derive(Debug)]
-enum Stage {
-    Unsent(Rc<ClientLink>, Request),
+enum CallState {
+    Unsent(Rc<ClientHandle>, Request),
     Sent(Sent),
     Failed(CallError),
     Done,
 }
 
-/// A call that the other side knows of. Dropping it while it waits gives it up.
+/// A call whose request was sent. Dropping it while it is pending cancels it.
 #[derive(Debug)]
 struct Sent {
-    link: Rc<ClientLink>,
+    link: Rc<ClientHandle>,
     token: u32,
     slot: i32,
 }
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        self.link.give_up(self.token, self.slot);
+        self.link.abandon(self.token, self.slot);
     }
 }
 
 impl<R> Call<R> {
     pub(super) fn new(
-        link: &Rc<ClientLink>,
+        link: &Rc<ClientHandle>,
         timeout: Option<Duration>,
         method: &str,
         params: Result<JsValue, CallError>,
         decode: fn(JsValue, usize) -> Result<R, CallError>,
     ) -> Self {
-        let stage = match params {
-            Err(problem) => Stage::Failed(problem),
+        let state = match params {
+            Err(problem) => CallState::Failed(problem),
             Ok(params) => {
                 let request = Request {
                     method: JsValue::from_str(method),
@@ -83,34 +83,34 @@ impl<R> Call<R> {
                     transfer: JsValue::UNDEFINED,
                     on_progress: None,
                 };
-                Stage::Unsent(Rc::clone(link), request)
+                CallState::Unsent(Rc::clone(link), request)
             }
         };
-        Self { stage, decode, max_visits: link.max_visits }
+        Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call that times out is cancelled at
-    /// the peer, like a call that is dropped.
+    /// Sets the timeout. Default: that of the client. `None` disables it. A call that times out is cancelled at the
+    /// peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = milliseconds(timeout.into());
-        self.with(|request| request.timeout = timeout)
+        self.configure(|request| request.timeout = timeout)
     }
 
-    /// How long to wait in all. After that the call times out, whatever its progress. By default, a call with
-    /// [`Call::on_progress`] waits for 60 times its timeout. `None` sets no such limit.
+    /// Sets the total timeout, which progress does not restart. Default with [`Call::on_progress`]: 60 times the
+    /// timeout. `None` disables it.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(f64::INFINITY, |total| milliseconds(Some(total)));
-        self.with(|request| request.total = total)
+        self.configure(|request| request.total = total)
     }
 
-    /// What of the params is transferred instead of copied: buffers, ports and the like.
+    /// Sets the objects in the params that are transferred instead of copied, such as buffers and ports.
     pub fn transfer(self, list: &js_sys::Array) -> Self {
-        self.with(|request| request.transfer = list.into())
+        self.configure(|request| request.transfer = list.into())
     }
 
-    /// Runs a function each time the peer reports how far it is. A value that is not a `P` is ignored. A value that is
-    /// nested too deep, or takes too many visits to read, ends the call. Each report restarts the timeout of the call,
-    /// within its [total](Call::total_timeout).
+    /// Registers a listener for progress of the peer. A value that is not a `P` is ignored. A value that is nested too
+    /// deep, or takes too many visits to read, ends the call. Each progress restarts the timeout of the call, within
+    /// its [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {
@@ -120,29 +120,29 @@ impl<R> Call<R> {
             Err(problem) if problem.reason().is_some() => Err(CallError::unreadable(problem)),
             Err(_) => Ok(()),
         };
-        self.with(|request| request.on_progress = Some(OnProgress(Rc::new(listener))))
+        self.configure(|request| request.on_progress = Some(OnProgress(Rc::new(listener))))
     }
 
-    /// Sends the call at once. How it is made up cannot be changed any more.
+    /// Sends the request now. Later changes of the timeouts, the transfer list or the listener have no effect.
     pub fn start(mut self) -> Self {
         self.send();
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Request)) -> Self {
-        if let Stage::Unsent(_, request) = &mut self.stage {
+    fn configure(mut self, change: impl FnOnce(&mut Request)) -> Self {
+        if let CallState::Unsent(_, request) = &mut self.state {
             change(request);
         }
         self
     }
 
     fn send(&mut self) {
-        self.stage = match mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Unsent(link, request) => match link.begin(request) {
-                Ok((token, slot)) => Stage::Sent(Sent { link, token, slot }),
-                Err(problem) => Stage::Failed(problem),
+        self.state = match mem::replace(&mut self.state, CallState::Done) {
+            CallState::Unsent(link, request) => match link.begin(request) {
+                Ok((token, slot)) => CallState::Sent(Sent { link, token, slot }),
+                Err(problem) => CallState::Failed(problem),
             },
-            stage => stage,
+            state => state,
         };
     }
 }
@@ -150,21 +150,21 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Gives the result once; polled again, it stays pending.
+    /// Returns the result once. Polled again, the call stays pending.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();
-        let end = match mem::replace(&mut this.stage, Stage::Done) {
-            Stage::Failed(problem) => Err(problem),
-            Stage::Sent(sent) => match sent.link.poll(sent.token, context.waker()) {
+        let end = match mem::replace(&mut this.state, CallState::Done) {
+            CallState::Failed(problem) => Err(problem),
+            CallState::Sent(sent) => match sent.link.poll(sent.token, context.waker()) {
                 Poll::Ready(end) => end,
                 Poll::Pending => {
-                    this.stage = Stage::Sent(sent);
+                    this.state = CallState::Sent(sent);
                     return Poll::Pending;
                 }
             },
-            stage => {
-                this.stage = stage;
+            state => {
+                this.state = state;
                 return Poll::Pending;
             }
         };
@@ -174,11 +174,11 @@ impl<R> Future for Call<R> {
 
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("Call").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
-/// A timeout as JavaScript takes it. Less than a millisecond is one: a timeout of 0 would be none.
+/// Returns a timeout in milliseconds for JavaScript. The shortest is one millisecond, since 0 disables a timeout.
 pub(super) fn milliseconds(timeout: Option<Duration>) -> f64 {
-    timeout.map_or(-1.0, |timeout| (timeout.as_secs_f64() * 1000.0).clamp(1.0, LONGEST))
+    timeout.map_or(-1.0, |timeout| (timeout.as_secs_f64() * 1000.0).clamp(1.0, MAX_TIMEOUT_MS))
 }

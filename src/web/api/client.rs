@@ -1,4 +1,4 @@
-//! The client: makes calls, and hears how they end.
+//! The client: sends calls, and receives their results.
 
 use core::time::Duration;
 use std::cell::{Cell, RefCell};
@@ -12,15 +12,15 @@ use slab::Slab;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 
-use super::bridge::{ClientRole, JsStream};
 use super::call::Call;
 use super::convert::{check_params, from_js, params_to_js};
 use super::error::{CallError, RpcError};
-use super::items::Items;
+use super::js_bindings::{ClientRole, JsStream};
 use super::limits::CALL_TIMEOUT;
+use super::response_stream::Items;
 use super::transport::Transport;
 
-// What JavaScript tells of a call; `rust-roles.js` has the same numbers.
+// The events of a call; `rust-roles.js` has the same numbers.
 const RESULT: u32 = 0;
 const ERROR: u32 = 1;
 const PROGRESS: u32 = 2;
@@ -34,10 +34,10 @@ const UNRESPONSIVE: u32 = 10;
 const UNREADABLE_RESPONSE: u32 = 12;
 const PEER_DIED: u32 = 13;
 
-/// Calls the other side.
+/// Calls methods of the peer.
 ///
-/// A clone is the same client. It is destroyed when the last one is dropped, or by [`Client::destroy`]; calls that still
-/// wait end with [`CallError::Destroyed`].
+/// Clones share the client. It is destroyed when the last clone is dropped, or by [`Client::destroy`]; pending calls
+/// then end with [`CallError::Destroyed`].
 ///
 /// ```no_run
 /// use portway::{CallError, Client, Transport};
@@ -52,8 +52,8 @@ const PEER_DIED: u32 = 13;
 /// let sum: u32 = client.call("add", &Add { a: 1, b: 2 }).await?;
 /// match client.call::<()>("save", &()).await {
 ///     Ok(()) => {}
-///     Err(CallError::Remote(error)) => { /* the other side said no: error.code, error.message, error.data() */ }
-///     Err(error) => { /* there is no answer: timed out, destroyed … */ }
+///     Err(CallError::Remote(error)) => { /* an error of the peer: error.code, error.message, error.data() */ }
+///     Err(error) => { /* no answer: timed out, destroyed … */ }
 /// }
 /// # Ok(())
 /// # }
@@ -65,35 +65,36 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose calls wait for 10 seconds.
+    /// Creates a client whose calls time out after 10 seconds.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
         Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// The same client, with another timeout for the calls that are made with this handle. `None` waits for ever.
+    /// Sets the timeout of calls that are made with this handle. `None` disables it.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Calls a method. `params` has to be an object or an array, or `()` for none; `R` is the type of the result.
+    /// Calls a method. `params` must serialize to an object or an array, or be `()` for none; `R` is the type of the
+    /// result.
     ///
-    /// It is sent when the future is first polled. What is wrong with the params is told there, too.
+    /// The request is sent when the future is first polled. That poll also returns the error for invalid params.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
         Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
     }
 
-    /// Calls a method with values of JavaScript, which are not converted. `undefined` stands for no params.
+    /// Calls a method with values of JavaScript, which are not converted. `undefined` means no params.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
         let params = check_params(params).map(|()| params.clone());
         Call::new(&self.owner.link, self.timeout, method, params, |value, _| Ok(value))
     }
 
-    /// The items that a method gives one after the other. They come no faster than they are taken.
+    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are read.
     ///
     /// ```no_run
     /// use core::future::poll_fn;
@@ -114,7 +115,7 @@ impl Client {
         Items::new(&self.owner.link, self.timeout, method, params_to_js(params))
     }
 
-    /// Tells the other side something, without an answer.
+    /// Sends a notification.
     ///
     /// # Errors
     /// If it cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
@@ -122,7 +123,7 @@ impl Client {
         self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
     }
 
-    /// Tells the other side something with values of JavaScript, of which those in `transfer` are transferred.
+    /// Sends a notification with values of JavaScript, which are not converted. Objects in `transfer` are transferred.
     ///
     /// # Errors
     /// As [`Client::notify`].
@@ -131,35 +132,35 @@ impl Client {
         self.owner.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
     }
 
-    /// How many calls of this client wait for an answer.
+    /// Returns the number of pending calls.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.owner.link.pending()
     }
 
-    /// Ends the client now, whoever else has a clone of it. Doing it twice is harmless.
+    /// Destroys the client and all its clones. A second call has no effect.
     pub fn destroy(&self) {
         self.owner.link.destroy();
     }
 }
 
-/// What the clones of a client share.
+/// The state that the clones of a client share.
 #[derive(Debug)]
 struct Owner {
-    link: Rc<ClientLink>,
-    /// What JavaScript calls. It is freed after the link has let go of it.
-    _tell: Closure<dyn Fn(u32, u32, JsValue)>,
+    link: Rc<ClientHandle>,
+    /// The callback of JavaScript. It is freed after the link has released it.
+    _callback: Closure<dyn Fn(u32, u32, JsValue)>,
 }
 
 impl Owner {
     fn new(transport: &Transport) -> Self {
-        let role = ClientRole::new(transport.used(), &transport.js_limits());
+        let role = ClientRole::new(transport.take(), &transport.js_limits());
         let max_visits = transport.max_visits();
-        let link = Rc::new(ClientLink { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
-        let listener = Rc::clone(&link);
-        let tell = Closure::new(move |token, what, value| listener.tell(token, what, value));
-        link.role.hear(&tell);
-        Self { link, _tell: tell }
+        let link = Rc::new(ClientHandle { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
+        let callback_link = Rc::clone(&link);
+        let callback = Closure::new(move |token, event, value| callback_link.handle_event(token, event, value));
+        link.role.hear(&callback);
+        Self { link, _callback: callback }
     }
 }
 
@@ -169,34 +170,34 @@ impl Drop for Owner {
     }
 }
 
-/// The calls of a client. A call has its place here, its token, until it is dropped.
+/// The calls of a client. A call keeps its slot here until it is dropped; the token is the index of the slot.
 #[derive(Debug)]
-pub(super) struct ClientLink {
+pub(super) struct ClientHandle {
     role: ClientRole,
-    /// Most visits to read a value of the peer.
+    /// The maximum of visits to read a value of the peer.
     pub(super) max_visits: usize,
-    /// Never borrowed while anything else runs: not JavaScript, no waker, no drop of one.
-    calls: RefCell<Slab<CallState>>,
+    /// Never borrowed while other code runs: JavaScript, a waker, or the drop of a waker.
+    calls: RefCell<Slab<PendingCall>>,
     destroyed: Cell<bool>,
 }
 
 #[derive(Debug)]
-struct CallState {
-    stage: Stage,
+struct PendingCall {
+    status: CallStatus,
     on_progress: Option<OnProgress>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum CallStatus {
     Waiting(Option<Waker>),
     Ended(Result<JsValue, CallError>),
-    /// It has failed here, and is not cancelled at the peer yet.
+    /// The call has failed here, and is not cancelled at the peer yet.
     Rejected(CallError),
-    /// Its end was taken, or it was given up.
-    Over,
+    /// The result was returned, or the call was abandoned.
+    Done,
 }
 
-/// Receives a progress value, and the most visits to read it. An error ends the call.
+/// Receives a progress value, and the maximum of visits to read it. An error ends the call.
 #[derive(Clone)]
 pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue, usize) -> Result<(), CallError>>);
 
@@ -206,7 +207,7 @@ impl core::fmt::Debug for OnProgress {
     }
 }
 
-/// What a call is made with.
+/// The parts of a request.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: JsValue,
@@ -219,8 +220,8 @@ pub(super) struct Request {
     pub(super) on_progress: Option<OnProgress>,
 }
 
-impl ClientLink {
-    /// Sends a request. Gives the token of the call, and the slot to cancel it by.
+impl ClientHandle {
+    /// Sends a request. Returns the token of the call, and the slot that cancels it.
     pub(super) fn begin(&self, request: Request) -> Result<(u32, i32), CallError> {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
@@ -229,7 +230,7 @@ impl ClientLink {
         let is_shorter = total >= 0.0 && total.is_finite() && !(0.0..=total).contains(&timeout);
         let timeout = if is_shorter { total } else { timeout };
         let wants_progress = on_progress.is_some();
-        let state = CallState { stage: Stage::Waiting(None), on_progress };
+        let state = PendingCall { status: CallStatus::Waiting(None), on_progress };
         let token = self.calls.borrow_mut().insert(state) as u32;
         match self.role.begin(token, &method, &params, timeout, total, &transfer, wants_progress) {
             Ok(slot) => Ok((token, slot)),
@@ -240,7 +241,7 @@ impl ClientLink {
         }
     }
 
-    /// Asks for a stream, once its first item is wanted.
+    /// Sends the request of a stream.
     pub(super) fn open(
         &self,
         method: &str,
@@ -254,29 +255,29 @@ impl ClientLink {
         self.role.stream(method, params, timeout, window).map_err(CallError::Send)
     }
 
-    /// How a call ended, if it has; else `waker` hears of it.
+    /// Returns the result of a call, or registers `waker` for it.
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
-        let before = self.replace(token, |stage| match stage {
-            Stage::Ended(_) => Some(Stage::Over),
-            // The future is dropped then, which cancels the call.
-            Stage::Rejected(_) => Some(Stage::Waiting(None)),
+        let before = self.replace(token, |status| match status {
+            CallStatus::Ended(_) => Some(CallStatus::Done),
+            // The future is dropped after this error, which cancels the call.
+            CallStatus::Rejected(_) => Some(CallStatus::Waiting(None)),
             _ => None,
         });
         match before {
-            Some(Stage::Ended(end)) => return Poll::Ready(end),
-            Some(Stage::Rejected(problem)) => return Poll::Ready(Err(problem)),
+            Some(CallStatus::Ended(end)) => return Poll::Ready(end),
+            Some(CallStatus::Rejected(problem)) => return Poll::Ready(Err(problem)),
             _ => {}
         }
-        let waiting = Stage::Waiting(Some(waker.clone()));
-        let before = self.replace(token, |stage| matches!(stage, Stage::Waiting(_)).then_some(waiting));
+        let waiting = CallStatus::Waiting(Some(waker.clone()));
+        let before = self.replace(token, |status| matches!(status, CallStatus::Waiting(_)).then_some(waiting));
         drop(before);
         Poll::Pending
     }
 
-    /// The call is no longer wanted; if it waits, the other side is told.
-    pub(super) fn give_up(&self, token: u32, slot: i32) {
-        let before = self.replace(token, |_| Some(Stage::Over));
-        if matches!(before, Some(Stage::Waiting(_) | Stage::Rejected(_))) {
+    /// Abandons a call. A pending call is cancelled at the peer.
+    pub(super) fn abandon(&self, token: u32, slot: i32) {
+        let before = self.replace(token, |_| Some(CallStatus::Done));
+        if matches!(before, Some(CallStatus::Waiting(_) | CallStatus::Rejected(_))) {
             self.role.cancel(slot);
         }
         self.remove(token);
@@ -290,7 +291,7 @@ impl ClientLink {
     }
 
     fn pending(&self) -> usize {
-        self.calls.borrow().iter().filter(|(_, call)| matches!(call.stage, Stage::Waiting(_))).count()
+        self.calls.borrow().iter().filter(|(_, call)| matches!(call.status, CallStatus::Waiting(_))).count()
     }
 
     fn destroy(&self) {
@@ -299,41 +300,43 @@ impl ClientLink {
         }
     }
 
-    /// JavaScript tells of a call.
-    fn tell(&self, token: u32, what: u32, value: JsValue) {
-        if what == PROGRESS {
+    /// Handles an event of a call, from JavaScript.
+    fn handle_event(&self, token: u32, event: u32, value: JsValue) {
+        if event == PROGRESS {
             let calls = self.calls.borrow();
-            let call = calls.get(token as usize).filter(|call| matches!(call.stage, Stage::Waiting(_)));
+            let call = calls.get(token as usize).filter(|call| matches!(call.status, CallStatus::Waiting(_)));
             let listener = call.and_then(|call| call.on_progress.clone());
             drop(calls);
             if let Some(OnProgress(listener)) = listener
                 && let Err(problem) = listener(value, self.max_visits)
             {
-                self.end(token, |stage| matches!(stage, Stage::Waiting(_)).then_some(Stage::Rejected(problem)));
+                self.end(token, |status| {
+                    matches!(status, CallStatus::Waiting(_)).then_some(CallStatus::Rejected(problem))
+                });
             }
             return;
         }
-        let end = if what == RESULT { Ok(value) } else { Err(failure(what, value, self.max_visits)) };
-        self.end(token, |stage| match stage {
-            Stage::Waiting(_) => Some(Stage::Ended(end)),
+        let end = if event == RESULT { Ok(value) } else { Err(failure(event, value, self.max_visits)) };
+        self.end(token, |status| match status {
+            CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
             // Another call may use the slot from now on, so this call must not be cancelled.
-            Stage::Rejected(problem) => Some(Stage::Ended(Err(problem.clone()))),
+            CallStatus::Rejected(problem) => Some(CallStatus::Ended(Err(problem.clone()))),
             _ => None,
         });
     }
 
-    /// Replaces the stage of a call, and wakes its task.
-    fn end(&self, token: u32, next: impl FnOnce(&Stage) -> Option<Stage>) {
-        if let Some(Stage::Waiting(Some(waker))) = self.replace(token, next) {
+    /// Replaces the status of a call and wakes its task.
+    fn end(&self, token: u32, next: impl FnOnce(&CallStatus) -> Option<CallStatus>) {
+        if let Some(CallStatus::Waiting(Some(waker))) = self.replace(token, next) {
             waker.wake();
         }
     }
 
-    /// Replaces the stage of a call by a new one, if there is one, and gives the old one.
-    fn replace(&self, token: u32, next: impl FnOnce(&Stage) -> Option<Stage>) -> Option<Stage> {
+    /// Replaces the status of a call if `next` returns one. Returns the old status.
+    fn replace(&self, token: u32, next: impl FnOnce(&CallStatus) -> Option<CallStatus>) -> Option<CallStatus> {
         let mut calls = self.calls.borrow_mut();
         let call = calls.get_mut(token as usize)?;
-        next(&call.stage).map(|stage| mem::replace(&mut call.stage, stage))
+        next(&call.status).map(|status| mem::replace(&mut call.status, status))
     }
 
     fn remove(&self, token: u32) {
@@ -342,9 +345,9 @@ impl ClientLink {
     }
 }
 
-/// Why a call has no result, by the number that JavaScript has for it.
-pub(super) fn failure(what: u32, value: JsValue, max_visits: usize) -> CallError {
-    match what {
+/// Returns the error of a call for its event number.
+pub(super) fn failure(event: u32, value: JsValue, max_visits: usize) -> CallError {
+    match event {
         ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::from_answer),
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,

@@ -1,4 +1,4 @@
-//! Peers that find their other side by themselves.
+//! Peers that connect by a handshake, and reconnect by themselves.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,17 +9,17 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen_futures::JsFuture;
 
-use super::bridge::{install_core, session_to};
 use super::call::milliseconds;
 use super::client::failure;
 use super::error::CallError;
+use super::js_bindings::{install, session_to};
 use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
 use crate::Limits;
 
-/// How a peer connects, made by [`Peer::connect`].
-#[must_use = "it connects by `open`"]
+/// The options of a connection, made by [`Peer::connect`].
+#[must_use = "`open` connects"]
 pub struct Connect {
     target: JsValue,
     origin: JsValue,
@@ -31,7 +31,7 @@ pub struct Connect {
     on_lost: Box<dyn Fn(CallError)>,
 }
 
-/// What JavaScript calls as sessions come and go, as long as the peer lives.
+/// The callbacks for begins and ends of sessions. The peer owns them.
 #[derive(Debug)]
 pub(super) struct Sessions {
     _begins: Closure<dyn Fn(u32)>,
@@ -52,17 +52,18 @@ impl Connect {
         }
     }
 
-    /// The origin of a window, which otherwise is that of this document.
+    /// Sets the allowed origin of a window. Default: the origin of this document.
     pub fn origin(self, origin: Origin<'_>) -> Self {
         Self { origin: origin.to_js(), ..self }
     }
 
-    /// A name by which several connections between the same two are told apart. Both sides name it.
+    /// Sets the name of the connection, which separates several connections between the same two sides. Both sides must
+    /// set the same name.
     pub fn channel(self, name: impl Into<String>) -> Self {
         Self { channel: name.into(), ..self }
     }
 
-    /// How long to wait for the first session: 10 seconds, if nothing is said. `None` waits for ever.
+    /// Sets the timeout of the first session. Default: 10 seconds. `None` disables it.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
     }
@@ -72,28 +73,29 @@ impl Connect {
         Self { limits, ..self }
     }
 
-    /// How often the other side is asked whether it is there, where nothing else tells: every 10 seconds, if nothing is
-    /// said. `None` never asks.
+    /// Sets the interval of pings to the peer, which are sent where no Web Lock shows that the peer is alive. Default:
+    /// 10 seconds. `None` disables them.
     pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
         Self { heartbeat: every.into(), ..self }
     }
 
-    /// Runs a function at the start of each session, with its number: 1 is the first.
+    /// Registers a listener for the start of each session. It gets the number of the session; the first is 1.
     pub fn on_session(self, listener: impl Fn(u32) + 'static) -> Self {
         Self { on_session: Box::new(listener), ..self }
     }
 
-    /// Runs a function at the end of each session, with the reason.
+    /// Registers a listener for the end of each session. It gets the reason.
     pub fn on_lost(self, listener: impl Fn(CallError) + 'static) -> Self {
         Self { on_lost: Box::new(listener), ..self }
     }
 
-    /// Connects. The methods that `set_up` registers are there before anything is asked. Dropping the future gives it up.
+    /// Connects. `set_up` registers methods before the first request arrives. Dropping the future abandons the
+    /// connection.
     ///
     /// # Errors
-    /// If the target cannot be connected to, or does not answer in time; [`TransportError::reason`] says why.
+    /// If the target cannot be connected to, or does not answer in time; [`TransportError::reason`] returns the reason.
     pub async fn open(self, set_up: impl FnOnce(&Peer)) -> Result<Peer, TransportError> {
-        install_core();
+        install();
         let (on_session, on_lost) = (self.on_session, self.on_lost);
         let begins = Closure::new(on_session);
         let max_visits = self.limits.conversion_visits;
@@ -102,7 +104,7 @@ impl Connect {
         let timeout = milliseconds(self.timeout);
         let session = session_to(&self.target, &self.origin, &self.channel, heartbeat, timeout, &begins, &ends)
             .map_err(TransportError)?;
-        let transport = Transport::made(Ok(session.transport()))?.with_limits(self.limits);
+        let transport = Transport::from_result(Ok(session.transport()))?.with_limits(self.limits);
         let peer = Peer::new(transport).with_sessions(Sessions { _begins: begins, _ends: ends });
         set_up(&peer);
         JsFuture::from(session.open()).await.map_err(TransportError)?;

@@ -1,4 +1,4 @@
-//! What a handler gets beside its params.
+//! The context of a handler: its second argument.
 
 use core::fmt;
 use core::pin::Pin;
@@ -12,11 +12,11 @@ use std::vec::Vec;
 use serde::Serialize;
 use wasm_bindgen_futures::JsFuture;
 
-use super::bridge::JsRequest;
 use super::convert::{params_to_js, to_js};
 use super::error::CallError;
+use super::js_bindings::JsRequest;
 
-/// The request or notification that a handler works on.
+/// The request or notification of a handler.
 #[derive(Clone)]
 pub struct Context {
     request: JsRequest,
@@ -32,33 +32,33 @@ impl Context {
         &self.request
     }
 
-    /// The name of the method.
+    /// Returns the name of the method.
     #[must_use]
     pub fn method(&self) -> String {
         self.request.method()
     }
 
-    /// Whether the caller no longer wants the answer, or the server has gone.
+    /// Returns whether the caller has cancelled the request, or the server was destroyed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.lifetime.is_over()
     }
 
-    /// Ends when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then; this is for work that
-    /// goes on elsewhere.
+    /// Waits until [`Context::is_cancelled`] returns true. The handler's own future is dropped at that time, so this is
+    /// for work outside of it.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
     }
 
-    /// Lets other messages be handled. A handler that computes without waiting is cancelled only here: its future is
-    /// dropped.
+    /// Yields, so that other messages are handled. A handler that computes without waiting can be cancelled only here:
+    /// its future is dropped.
     pub async fn yield_now(&self) {
         // The promise does not reject.
         let _ = JsFuture::from(self.request.yield_now()).await;
     }
 
-    /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing.
+    /// Sends progress to the caller: its `on_progress` gets the value. After the answer, this has no effect.
     ///
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
@@ -67,12 +67,12 @@ impl Context {
         self.request.progress(&value).map_err(CallError::Send)
     }
 
-    /// Names what of the result is transferred instead of copied, for a result that holds values of JavaScript.
+    /// Sets the objects in the result that are transferred instead of copied, for a result with values of JavaScript.
     pub fn transfer(&self, list: &js_sys::Array) {
         self.request.transfer(list);
     }
 
-    /// Tells the caller something, without an answer.
+    /// Sends a notification to the caller.
     ///
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
@@ -87,7 +87,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Ends when a request is cancelled, see [`Context::cancelled`].
+/// A future that ends when a request is cancelled, see [`Context::cancelled`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Cancelled(Rc<Lifetime>);
@@ -104,7 +104,7 @@ impl Future for Cancelled {
     }
 }
 
-/// Whether a request is still wanted, and who waits to hear that it is not.
+/// Whether a request was cancelled, and the tasks that wait for that.
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: Cell<bool>,

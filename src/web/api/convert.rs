@@ -1,4 +1,4 @@
-//! Between Rust and JavaScript, by serde.
+//! Conversions between values of Rust and of JavaScript, by serde.
 
 use std::string::{String, ToString};
 
@@ -7,36 +7,37 @@ use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
-use super::bridge::problem_of;
 use super::deserializer;
 use super::error::CallError;
+use super::js_bindings::problem_of;
 use super::visits::ReadError;
 use crate::echo;
 
-// Why a conversion may not begin; `rust-values.js` has the same numbers.
+// The results of the check before a conversion; `rust-values.js` has the same numbers.
 const FITS: u32 = 0;
 const TOO_DEEP: u32 = 1;
 const TOO_MANY_VISITS: u32 = 2;
 
-/// What `serde_json` would make of a value, but that bytes stay bytes: maps are objects, and `None` is null.
+/// Serializes as `serde_json` does: maps become objects, and `None` becomes null. Bytes stay bytes.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
-/// Converts a value of the application. Its size is not limited, but the peer could not read deeper nesting.
+/// Converts a value of the application. Its size is not limited; its nesting is, since the peer could not read deeper
+/// values.
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
     let value = value.serialize(&SERIALIZER).map_err(text)?;
     check(&value, usize::MAX).map_err(|problem| problem.to_string())?;
     Ok(value)
 }
 
-/// Reads a value of the peer; all of them are read here. The visits are counted before, so that a small message that stands
-/// for a large value is refused at once. They are counted again while the value is read, which includes what only a type
-/// visits, such as getters, and values that change meanwhile.
+/// Reads a value of the peer. All values of peers are read here. The visits are counted before the conversion, so that
+/// a small message that stands for a large value is refused at once. They are counted again during the conversion,
+/// since a type may visit more, such as getters, and since a value may change.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)
 }
 
-/// Reads the params of a handler. Absent params, null, `[]` and `{}` are the same.
+/// Reads the params of a handler. Absent params, null, `[]` and `{}` are equivalent.
 pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<T, ReadError> {
     from_js(params.clone(), max_visits).or_else(|problem| {
         let others = [JsValue::NULL, js_sys::Object::new().into(), js_sys::Array::new().into()];
@@ -45,9 +46,9 @@ pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: u
     })
 }
 
-/// Whether there are no params. A `Map`, a `Set` or a `Date` has no members of its own either, but is a value.
+/// Returns whether params are empty. A `Map`, a `Set` or a `Date` has no own members, but is not empty.
 ///
-/// `Reflect` reports what a proxy throws.
+/// `Reflect` returns the exception of a proxy as an error.
 fn is_empty(params: &JsValue) -> bool {
     if params.is_null() || params.is_undefined() {
         return true;
@@ -58,14 +59,14 @@ fn is_empty(params: &JsValue) -> bool {
     if js_sys::Array::is_array(params) { members == 1 } else { is_root(&prototype) && members == 0 }
 }
 
-/// Whether a prototype is that of plain objects, of any realm: no other is behind it.
+/// Returns whether a prototype is that of plain objects, of any realm: it has no prototype itself.
 fn is_root(prototype: &JsValue) -> bool {
     prototype.is_null() || js_sys::Reflect::get_prototype_of(prototype).is_ok_and(|next| next.is_null())
 }
 
 fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
-    let most = if max_visits == usize::MAX { f64::INFINITY } else { max_visits as f64 };
-    match problem_of(value, most) {
+    let limit = if max_visits == usize::MAX { f64::INFINITY } else { max_visits as f64 };
+    match problem_of(value, limit) {
         FITS => Ok(()),
         TOO_DEEP => Err(ReadError::TooDeep),
         TOO_MANY_VISITS => Err(ReadError::TooManyVisits(max_visits)),
@@ -73,12 +74,12 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     }
 }
 
-/// Without the word "Error" in front, which JavaScript would put there. It may repeat what the other side sent.
+/// Returns the message of an error without the prefix "Error", shortened, since it may repeat text of the peer.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
     echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
 }
 
-/// The params of a call: an object, an array, or nothing (JSON-RPC 2.0 §4.2).
+/// Converts the params of a call: an object, an array, or none (JSON-RPC 2.0 §4.2).
 pub(super) fn params_to_js(params: &(impl Serialize + ?Sized)) -> Result<JsValue, CallError> {
     let params = to_js(params).map_err(CallError::Params)?;
     check_params(&params)?;
@@ -89,5 +90,5 @@ pub(super) fn check_params(params: &JsValue) -> Result<(), CallError> {
     if params.is_object() || params.is_null() || params.is_undefined() {
         return Ok(());
     }
-    Err(CallError::Params("params are an object or an array".to_string()))
+    Err(CallError::Params("params must be an object or an array".to_string()))
 }

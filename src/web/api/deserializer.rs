@@ -1,8 +1,9 @@
 //! Reads values of JavaScript by serde, as `serde_wasm_bindgen` does, within bounds.
 //!
-//! A peer chooses these values, so `serde_wasm_bindgen` is not safe to read them. It copies strings and buffers of any size,
-//! repeats them in errors, and lets exceptions of JavaScript unwind through Rust, which uses up the stack of the wasm: it does
-//! so for a null in a list where a map is expected. Here each visit is counted, and nothing is copied before it is counted.
+//! A peer chooses these values, so `serde_wasm_bindgen` is not safe to read them. It copies strings and buffers of any
+//! size and repeats them in errors. It also lets exceptions of JavaScript unwind through Rust, which uses up the stack
+//! of the wasm, for example for a null in a list where a map is expected. Here each visit is counted before anything is
+//! copied.
 
 use core::cell::Cell;
 use std::string::String;
@@ -14,7 +15,7 @@ use serde::de::{
 };
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::bridge::{
+use super::js_bindings::{
     bytes_of, elements_of, entries_of, fields_of, kind_of, number_of, own_entries_of, start_of, text_of,
 };
 use super::limits::MAX_NESTING;
@@ -57,9 +58,9 @@ pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Re
 /// A value of JavaScript that is being read.
 pub(super) struct Value<'b> {
     value: JsValue,
-    /// None until it is needed.
+    /// `None` until it is needed.
     kind: Cell<Option<u32>>,
-    /// How many levels this value may have.
+    /// The maximum of nested levels of this value.
     levels: u32,
     visits: &'b Visits,
 }
@@ -80,15 +81,15 @@ impl<'b> Value<'b> {
         matches!(self.kind(), OBJECT..=BYTES)
     }
 
-    /// How many levels the parts of this value may have.
+    /// Returns the maximum of nested levels of the parts.
     fn levels_inside(&self) -> Result<u32, ReadError> {
         self.levels.checked_sub(1).ok_or(ReadError::TooDeep)
     }
 
-    /// Returns the text of a string, or None for another value. A text that takes too many visits is not copied.
+    /// Returns the text of a string, or `None` for another value. A text that takes too many visits is not copied.
     fn text(&self) -> Result<Option<String>, ReadError> {
-        let most = self.visits.left().saturating_mul(BYTES_PER_VISIT as u32);
-        match text_of(&self.value, most) {
+        let max_bytes = self.visits.left().saturating_mul(BYTES_PER_VISIT as u32);
+        match text_of(&self.value, max_bytes) {
             Some(text) => {
                 self.visits.spend(text.len() / BYTES_PER_VISIT)?;
                 Ok(Some(text))
@@ -136,7 +137,7 @@ impl<'b> Value<'b> {
         Err(de::Error::invalid_type(unexpected, expected))
     }
 
-    /// Does not ask for the kind of an integer, which makes arrays of numbers faster.
+    /// Reads an integer without its kind, which makes arrays of numbers faster.
     fn visit_integer<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, ReadError> {
         let number = number_of(&self.value);
         if number.abs() <= MAX_SAFE_INTEGER && number.trunc() == number {
@@ -285,7 +286,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
         }
     }
 
-    /// `undefined` and null are `None`, all else is `Some`.
+    /// Reads `undefined` and null as `None`, and any other value as `Some`.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         if self.kind() == NULLISH { visitor.visit_none() } else { visitor.visit_some(self) }
     }
@@ -353,7 +354,8 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
         visitor.visit_map(Fields::new(fields, values.unchecked_into(), levels, self.visits))
     }
 
-    /// As in `serde_json`: a string is a variant without content, an object with one member is a variant with content.
+    /// Reads an enum as `serde_json` does: a string is a variant without content, an object with one member is a
+    /// variant with content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -1,4 +1,4 @@
-//! How calls fail, and what handlers fail with.
+//! The errors of calls and of handlers.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 
-use super::bridge::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 use super::convert::{from_js, to_js};
+use super::js_bindings::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 use super::visits::ReadError;
 use crate::Limits;
 use crate::message::ErrorCode;
@@ -18,7 +18,7 @@ use crate::message::ErrorCode;
 /// The `data.reason` of a native peer whose handler has panicked.
 const HANDLER_PANICKED: &str = "handler-panicked";
 
-/// An error that crosses the wire: what a handler answers with, and what the caller gets.
+/// An error object of JSON-RPC: the error of a handler, which the caller receives.
 ///
 /// ```no_run
 /// use portway::{ErrorCode, RpcError};
@@ -32,13 +32,13 @@ const HANDLER_PANICKED: &str = "handler-panicked";
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RpcError {
-    /// What kind of error this is.
+    /// The code of the error.
     pub code: ErrorCode,
     /// A short description.
     pub message: String,
-    /// More about the error, or `undefined`. [`RpcError::data`] reads it.
+    /// The data of the error, or `undefined`. [`RpcError::data`] reads it.
     pub js_data: JsValue,
-    /// Most visits to read the data.
+    /// The maximum of visits to read the data.
     max_visits: usize,
 }
 
@@ -49,38 +49,38 @@ impl PartialEq for RpcError {
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Creates an error without data.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let max_visits = Limits::DEFAULT.conversion_visits;
         Self { code, message: message.into(), js_data: JsValue::UNDEFINED, max_visits }
     }
 
-    /// The error for params that do not fit the method, -32602.
+    /// Creates the error for invalid params, -32602.
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// The error for all that went wrong inside, -32603.
+    /// Creates the error for internal failures, -32603.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// The same, with data. Data that serde cannot write is replaced by the reason.
+    /// Sets the data. If serde cannot serialize it, the reason becomes the data.
     #[must_use]
     pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
         self.with_js_data(to_js(data).unwrap_or_else(|problem| JsValue::from_str(&problem)))
     }
 
-    /// The same, with any value of JavaScript as data.
+    /// Sets the data to a value of JavaScript.
     #[must_use]
     pub fn with_js_data(self, data: JsValue) -> Self {
         Self { js_data: data, ..self }
     }
 
-    /// The member `reason` of the data. Portway itself sets it, for instance to `too-many-requests`.
+    /// Returns the member `reason` of the data. Portway sets it in its own errors, for example to `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         #[derive(Deserialize)]
@@ -90,10 +90,11 @@ impl RpcError {
         self.data::<Data>()?.ok().map(|data| data.reason)
     }
 
-    /// The data, if there is any.
+    /// Returns the data, or `None` without data.
     ///
     /// # Errors
-    /// If it is not of this type, or takes more visits to read than [`Limits::conversion_visits`]; with the reason.
+    /// If the data is not of this type, or takes more visits to read than [`Limits::conversion_visits`]; with the
+    /// reason.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         let read = || from_js(self.js_data.clone(), self.max_visits).map_err(|problem| problem.to_string());
         (!self.js_data.is_undefined()).then(read)
@@ -106,7 +107,7 @@ impl RpcError {
         Ok(Self { code, message, js_data: error_data(error), max_visits })
     }
 
-    /// The error for params that cannot be read.
+    /// Creates the error for params that cannot be read.
     pub(super) fn unreadable_params(problem: &ReadError) -> Self {
         let error = Self::invalid_params(format!("Invalid params: {problem}"));
         match problem.reason() {
@@ -124,7 +125,7 @@ impl fmt::Display for RpcError {
 
 impl core::error::Error for RpcError {}
 
-/// As the `RPCError` of the JavaScript API.
+/// Converts the error to an `RPCError` of the JavaScript API.
 impl From<RpcError> for JsValue {
     fn from(error: RpcError) -> Self {
         new_rpc_error(error.code.value() as f64, &error.message, &error.js_data)
@@ -137,37 +138,38 @@ impl From<RpcError> for JsValue {
 pub enum CallError {
     /// The peer answered with an error.
     Remote(RpcError),
-    /// The handler of the peer has panicked. The peer goes on. Programs that are compiled to wasm die of a panic instead.
+    /// The handler of the peer has panicked. The peer keeps running. A peer that is compiled to wasm ends instead.
     HandlerPanicked,
-    /// The program of the peer has died of a panic or a trap, and answers no more requests.
+    /// The program of the peer has ended by a panic or a trap, and answers no more requests.
     PeerDied,
-    /// No answer came in time.
+    /// The timeout has passed without an answer.
     TimedOut,
     /// The client was destroyed.
     Destroyed,
-    /// The other side was reloaded or closed, or has begun anew. It may be back: later calls wait for that.
+    /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session.
     SessionEnded,
-    /// The other side is closed, removed or terminated, or has not started. Later calls fail at once, until it is heard.
+    /// The peer is closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a
+    /// message.
     PeerGone,
-    /// The other side does not even answer heartbeats. It may yet, and later calls are sent.
+    /// The peer does not answer heartbeats. Later calls are sent nevertheless.
     Unresponsive,
     /// The answer has neither result nor error.
     InvalidResponse,
-    /// The answer has come, but cannot be read here.
+    /// The answer has arrived, but cannot be deserialized here.
     UnreadableResponse,
-    /// Too many calls wait already; this one was not sent.
+    /// Too many calls are pending; this one was not sent.
     TooManyCalls,
-    /// The params are neither object nor array, or serde cannot write them; nothing was sent.
+    /// The params are neither an object nor an array, or serde cannot serialize them; nothing was sent.
     Params(String),
-    /// The transport could not send the message, since its params cannot be cloned, for example.
+    /// The transport could not send the message, for example since its params cannot be cloned.
     Send(JsValue),
-    /// The result is not of the type that was asked for; or a result, an error, an item or a progress value is nested too deep
-    /// or takes more visits to read than [`Limits::conversion_visits`].
+    /// The result is not of the expected type; or a result, an error, an item or a progress value is nested too deep or
+    /// takes more visits to read than [`Limits::conversion_visits`].
     Deserialize(String),
 }
 
 impl CallError {
-    /// The error of a call that was answered with this error object.
+    /// Returns the error of a call that was answered with this error object.
     pub(super) fn from_answer(error: RpcError) -> Self {
         let is_panic = error.code == ErrorCode::INTERNAL_ERROR && error.reason().as_deref() == Some(HANDLER_PANICKED);
         if is_panic { Self::HandlerPanicked } else { Self::Remote(error) }
@@ -177,7 +179,7 @@ impl CallError {
         Self::Deserialize(problem.to_string())
     }
 
-    /// The error of the other side, if this is one.
+    /// Returns the error object of the peer, if this is [`CallError::Remote`].
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {
         match self {
@@ -186,7 +188,7 @@ impl CallError {
         }
     }
 
-    /// Its name in the JavaScript API, where it has one.
+    /// Returns the `reason` of the error in the JavaScript API, if it has one.
     const fn reason(&self) -> Option<&'static str> {
         match self {
             Self::PeerDied => Some("peer-died"),
@@ -211,14 +213,14 @@ impl fmt::Display for CallError {
             Self::PeerDied => f.write_str("the program of the peer has died"),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
-            Self::SessionEnded => f.write_str("the other side has ended the session"),
-            Self::PeerGone => f.write_str("the other side is gone"),
-            Self::Unresponsive => f.write_str("the other side does not respond"),
+            Self::SessionEnded => f.write_str("the peer has ended the session"),
+            Self::PeerGone => f.write_str("the peer is gone"),
+            Self::Unresponsive => f.write_str("the peer does not respond"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
-            Self::UnreadableResponse => f.write_str("the response has come and cannot be read"),
+            Self::UnreadableResponse => f.write_str("the response cannot be deserialized"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
-            // By name only: its `Debug` form has a stack, and its message may have the source of a function.
+            // Only the name: the `Debug` form contains a stack, and the message may contain the source of a function.
             Self::Send(problem) => write!(f, "the message cannot be sent: {}", error_name(problem)),
             Self::Deserialize(problem) => write!(f, "the result is not as expected: {problem}"),
         }
@@ -227,7 +229,7 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        // The text of this error is that of the peer's error.
+        // `Display` writes the text of the peer's error, so the source is the source of that error.
         self.remote()?.source()
     }
 }
@@ -238,8 +240,9 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// So that a handler that calls on may use `?`: an error of the peer is passed on as it is. Any other is internal, and has only
-/// a text of this crate: those of its source can hold paths, values and stacks, and stay here.
+/// Lets a handler that makes calls use `?`. An error of the peer is passed on unchanged. Any other error becomes an
+/// internal error with a text of this crate; texts of its source may contain paths, values and stacks, and are not
+/// sent.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
@@ -251,7 +254,7 @@ impl From<CallError> for RpcError {
     }
 }
 
-/// As the error that the JavaScript API has for it.
+/// Converts the error to that of the JavaScript API.
 impl From<CallError> for JsValue {
     fn from(error: CallError) -> Self {
         match error {

@@ -1,9 +1,8 @@
-//! The Rust API: typed clients and servers for programs that are compiled to wasm themselves.
+//! The Rust API in browsers: typed clients and servers for programs that are compiled to wasm.
 //!
-//! Values are converted by serde at this edge, and nowhere below it. Calls are futures of our own, without a promise
-//! behind them: JavaScript names each call by a number, and one function a client tells how it ended.
+//! Serde converts values in this module, and nowhere below it. A call is a future without a promise: JavaScript
+//! identifies each call by a number, and reports its events to one callback of the client.
 
-mod bridge;
 mod call;
 mod client;
 mod connect;
@@ -11,11 +10,12 @@ mod context;
 mod convert;
 mod deserializer;
 mod error;
-mod items;
+mod js_bindings;
 mod limits;
 mod parts;
 mod peer;
-mod request;
+mod response_stream;
+mod running_request;
 mod server;
 mod transport;
 mod visits;
@@ -25,7 +25,7 @@ pub use self::client::Client;
 pub use self::connect::Connect;
 pub use self::context::{Cancelled, Context};
 pub use self::error::{CallError, RpcError};
-pub use self::items::Items;
 pub use self::peer::Peer;
+pub use self::response_stream::Items;
 pub use self::server::Server;
 pub use self::transport::{Origin, Transport, TransportError};

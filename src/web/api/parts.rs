@@ -1,4 +1,4 @@
-//! The parts of a value of JavaScript, as serde takes them one after the other.
+//! The parts of a value of JavaScript, for the access traits of serde.
 
 use core::cell::RefCell;
 use core::iter::Peekable;
@@ -10,11 +10,11 @@ use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, V
 use serde::forward_to_deserialize_any;
 use wasm_bindgen::JsValue;
 
-use super::bridge::number_of;
 use super::deserializer::Value;
+use super::js_bindings::number_of;
 use super::visits::{BYTES_PER_VISIT, ReadError, SIZE_PER_VISIT, Visits};
 
-/// The elements of an array that nothing else refers to.
+/// The elements of an array that no other code can change.
 pub(super) struct Elements<'b> {
     elements: Array,
     at: u32,
@@ -71,12 +71,12 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// The fields of an object that a struct declares.
+/// The members of an object for the fields of a struct.
 pub(super) struct Fields<'b> {
     fields: &'static [&'static str],
     /// One for each field.
     values: Elements<'b>,
-    /// The indices of the fields that the object does not have, in ascending order.
+    /// The indices of the missing fields, in ascending order.
     missing: Peekable<vec::IntoIter<u32>>,
 }
 
@@ -109,7 +109,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     }
 }
 
-/// The names of fields as strings of JavaScript, which are created once per struct.
+/// Returns the names of fields as strings of JavaScript. They are created once per struct.
 pub(super) fn field_names(fields: &'static [&'static str]) -> Array {
     std::thread_local! {
         static NAMES: RefCell<HashMap<(usize, usize), Array>> = RefCell::default();

@@ -14,11 +14,11 @@ use super::client::Client;
 use super::connect::{Connect, Sessions};
 use super::context::Context;
 use super::error::{CallError, RpcError};
-use super::items::Items;
+use super::response_stream::Items;
 use super::server::Server;
 use super::transport::Transport;
 
-/// Calls the other side, and serves it, over one transport.
+/// Calls the peer and serves its requests, over one transport.
 ///
 /// ```no_run
 /// use portway::{Client, Context, Peer, RpcError, Transport};
@@ -43,25 +43,25 @@ use super::transport::Transport;
 pub struct Peer {
     client: Client,
     server: Server,
-    /// Last, since JavaScript calls it until the others are gone.
+    /// The last field, since JavaScript calls it until the client and the server are dropped.
     _sessions: Option<Sessions>,
 }
 
 impl Peer {
-    /// A peer without methods, whose calls wait for 10 seconds.
+    /// Creates a peer without methods, whose calls time out after 10 seconds.
     pub fn new(transport: Transport) -> Self {
         Self { client: Client::new(transport.clone()), server: Server::new(transport), _sessions: None }
     }
 
-    /// A peer that finds its other side by itself, and again after that was reloaded: a frame, a window, a worker, a port, or
-    /// in a worker its own global scope. The other side connects, too.
+    /// Connects to an iframe, a window, a worker, a port, or in a worker to the page through the global scope. The peer
+    /// must connect, too. The connection is restored when either side is reloaded.
     ///
     /// ```no_run
     /// # use portway::{CallError, Context, Origin, Peer};
     /// # async fn run(frame: wasm_bindgen::JsValue) -> Result<(), wasm_bindgen::JsValue> {
     /// let preview = Peer::connect(&frame)
     ///     .origin(Origin::Only("https://preview.example"))
-    ///     .on_lost(|reason: CallError| { /* it may be back */ })
+    ///     .on_lost(|reason: CallError| { /* it may reconnect */ })
     ///     .open(|peer| { peer.on_notify("log", |(line,): (String,), _: Context| { /* show it */ }); })
     ///     .await?;
     /// let title: String = preview.call("title", &()).await?;
@@ -83,13 +83,13 @@ impl Peer {
         self
     }
 
-    /// The half that calls. Its clones end with the peer.
+    /// Returns the client. Its clones end with the peer.
     #[must_use]
     pub const fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The half that serves.
+    /// Returns the server.
     pub const fn server(&self) -> &Server {
         &self.server
     }
@@ -199,13 +199,13 @@ impl Peer {
         self.client.pending()
     }
 
-    /// Ends the peer now: its calls, and its running requests. A repetition is harmless.
+    /// Destroys the peer, its pending calls and its running requests. A second call has no effect.
     pub fn destroy(&self) {
         self.client.destroy();
         self.server.end();
     }
 
-    /// Keeps the peer, and its methods, for the rest of the program.
+    /// Keeps the peer and its methods for the rest of the program.
     pub fn forget(self) {
         mem::forget(self);
     }

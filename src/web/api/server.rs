@@ -1,4 +1,4 @@
-//! The server: runs handlers for what the other side asks.
+//! The server: runs handlers for requests and notifications of the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -20,31 +20,31 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-use super::bridge::{JsRequest, ServerRole};
 use super::context::{Context, Lifetime};
 use super::convert::{params_from_js, to_js};
 use super::error::RpcError;
-use super::request::{Answer, RunningRequest};
+use super::js_bindings::{JsRequest, ServerRole};
+use super::running_request::{Answer, RunningRequest};
 use super::transport::Transport;
 use crate::message::ErrorCode;
 
-// What JavaScript tells a server; `rust-roles.js` has the same numbers.
+// The events of a server; `rust-roles.js` has the same numbers.
 const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The token of a request that was answered at once.
+/// The result for a request that was answered by its handler at once.
 const ANSWERED: i32 = -1;
-/// A task has had its turn. Those that have died of it give less.
+/// The result of a poll. After a trap, JavaScript gets a negative number instead.
 const POLLED: i32 = 0;
 
-/// Serves the other side.
+/// Serves requests and notifications of the peer.
 ///
-/// Methods and notifications are registered by name; a name that is registered again gets the new handler. Methods that
-/// nobody has registered are answered with -32601, and params that do not fit the type of a handler with -32602; so are those
-/// that are nested more than 128 levels deep or take more visits to read than [`Limits::conversion_visits`](crate::Limits),
-/// where `data.reason` is `nesting-too-deep` or `too-many-visits`. When the
-/// server is dropped, so are its handlers and all their work; what was being worked on is answered with an error.
+/// Handlers are registered by name; a second registration of a name replaces the handler. Requests of unknown methods
+/// are answered with -32601, and params of another type than the handler's with -32602. Params that are nested more
+/// than 128 levels deep, or take more visits to read than [`Limits::conversion_visits`](crate::Limits), are answered
+/// with -32602, too; their `data.reason` is `nesting-too-deep` or `too-many-visits`. Dropping the server drops its
+/// handlers and their futures, and answers the running requests with an error.
 ///
 /// ```no_run
 /// use portway::{Context, RpcError, Server, Transport};
@@ -68,29 +68,29 @@ const POLLED: i32 = 0;
 #[must_use = "a server ends when it is dropped"]
 pub struct Server {
     service: Rc<Service>,
-    /// What JavaScript calls. It is freed after the link has let go of it.
-    _tell: Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>,
+    /// The callback of JavaScript. It is freed after the link has released it.
+    _callback: Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>,
 }
 
 impl Server {
-    /// A server without methods. What comes in before the running piece of code has ended finds the methods that are
-    /// registered until then.
+    /// Creates a server without methods. Messages are handled after the current task of the event loop, so methods that
+    /// it registers see all of them.
     pub fn new(transport: Transport) -> Self {
         let service =
-            Rc::new(Service::new(ServerRole::new(transport.used(), &transport.js_limits()), transport.max_visits()));
-        let listener = Rc::clone(&service);
-        let tell = Closure::new(move |what, number, params, request| match what {
-            REQUEST => Service::serve(&listener, number, params, request),
-            NOTIFICATION => listener.notified(number, params, request),
-            CANCEL => listener.cancel(number),
-            _ => listener.poll(number),
+            Rc::new(Service::new(ServerRole::new(transport.take(), &transport.js_limits()), transport.max_visits()));
+        let callback_service = Rc::clone(&service);
+        let callback = Closure::new(move |event, number, params, request| match event {
+            REQUEST => Service::handle_request(&callback_service, number, params, request),
+            NOTIFICATION => callback_service.handle_notification(number, params, request),
+            CANCEL => callback_service.cancel(number),
+            _ => callback_service.poll(number),
         });
-        service.role.hear(&tell);
-        Self { service, _tell: tell }
+        service.role.hear(&callback);
+        Self { service, _callback: callback }
     }
 
-    /// Has a handler for a method. The handler is run at once, in the order in which requests arrive; the future that it
-    /// gives is polled soon after, beside others. It is dropped if the caller cancels the request.
+    /// Registers an async handler for a method. Handlers are called in the order in which requests arrive; their
+    /// futures run concurrently. A future is dropped if the caller cancels the request.
     pub fn method<P, R, E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -100,16 +100,16 @@ impl Server {
         W: Future<Output = Result<R, E>> + 'static,
     {
         let max_visits = self.service.max_visits;
-        self.add_method(name, move |params, context| match read_params(params, max_visits) {
+        self.add_method(name, move |params, context| match parse_params(params, max_visits) {
             Err(error) => Answer::Now(Err(error)),
             Ok(params) => {
                 let work = handler(params, context);
-                Answer::Later(Box::pin(async move { written(work.await) }))
+                Answer::Later(Box::pin(async move { serialize_result(work.await) }))
             }
         })
     }
 
-    /// Has a handler that answers at once.
+    /// Registers a handler for a method that answers at once.
     pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -119,12 +119,12 @@ impl Server {
     {
         let max_visits = self.service.max_visits;
         self.add_method(name, move |params, context| {
-            Answer::Now(read_params(params, max_visits).and_then(|params| written(handler(params, context))))
+            Answer::Now(parse_params(params, max_visits).and_then(|params| serialize_result(handler(params, context))))
         })
     }
 
-    /// Sets a handler that returns a stream. The caller gets its items one by one, by
-    /// [`Client::stream`](crate::Client::stream), and not more than it has room for. An error ends the stream.
+    /// Registers a handler that returns a stream. The caller reads the items by
+    /// [`Client::stream`](crate::Client::stream), and limits the number of unread items. An error ends the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -134,20 +134,20 @@ impl Server {
         S: Stream<Item = Result<T, E>> + 'static,
     {
         let max_visits = self.service.max_visits;
-        let handler = move |params, context: Context| match read_params(params, max_visits) {
+        let handler = move |params, context: Context| match parse_params(params, max_visits) {
             Err(error) => Answer::Now(Err(error)),
             Ok(params) => {
                 let request = context.request().clone();
-                Answer::Later(Box::pin(send_items(Written(Box::pin(handler(params, context))), request)))
+                Answer::Later(Box::pin(send_items(SerializedItems(Box::pin(handler(params, context))), request)))
             }
         };
-        if self.may_register(name) {
-            self.service.role.stream_method(name, self.service.methods.put(name, Rc::new(handler)));
+        if self.check_name(name) {
+            self.service.role.stream_method(name, self.service.methods.insert(name, Rc::new(handler)));
         }
         self
     }
 
-    /// Has a handler with values of JavaScript, which are not converted.
+    /// Registers a handler for a method with values of JavaScript, which are not converted.
     pub fn method_js<E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         E: Into<RpcError>,
@@ -160,8 +160,8 @@ impl Server {
         })
     }
 
-    /// Has a handler for a notification. Notifications are handled in the order in which they arrive. One whose params do
-    /// not fit the type is reported on the console.
+    /// Registers a handler for a notification. Notifications are handled in the order in which they arrive. A
+    /// notification with params of another type is reported on the console.
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -174,7 +174,7 @@ impl Server {
         })
     }
 
-    /// Has a handler for a notification, with values of JavaScript, which are not converted.
+    /// Registers a handler for a notification with values of JavaScript, which are not converted.
     pub fn on_notify_js<F>(&self, name: &str, handler: F) -> &Self
     where
         F: Fn(JsValue, Context) + 'static,
@@ -185,12 +185,12 @@ impl Server {
         })
     }
 
-    /// Keeps the server, and its methods, for the rest of the program; so does a worker that does nothing else.
+    /// Keeps the server and its methods for the rest of the program, as in a worker that only serves.
     pub fn forget(self) {
         mem::forget(self);
     }
 
-    /// Ends the server. A repetition is harmless.
+    /// Ends the server. A second call has no effect.
     pub(super) fn end(&self) {
         if !self.service.lifetime.is_over() {
             self.service.role.stop();
@@ -200,8 +200,8 @@ impl Server {
     }
 
     fn add_method(&self, name: &str, handler: impl Fn(JsValue, Context) -> Answer + 'static) -> &Self {
-        if self.may_register(name) {
-            self.service.role.method(name, self.service.methods.put(name, Rc::new(handler)));
+        if self.check_name(name) {
+            self.service.role.method(name, self.service.methods.insert(name, Rc::new(handler)));
         }
         self
     }
@@ -211,13 +211,13 @@ impl Server {
         name: &str,
         handler: impl Fn(JsValue, Context) -> Result<(), String> + 'static,
     ) -> &Self {
-        if self.may_register(name) {
-            self.service.role.on_notify(name, self.service.notifications.put(name, Rc::new(handler)));
+        if self.check_name(name) {
+            self.service.role.on_notify(name, self.service.notifications.insert(name, Rc::new(handler)));
         }
         self
     }
 
-    fn may_register(&self, name: &str) -> bool {
+    fn check_name(&self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {
             self.service
@@ -234,17 +234,17 @@ impl Drop for Server {
     }
 }
 
-/// The handlers of a server, and what they work on.
+/// The handlers of a server, and its running requests.
 #[derive(Debug)]
 struct Service {
     role: ServerRole,
-    /// Most visits to read params.
+    /// The maximum of visits to read params.
     max_visits: usize,
     methods: Handlers<dyn Fn(JsValue, Context) -> Answer>,
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
-    /// Never borrowed while anything else runs.
+    /// Never borrowed while other code runs.
     running: RefCell<Slab<Rc<RunningRequest>>>,
-    /// Of the server itself, which is that of notifications, too.
+    /// The lifetime of the server, which is also that of notifications.
     lifetime: Rc<Lifetime>,
 }
 
@@ -254,15 +254,15 @@ impl Service {
         Self { role, max_visits, methods, notifications, running: RefCell::default(), lifetime: Rc::default() }
     }
 
-    /// Runs the handler of a request. Gives the token by which it can be cancelled.
-    fn serve(self: &Rc<Self>, index: u32, params: JsValue, request: JsRequest) -> i32 {
-        let Some(handler) = self.methods.at(index) else { return ANSWERED };
-        // It counts as running from here on, since the handler itself may drop the server.
+    /// Runs the handler of a request. Returns the token that cancels it.
+    fn handle_request(self: &Rc<Self>, index: u32, params: JsValue, request: JsRequest) -> i32 {
+        let Some(handler) = self.methods.get(index) else { return ANSWERED };
+        // The request is registered before the handler runs, since the handler may drop the server.
         let running = Rc::new(RunningRequest::new(request.clone()));
         let token = self.running.borrow_mut().insert(Rc::clone(&running));
         match handler(params, Context::new(request, Rc::clone(running.lifetime()))) {
             Answer::Now(outcome) => {
-                self.forget(token, &running);
+                self.remove(token, &running);
                 running.answer(outcome);
                 ANSWERED
             }
@@ -270,9 +270,9 @@ impl Service {
                 running.start(work);
                 let service = Rc::clone(self);
                 spawn_local(async move {
-                    // By way of JavaScript, which sees if it traps; nobody else may.
+                    // JavaScript calls back into the poll, since only JavaScript can catch a trap.
                     poll_fn(|context| running.poll(context, token as u32)).await;
-                    service.forget(token, &running);
+                    service.remove(token, &running);
                 });
                 token as i32
             }
@@ -280,8 +280,8 @@ impl Service {
     }
 
     /// Runs the handler of a notification.
-    fn notified(&self, index: u32, params: JsValue, request: JsRequest) -> i32 {
-        if let Some(handler) = self.notifications.at(index) {
+    fn handle_notification(&self, index: u32, params: JsValue, request: JsRequest) -> i32 {
+        if let Some(handler) = self.notifications.get(index) {
             let context = Context::new(request.clone(), Rc::clone(&self.lifetime));
             if let Err(problem) = handler(params, context) {
                 self.role.report(&format!("the params of the notification \"{}\": {problem}", request.method()));
@@ -290,7 +290,7 @@ impl Service {
         ANSWERED
     }
 
-    /// The caller no longer wants an answer.
+    /// Aborts a request that the caller has cancelled.
     fn cancel(&self, token: u32) -> i32 {
         let running = self.running.borrow().get(token as usize).cloned();
         if let Some(running) = running {
@@ -299,17 +299,17 @@ impl Service {
         ANSWERED
     }
 
-    /// The task of a request has its turn.
+    /// Polls the work of a request.
     fn poll(&self, token: u32) -> i32 {
         let running = self.running.borrow().get(token as usize).cloned();
         if let Some(running) = running {
-            running.work_on();
+            running.poll_work();
         }
         POLLED
     }
 
-    /// The task of a request has ended.
-    fn forget(&self, token: usize, running: &Rc<RunningRequest>) {
+    /// Removes a request that has ended.
+    fn remove(&self, token: usize, running: &Rc<RunningRequest>) {
         let mut all = self.running.borrow_mut();
         if all.get(token).is_some_and(|other| Rc::ptr_eq(other, running)) {
             all.remove(token);
@@ -320,7 +320,7 @@ impl Service {
         self.lifetime.end();
         let running = self.running.take();
         for (_, running) in running {
-            running.abort(server_gone());
+            running.abort(server_destroyed());
         }
         self.methods.clear();
         self.notifications.clear();
@@ -328,47 +328,47 @@ impl Service {
 }
 
 /// A stream, with its items as values of JavaScript.
-struct Written<S>(Pin<Box<S>>);
+struct SerializedItems<S>(Pin<Box<S>>);
 
-impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for Written<S> {
+impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for SerializedItems<S> {
     type Item = Result<JsValue, RpcError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(context).map(|item| item.map(written))
+        self.0.as_mut().poll_next(context).map(|item| item.map(serialize_result))
     }
 }
 
-/// Sends the items of a stream, each when it is wanted.
+/// Sends the items of a stream, each when the caller has credit for it.
 async fn send_items(
     mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
     request: JsRequest,
 ) -> Result<JsValue, RpcError> {
     while let Some(item) = poll_fn(|context| Pin::new(&mut items).poll_next(context)).await {
-        // It never rejects.
+        // The promise never rejects.
         let _ = JsFuture::from(request.item(&item?)).await;
     }
     Ok(JsValue::UNDEFINED)
 }
 
-fn server_gone() -> RpcError {
+fn server_destroyed() -> RpcError {
     RpcError::internal("JSON-RPC server destroyed")
 }
 
-fn read_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<P, RpcError> {
+fn parse_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<P, RpcError> {
     params_from_js(params, max_visits).map_err(|problem| RpcError::unreadable_params(&problem))
 }
 
-fn written<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {
+fn serialize_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {
     let result = outcome.map_err(Into::into)?;
     to_js(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
 }
 
-/// Handlers, by name for who registers them and by index for JavaScript.
+/// Handlers, by name for the application and by index for JavaScript.
 struct Handlers<H: ?Sized>(RefCell<Vec<(String, Rc<H>)>>);
 
 impl<H: ?Sized> Handlers<H> {
-    /// Has a handler under this name, and gives its index.
-    fn put(&self, name: &str, handler: Rc<H>) -> u32 {
+    /// Registers a handler under a name. Returns its index.
+    fn insert(&self, name: &str, handler: Rc<H>) -> u32 {
         let mut handlers = self.0.borrow_mut();
         let index = handlers.iter().position(|(other, _)| other == name);
         let replaced = match index.and_then(|index| handlers.get_mut(index)) {
@@ -380,12 +380,12 @@ impl<H: ?Sized> Handlers<H> {
         };
         let index = index.unwrap_or(handlers.len() - 1);
         drop(handlers);
-        // A handler may own anything; it is dropped when nothing is borrowed.
+        // Dropping a handler may run any code, so it happens without a borrow.
         drop(replaced);
         index as u32
     }
 
-    fn at(&self, index: u32) -> Option<Rc<H>> {
+    fn get(&self, index: u32) -> Option<Rc<H>> {
         self.0.borrow().get(index as usize).map(|(_, handler)| Rc::clone(handler))
     }
 

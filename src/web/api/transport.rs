@@ -1,4 +1,4 @@
-//! Transports: the boundaries that messages cross.
+//! Transports: windows, ports, workers and channels that carry messages.
 
 use core::fmt;
 use std::cell::Cell;
@@ -8,13 +8,13 @@ use std::string::String;
 use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::bridge::{self, JsTransport};
+use super::js_bindings::{self, JsTransport};
 use crate::Limits;
 
-/// A boundary that messages cross: a window, a port, a worker, a channel.
+/// A transport of messages: a window, a port, a worker or a channel.
 ///
-/// Everything from JavaScript is taken as it is: values of `web-sys` and of any other binding. A client and a server that
-/// are made from clones of one transport share it. It is closed when the last of them is gone.
+/// The constructors accept values of `web-sys` and of any other binding. A client and a server that are made from
+/// clones of one transport share it. It is closed when the last of them is dropped.
 ///
 /// ```no_run
 /// use portway::{Client, Origin, Transport, TransportError};
@@ -28,38 +28,39 @@ use crate::Limits;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Transport(Rc<Boundary>);
+pub struct Transport(Rc<TransportHandle>);
 
 #[derive(Debug)]
-struct Boundary {
+struct TransportHandle {
     transport: JsTransport,
-    /// Whether a link has it, which destroys it at its own end.
+    /// Whether a link owns the transport and destroys it.
     used: Cell<bool>,
     limits: Cell<Option<Limits>>,
 }
 
-impl Drop for Boundary {
+impl Drop for TransportHandle {
     fn drop(&mut self) {
         if !self.used.get() {
-            // What cannot be destroyed is left alone.
+            // An error of `destroy` has no consequence: the transport is not used any more.
             let _ = self.transport.destroy();
         }
     }
 }
 
-/// Which origins a window may have. Messages of others are not heard, and messages to it are for no other.
+/// The allowed origins of a window. Messages of other origins are ignored, and messages are sent to allowed origins
+/// only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin<'a> {
-    /// That of this document.
+    /// The origin of this document.
     #[default]
     Own,
-    /// Exactly this one, such as `https://example.com`.
+    /// One origin, such as `https://example.com`.
     Only(&'a str),
-    /// One of these.
+    /// One of several origins.
     OneOf(&'a [&'a str]),
-    /// That of a sandboxed frame, which has none that could be named.
+    /// The opaque origin of a sandboxed iframe.
     Opaque,
-    /// Whatever it is. Whoever gets hold of the window can then talk along.
+    /// Any origin. This disables the check: any page that is loaded into the window can send and receive messages.
     Any,
 }
 
@@ -76,69 +77,71 @@ impl Origin<'_> {
 }
 
 impl Transport {
-    /// Another window or frame.
+    /// Creates a transport to another window or iframe.
     ///
     /// # Errors
-    /// If the target is no window, an origin is none, or this document has no origin to fall back on.
+    /// If the target is not a window, an origin is invalid, or this document has no origin for [`Origin::Own`].
     pub fn window(target: &impl AsRef<JsValue>, origin: Origin<'_>) -> Result<Self, TransportError> {
         let options = Object::new();
         Reflect::set(&options, &JsValue::from_str("origin"), &origin.to_js()).map_err(TransportError)?;
-        Self::made(bridge::window_transport(target.as_ref(), &options))
+        Self::from_result(js_bindings::window_transport(target.as_ref(), &options))
     }
 
-    /// The other end of a `MessagePort`.
+    /// Creates a transport to the other end of a `MessagePort`.
     ///
     /// # Errors
-    /// If it is no port.
+    /// If the value is not a port.
     pub fn port(port: &impl AsRef<JsValue>) -> Result<Self, TransportError> {
-        Self::made(bridge::port_transport(port.as_ref()))
+        Self::from_result(js_bindings::port_transport(port.as_ref()))
     }
 
-    /// A worker, for the page that has started it. It is not terminated with the transport.
+    /// Creates a transport from a page to a worker that it has started. The transport does not terminate the worker.
     ///
     /// # Errors
-    /// If it is no worker.
+    /// If the value is not a worker.
     pub fn worker(worker: &impl AsRef<JsValue>) -> Result<Self, TransportError> {
-        Self::made(bridge::worker_transport(worker.as_ref()))
+        Self::from_result(js_bindings::worker_transport(worker.as_ref()))
     }
 
-    /// The page that has started this dedicated worker.
+    /// Creates a transport from this dedicated worker to the page that has started it.
     ///
     /// # Errors
-    /// If this is no dedicated worker.
+    /// If this is not a dedicated worker.
     pub fn current_worker() -> Result<Self, TransportError> {
-        Self::made(bridge::self_transport())
+        Self::from_result(js_bindings::self_transport())
     }
 
-    /// Everybody of this origin who has a `BroadcastChannel` of this name.
+    /// Creates a transport to all contexts of this origin that have a `BroadcastChannel` of this name.
     ///
     /// # Errors
     /// If the platform has no such channels.
     pub fn broadcast(name: &str) -> Result<Self, TransportError> {
-        Self::made(bridge::broadcast_transport(&JsValue::from_str(name)))
+        Self::from_result(js_bindings::broadcast_transport(&JsValue::from_str(name)))
     }
 
-    /// An object of JavaScript with the functions `send(message, transfer)`, `onMessage(handler)` and perhaps `destroy()`.
+    /// Creates a transport from an object of JavaScript with the functions `send(message, transfer)`,
+    /// `onMessage(handler)` and optionally `destroy()`.
     ///
-    /// Messages that it does not clone may hold getters and proxies. Such a value is read twice: to count its visits, and to
-    /// convert it, which is counted again. If it throws, or takes too many visits the second time, it is refused.
+    /// If the object does not clone messages, they may contain getters and proxies. Such a value is read twice: to
+    /// count its visits, and to convert it. If it throws, or takes too many visits the second time, it is refused.
     ///
     /// # Errors
-    /// If it has no such functions.
+    /// If a function is missing.
     pub fn from_js(transport: JsValue) -> Result<Self, TransportError> {
         for name in ["send", "onMessage"] {
             let member = Reflect::get(&transport, &JsValue::from_str(name)).map_err(TransportError)?;
             if !member.has_type::<Function>() {
-                let text = "a transport is an object with the functions send and onMessage";
+                let text = "transport must be an object with the functions send and onMessage";
                 return Err(TransportError(js_sys::TypeError::new(text).into()));
             }
         }
-        Self::made(Ok(transport))
+        Self::from_result(Ok(transport))
     }
 
-    /// Sets bounds on the peer, for the clients and servers that are made from this transport afterwards. A browser uses
-    /// [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight), [`batch_items`](Limits::batch_items) and
-    /// [`conversion_visits`](Limits::conversion_visits); it ignores the other limits.
+    /// Sets bounds on the peer, for the clients and servers that are made from this transport afterwards. A browser
+    /// uses [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight),
+    /// [`batch_items`](Limits::batch_items) and [`conversion_visits`](Limits::conversion_visits); it ignores the other
+    /// limits.
     ///
     /// ```no_run
     /// use portway::{Limits, Server, Transport};
@@ -156,12 +159,12 @@ impl Transport {
         self
     }
 
-    /// Most visits to read a value of the peer.
+    /// Returns the maximum of visits to read a value of the peer.
     pub(super) fn max_visits(&self) -> usize {
         self.0.limits.get().unwrap_or(Limits::DEFAULT).conversion_visits
     }
 
-    /// The limits of a link, as JavaScript takes them.
+    /// Returns the limits of a link as the option `limits` of JavaScript.
     pub(super) fn js_limits(&self) -> JsValue {
         let Some(limits) = self.0.limits.get() else { return JsValue::UNDEFINED };
         let entries = Array::new();
@@ -173,26 +176,26 @@ impl Transport {
         Object::from_entries(&entries).map_or(JsValue::UNDEFINED, JsValue::from)
     }
 
-    pub(super) fn made(transport: Result<JsValue, JsValue>) -> Result<Self, TransportError> {
-        bridge::install_core();
+    pub(super) fn from_result(transport: Result<JsValue, JsValue>) -> Result<Self, TransportError> {
+        js_bindings::install();
         let transport = transport.map_err(TransportError)?.unchecked_into();
-        Ok(Self(Rc::new(Boundary { transport, used: Cell::new(false), limits: Cell::new(None) })))
+        Ok(Self(Rc::new(TransportHandle { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
-    /// Hands it to a link.
-    pub(super) fn used(&self) -> &JsValue {
+    /// Returns the transport for a link, which owns it from now on.
+    pub(super) fn take(&self) -> &JsValue {
         self.0.used.set(true);
         &self.0.transport
     }
 }
 
-/// Why there is no transport: the error that JavaScript has thrown.
+/// The error of a transport that cannot be created: an exception of JavaScript.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransportError(pub(super) JsValue);
 
 impl TransportError {
-    /// Why [`Connect::open`](crate::Connect::open) has failed: `no-answer`, `wrong-origin`, `worker-failed`, `refused` or
-    /// `peer-gone`. Other errors have no reason.
+    /// Returns the reason why [`Connect::open`](crate::Connect::open) has failed: `no-answer`, `wrong-origin`,
+    /// `worker-failed`, `refused` or `peer-gone`. Other errors have no reason.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         Reflect::get(&self.0, &JsValue::from_str("reason")).ok()?.as_string()

@@ -1,4 +1,4 @@
-//! What limits the reading of values: a budget of visits, and errors that repeat little of what the peer sent.
+//! The limits of reading values: a budget of visits, and errors that repeat little text of the peer.
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};
@@ -14,23 +14,23 @@ use crate::limits::MAX_ECHO_LENGTH;
 /// Bytes of a string or buffer that cost one more visit.
 pub(super) const BYTES_PER_VISIT: usize = 16;
 
-/// Bytes of memory of a Rust value that cost one more visit.
+/// Bytes in memory of a Rust value that cost one more visit.
 pub(super) const SIZE_PER_VISIT: usize = 256;
 
 /// Why a value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
     TooDeep,
-    /// With the limit.
+    /// The value takes more visits than this limit.
     TooManyVisits(usize),
     /// A getter or a proxy throws an error.
     Unreadable,
-    /// It is not of the type that was asked for.
+    /// The value is not of the expected type.
     Invalid(String),
 }
 
 impl ReadError {
-    /// The `data.reason` of a reply, if the value exceeds a limit.
+    /// Returns the `data.reason` of a reply, if the value exceeds a limit.
     pub(super) const fn reason(&self) -> Option<&'static str> {
         match self {
             Self::TooDeep => Some("nesting-too-deep"),
@@ -84,7 +84,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// Shortens a string that was found.
+/// Shortens an unexpected string.
 fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
     match unexpected {
         Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
@@ -94,7 +94,7 @@ fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
 
 /// Returns the first characters of a text.
 fn shortened(text: &str, characters: usize) -> &str {
-    // Most texts have fewer bytes than that.
+    // Most texts have fewer bytes than the limit has characters.
     if text.len() <= characters {
         return text;
     }
@@ -118,7 +118,7 @@ impl Write for Bounded {
 
 /// The visits of one conversion.
 pub(super) struct Visits {
-    /// None once the limit is exceeded.
+    /// `None` once the limit is exceeded.
     left: Cell<Option<usize>>,
     limit: usize,
 }
@@ -139,12 +139,12 @@ impl Visits {
         ReadError::TooManyVisits(self.limit)
     }
 
-    /// Whether more visits were asked for than there were.
+    /// Returns whether the limit was exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.left.get().is_none()
     }
 
-    /// Most parts that a value may have.
+    /// Returns the maximum of parts of a value: the visits that are left.
     pub(super) fn left(&self) -> u32 {
         self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
     }

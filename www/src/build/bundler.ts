@@ -13,7 +13,7 @@ export interface Bundle {
 
 type Report = (progress: BuildProgress) => void;
 
-/** esbuild with its files coming from the mounted file system. The context is kept between builds. */
+/** esbuild with files of the mounted file system. Builds share the context. */
 export class Bundler {
   readonly #report: Report;
   #started: Promise<void> | undefined;

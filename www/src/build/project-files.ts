@@ -22,7 +22,7 @@ const LOADERS: Record<string, Loader> = {
 
 const textLoaders = new Set<Loader>(["js", "jsx", "ts", "tsx"]);
 
-/** Resolves and loads every module from the mounted file system. `loaded` is told of each file. */
+/** Resolves and loads every module from the mounted file system. `loaded` is called with each file. */
 export function projectFiles(root: string, loaded: (file: string) => void): Plugin {
   return {
     name: "project-files",
@@ -39,7 +39,7 @@ export function projectFiles(root: string, loaded: (file: string) => void): Plug
       build.onLoad({ filter: /.*/ }, async ({ path }) => {
         const loader = LOADERS[path.slice(path.lastIndexOf(".") + 1)] ?? "text";
         const contents = textLoaders.has(loader)
-          ? // The maps of installed packages lie on no disk that the compiler could reach.
+          ? // The compiler cannot read the source maps of installed packages.
             (await fs.promises.readFile(path, "utf8")).replace(/^\/\/# sourceMappingURL=.*$/m, "")
           : await fs.promises.readFile(path);
         loaded(path.slice(root.length + 1));
@@ -64,7 +64,7 @@ async function findFile(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Looks for the package in the `node_modules` of each folder on the way up. */
+/** Searches the package in the `node_modules` of each parent folder. */
 async function findPackage(path: string, from: string): Promise<string | undefined> {
   const segments = path.split("/");
   const name = segments.slice(0, path.startsWith("@") ? 2 : 1).join("/");

@@ -1,7 +1,7 @@
 import { fs } from "@zenfs/core";
 import type { BuildOutput } from "portway";
 
-/** The project's index.html with its entry replaced by the bundle, and the bundle's styles linked. */
+/** Returns the project's index.html with the bundle in place of its entry, and a link to the styles of the bundle. */
 export function renderIndex(page: string, entry: string, bundle: readonly BuildOutput[]): BuildOutput {
   let html = page.replaceAll(`"/${entry}"`, '"/main.js"').replaceAll(`"./${entry}"`, '"/main.js"');
   if (bundle.some(({ path }) => path === "/main.css")) {
@@ -11,7 +11,7 @@ export function renderIndex(page: string, entry: string, bundle: readonly BuildO
   return { path: "/index.html", contents: html };
 }
 
-/** Files that need no compiler, at the addresses they have below the folder. */
+/** Returns the files that are copied, by their addresses. */
 export async function collectPublicFiles(folder: string, prefix = ""): Promise<BuildOutput[]> {
   const names = await fs.promises.readdir(folder + prefix).catch(() => []);
   const found: BuildOutput[] = [];

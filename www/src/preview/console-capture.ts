@@ -3,7 +3,7 @@ import { formatMessage } from "./format";
 
 const LEVELS = ["log", "info", "warn", "error", "debug"] as const;
 
-/** Sends what the app prints to the page, and lets the browser's own console have it as well. */
+/** Sends the console output of the app to the page, and also prints it on the browser's console. */
 export function captureConsole(send: (entry: ConsoleParams) => void): void {
   for (const level of LEVELS) {
     const original = console[level].bind(console);

@@ -9,11 +9,11 @@ interface Position {
   readonly column: number;
 }
 
-/** Tells the page of uncaught errors, in terms of the source files. */
+/** Reports uncaught errors to the page, with positions in the source files. */
 export class ErrorReporter {
   readonly #peer: JSONRPCPeer<HostApi, FrameApi>;
   readonly #fetchFile: FetchFile;
-  /** The blob address that a script runs from, and the path it was built at. */
+  /** The blob address of a script, and its path in the build. */
   readonly #paths = new Map<string, string>();
   readonly #maps = new Map<string, Promise<TraceMap | undefined>>();
 
@@ -29,7 +29,7 @@ export class ErrorReporter {
   listen(): void {
     addEventListener("error", (event) => {
       if (!(event instanceof ErrorEvent)) return;
-      // The page's console is where the user reads it.
+      // The user reads the error in the console of the page.
       event.preventDefault();
       const { message, filename, lineno, colno, error } = event;
       void this.#locate(message, filename, lineno, colno, stackOf(error));
@@ -57,7 +57,9 @@ export class ErrorReporter {
     this.#peer.notify("console", { level: "error", message, timestamp: Date.now(), stack });
   }
 
-  /** Each `<address>:<line>:<column>` of our scripts, in the format of any browser, becomes a source position. */
+  /**
+   * Replaces each `<address>:<line>:<column>` of the app's scripts by a source position, in the format of any browser.
+   */
   async #mapStack(stack: string): Promise<string> {
     let mapped = stack;
     for (const [whole, address, line, column] of stack.matchAll(/(blob:[^\s)]+?):(\d+):(\d+)/g)) {

@@ -1,14 +1,14 @@
 import type { NavigationState } from "portway/inline";
 import type { HistoryEntry, SavedHistory } from "../boundaries";
 
-/** A made-up origin: the app's addresses only have to be told from those of other sites. */
+/** A fictitious origin, which separates the app's addresses from those of other sites. */
 const ORIGIN = "http://preview.localhost";
 
 const START: HistoryEntry = { url: "/", state: null, document: 0 };
 
 /**
- * The app's session history. A sandboxed document may not change its own path, so the app is given
- * stand-ins for `location` and `history`; the build puts them in the place of the real ones.
+ * The app's session history. A sandboxed document cannot change its own path, so the build replaces `location` and
+ * `history` by objects of this module.
  */
 export class PreviewHistory {
   readonly #announce: (state: NavigationState) => void;
@@ -68,7 +68,7 @@ export class PreviewHistory {
     dispatchEvent(new PopStateEvent("popstate", { state: target.state }));
   }
 
-  /** The path of an address of the app; nothing for addresses elsewhere. */
+  /** Returns the path of an address of the app; undefined for other addresses. */
   resolve(url: string): string | undefined {
     try {
       const target = new URL(url, this.url);
@@ -78,7 +78,7 @@ export class PreviewHistory {
     }
   }
 
-  /** Goes to a path as a browser does: only another fragment keeps the document. */
+  /** Navigates to a path as a browser does: the document is kept only if nothing but the fragment changes. */
   async open(path: string, replace = false): Promise<void> {
     const target = new URL(path, ORIGIN);
     const { pathname, search } = this.url;
@@ -125,7 +125,7 @@ export class PreviewHistory {
   }
 }
 
-/** What the app sees as `location`. */
+/** The replacement of `location` for the app. */
 class PreviewLocation {
   readonly #history: PreviewHistory;
 

@@ -8,8 +8,8 @@ import { fetchThroughPage, replaceFetch } from "./page-fetch";
 import { showDocument } from "./document-loader";
 
 /**
- * The runtime of the preview. Its frame has no origin of its own and no network: every file of the
- * app comes by the method `fetch` from the page around it.
+ * The runtime of the preview. Its iframe has an opaque origin and no network: it reads every file of the app from the
+ * page, by the method `fetch`.
  */
 await init();
 const peer = new JSONRPCPeer<HostApi, FrameApi>(windowTransport(parent, { origin: location.origin }));
@@ -39,14 +39,14 @@ peer.method("traverse", ({ delta }) => {
 });
 
 /**
- * A new document, by loading the frame again. The page is told first; its answer shows that all we
- * sent before has arrived, so the reply to `refresh` is never lost with the old document.
+ * Replaces the document by reloading the iframe. The page is called first. Its answer shows that all earlier messages
+ * have arrived, so the reply to `refresh` is not lost with the old document.
  */
 function restart(): void {
   void peer.request("leave", history.save()).finally(() => location.reload());
 }
 
-// On the window, so that the app's own handlers come first.
+// The handlers are on the window, so that the app's own handlers run first.
 addEventListener("click", (event) => {
   const link = (event.target as Element | null)?.closest?.("a[href]");
   if (!link || event.defaultPrevented) return;

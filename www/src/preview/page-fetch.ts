@@ -3,7 +3,7 @@ import type { FrameApi, HostApi } from "../boundaries";
 
 export type FetchFile = (url: string, method?: string) => Promise<Response>;
 
-/** Asks the page for a file and gives the answer the shape that the platform has for it. */
+/** Requests a file from the page, and converts the answer to a `Response`. */
 export function fetchThroughPage(peer: JSONRPCPeer<HostApi, FrameApi>, base: () => string): FetchFile {
   return async (url, method = "GET") => {
     const { pathname, search } = new URL(url, base());
@@ -13,7 +13,7 @@ export function fetchThroughPage(peer: JSONRPCPeer<HostApi, FrameApi>, base: () 
   };
 }
 
-/** The app's own `fetch`: what belongs to the app comes from the page, the rest from the network. */
+/** The replacement of `fetch` for the app: it reads files of the app from the page, and all others from the network. */
 export function replaceFetch(fetchFile: FetchFile, resolve: (url: string) => string | undefined): void {
   const network = window.fetch.bind(window);
   window.fetch = (input, init) => {

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every suite in every engine, a table of counts, and one last line `N passed, N failed`.
 
-mod held_connections;
+mod idle_connections;
 mod native;
 mod node_suites;
 pub(crate) mod peers;
@@ -20,15 +20,15 @@ use crate::setup::Setup;
 use crate::size::Sizes;
 use crate::test::report::{Counts, Report, Verdict};
 
-/// How long one suite may take in one engine, its compilation included.
+/// The time limit of one suite in one engine, with its compilation.
 const LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only these suites
+    /// Run only these suites
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SUITE")]
     only: Vec<Suite>,
-    /// Browser suites only in these engines
+    /// Run browser suites only in these engines
     #[arg(long, value_enum, value_delimiter = ',', value_name = "ENGINE")]
     engine: Vec<Engine>,
 }
@@ -41,9 +41,9 @@ enum Suite {
     Wasm,
     /// The JavaScript API of the built package, in the browser engines and in Node
     Js,
-    /// How fast a death is noticed, and the bounds in the README
+    /// The time until the end of a peer is noticed, and the limits in the README
     Liveness,
-    /// Attacks of hostile peers and strangers, in pages, in Node and natively
+    /// Attacks by peers and by other origins, in pages, in Node and natively
     Hostile,
     /// The packed npm package in bundlers, pages, workers and Node
     Packaging,
@@ -51,17 +51,17 @@ enum Suite {
     Environments,
     /// The type declarations
     Types,
-    /// Portway beside other libraries, and the table of the README
+    /// The comparison with other libraries, and its table in the README
     Comparison,
-    /// What Portway and other libraries do when the other side dies, in the browser engines
+    /// The comparison with other libraries when a peer ends, in the browser engines
     Interop,
-    /// Programs of others on byte streams: Emacs, vscode-jsonrpc, language servers
+    /// Interoperability over byte streams: Emacs, vscode-jsonrpc, language servers
     Peers,
-    /// Programs that use the Rust API, built by wasm-pack and driven in Chromium
+    /// Programs that use the Rust API, built by wasm-pack and run in Chromium
     Example,
     /// The budget of the package, and the figure in the README
     Size,
-    /// The playground, driven in Chromium
+    /// The end-to-end check of the playground, in Chromium
     Page,
     /// A short soak in Chromium and in Node
     Soak,
@@ -87,22 +87,22 @@ impl Suite {
     ];
 }
 
-/// What one suite sees of the run.
+/// The state of a run, for its suites.
 struct Run<'a> {
     setup: &'a Setup,
     engines: Vec<Engine>,
-    /// Whether all engines were asked for, and with them the ones that are no browser.
+    /// Whether all engines were selected, including those that are not browsers.
     every_engine: bool,
-    /// Whether these suites were named, and are to be run in full.
+    /// Whether the suites were named, and run in full.
     named: bool,
-    /// Whether the package is up to date, once somebody asked.
+    /// Whether the package is up to date, once a suite has needed it.
     package: OnceCell<bool>,
     report: Report,
 }
 
 impl Run<'_> {
-    /// Runs `suite` in `engine` and keeps what came of it. A suite that cannot even be run has failed; so has one that
-    /// was not `prepared`.
+    /// Runs `suite` in `engine` and adds its verdict to the report. A suite that cannot be run, or is not `prepared`,
+    /// has failed.
     fn suite<T>(
         &mut self,
         suite: &str,
@@ -124,14 +124,15 @@ impl Run<'_> {
         self.report.add(suite, engine, verdict);
     }
 
-    /// Brings pkg/ up to date for the suites that need it, and shows only once why that is not possible.
+    /// Builds pkg/ for the suites that need it. An error is printed once.
     fn package(&self) -> Result<()> {
         let shown = |error| eprintln!("{error:#}");
         let built = self.package.get_or_init(|| build::run(self.setup).map_err(shown).is_ok());
         if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
-    /// An engine, or another program, that cannot be had: skipped on a person's machine, a failure in CI.
+    /// Reports an engine or another program that cannot be installed: as skipped on a developer's machine, as a failure
+    /// in CI.
     fn missing(&mut self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =

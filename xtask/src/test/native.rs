@@ -1,4 +1,4 @@
-//! Suite `native`: `cargo test` on this machine. The packages that only exist for wasm are left out. Also the native part of
+//! Suite `native`: `cargo test` on this machine, without the packages for wasm alone. Also the native part of
 //! `hostile`.
 
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use crate::test::report::Verdict;
 use crate::toolchain::cargo;
 use crate::workspace::COMMANDS;
 
-/// It compiles more than any other suite, and one of its tests waits out half a minute.
+/// The time limit. The suite compiles more than any other, and one of its tests takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
 pub(super) fn run(suites: &mut Run<'_>) {
@@ -24,7 +24,7 @@ pub(super) fn run(suites: &mut Run<'_>) {
         let cargo = cargo();
         let words = [&*cargo.to_string_lossy()];
         let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
-        let Some((program, arguments)) = words.split_first() else { bail!("there is no cargo") };
+        let Some((program, arguments)) = words.split_first() else { bail!("the command of cargo is empty") };
         let mut command = Environment::default().command(program, &workspace.root)?;
         command.args(arguments).args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
@@ -34,15 +34,15 @@ pub(super) fn run(suites: &mut Run<'_>) {
     });
 }
 
-/// A prefix for commands that resets their signals. A job in the background, or behind nohup, ignores some. The
-/// commands of this package then ignore them, too, but tests send them signals.
+/// Returns a command prefix that resets signals. A background job, or a job of nohup, ignores some signals, and so do
+/// its children. Tests need the signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// The attacks on the native library, in full. A run of all suites has them in `native`, with smaller counts.
+/// Runs the attacks on the native library in full. A run of all suites has them in `native`, with smaller counts.
 pub(super) fn hostile(suites: &mut Run<'_>) {
     if !suites.named || !suites.every_engine {
         return;
@@ -53,7 +53,7 @@ pub(super) fn hostile(suites: &mut Run<'_>) {
         clear(&log)?;
         let environment = Environment::default().with("PORTWAY_FULL", "1");
         let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-        // The stated times are those of an optimised build.
+        // The time limits of the tests are for an optimised build.
         command.args(["test", "--release", "--test", "hostile_native", "--no-fail-fast"]);
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
     });

@@ -1,6 +1,5 @@
-//! The suites that Node runs: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`, `example`, `page`,
-//! `soak`.
-//! Each is a script that writes its counts to the file named by `PORTWAY_REPORT`.
+//! The suites in Node: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`,
+//! `example`, `page`, `soak`. Each is a script that writes its counts to the file that `PORTWAY_REPORT` names.
 
 use std::fs;
 
@@ -17,7 +16,7 @@ use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::wasm_module;
 
-/// The guest of WIPC that is written in Rust, and where the specs find it, from the root.
+/// The WIPC guest in Rust, and its path for the specs, from the root.
 const GUEST_PACKAGE: &str = "wipc-guest-rust";
 const GUEST: &str = "target/guests/rust.wasm";
 
@@ -31,15 +30,15 @@ pub(super) fn js(suites: &mut Run<'_>) {
     everywhere(suites, "js", "tests/web/run.mjs", prepare);
 }
 
-/// How fast a death is noticed, in every engine and in Node: twenty of each kind if that is what was asked for, and five
-/// along with all other suites.
+/// The time until the end of a peer is noticed, in every engine and in Node. Each kind runs twenty times if the suite
+/// is named, and five times otherwise.
 pub(super) fn liveness(suites: &mut Run<'_>) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
 }
 
-/// Attacks of hostile peers and strangers, in every engine and in Node; in full if the suite is named.
+/// Attacks by peers and by other origins, in every engine and in Node. They run in full if the suite is named.
 pub(super) fn hostile(suites: &mut Run<'_>) {
     let full = if suites.named { "1" } else { "0" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
@@ -69,26 +68,26 @@ pub(super) fn environments(suites: &mut Run<'_>) {
     in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
 
-/// The type declarations, and the package as its consumers' tools see it.
+/// The type declarations, and the package in the tools of its users.
 pub(super) fn types(suites: &mut Run<'_>) {
     let prepared = prepare(suites);
     let script = ["tests/types/run.mjs"];
     suites.suite("types", "tsc", prepared, |setup, node| script_in(setup, node, &[], "types", &script));
 }
 
-/// Portway beside other libraries, and the table of the README that is made of it.
+/// The comparison with other libraries, and its table in the README.
 pub(super) fn comparison(suites: &mut Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
 }
 
-/// Portway and other libraries when the other side dies, in every engine; Chromium makes a table of the README.
+/// The comparison with other libraries when a peer ends, in every engine. Chromium makes a table of the README.
 pub(super) fn interop(suites: &mut Run<'_>) {
     for engine in suites.engines.clone() {
         in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
     }
 }
 
-/// Programs that use the Rust API, built as their authors would. Each has a limit, a log and a row of its own.
+/// Programs that use the Rust API, built by wasm-pack. Each has a time limit, a log and a row of its own.
 pub(super) fn example(suites: &mut Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
@@ -100,13 +99,13 @@ pub(super) fn example(suites: &mut Run<'_>) {
     suites.suite("wipc-guest", "node", prepared, |setup, node| script_in(setup, node, &[], "wipc-guest", &script));
 }
 
-/// The playground, driven through its whole story.
+/// The end-to-end check of the playground.
 pub(super) fn page(suites: &mut Run<'_>) {
     let prepared = prepare(suites).and_then(|node| demo::build_page(suites.setup).map(|()| node));
     in_browser(suites, "page", Engine::Chromium, prepared, &[demo::CHECK]);
 }
 
-/// What `cargo xtask soak` does, for a short time.
+/// A short run of `cargo xtask soak`.
 pub(super) fn soak(suites: &mut Run<'_>) {
     in_browser(suites, "soak", Engine::Chromium, prepare(suites), &[soak::SCRIPT, "--quick"]);
     if suites.every_engine {
@@ -116,7 +115,7 @@ pub(super) fn soak(suites: &mut Run<'_>) {
     }
 }
 
-/// The package and Node, which all of them need.
+/// Prepares the package and Node for these suites.
 fn prepare(suites: &Run<'_>) -> Result<Environment> {
     suites.package()?;
     suites.setup.node()
@@ -132,7 +131,7 @@ fn in_browser(suites: &mut Run<'_>, suite: &str, engine: Engine, prepared: Resul
     }
 }
 
-/// Runs `node <arguments>` behind `prefix` and reads the report that it writes; its files are called `name`.
+/// Runs `prefix node <arguments>` and reads its report. `name` is the name of the report and of the log.
 fn script_in(
     setup: &Setup,
     environment: Environment,
@@ -143,13 +142,13 @@ fn script_in(
     program_in(setup, environment, name, &[prefix, &["node"], arguments].concat())
 }
 
-/// Runs a program and reads the report that it writes; its files are called `name`.
+/// Runs a program and reads its report. `name` is the name of the report and of the log.
 pub(super) fn program_in(setup: &Setup, environment: Environment, name: &str, words: &[&str]) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log(name);
     clear(&log)?;
     let report = workspace.path("target/test-logs").join(format!("{name}.json"));
-    // An old report must not be taken for this run's.
+    // Without a report of this run, the report of an earlier run would be read.
     if report.exists() {
         fs::remove_file(&report)?;
     }

@@ -1,5 +1,5 @@
-//! Suite `peers`: programs that others have written, over the streams that they speak on. Emacs and npm `vscode-jsonrpc`
-//! talk to the daemon; our client and server talk to language servers, to `vscode-jsonrpc`, and to the npm package.
+//! Suite `peers`: interoperability with other programs over byte streams. Emacs and npm `vscode-jsonrpc` connect to the
+//! daemon. Client and server in Rust connect to language servers, to `vscode-jsonrpc`, and to the npm package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(super) fn run(suites: &mut Run<'_>) {
     }
 }
 
-/// Fetches what the suite needs.
+/// Installs the programs of the suite.
 pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     setup.node()?;
     emacs(setup)?;
@@ -53,7 +53,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Our client and server, in Rust.
+/// Runs the tests of client and server in Rust.
 fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log("peers-rust");
@@ -69,7 +69,7 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
 
-/// Builds the daemon, and gives its path.
+/// Builds the daemon. Returns its path.
 fn build_daemon(setup: &Setup) -> Result<PathBuf> {
     let workspace = &setup.workspace;
     let log = workspace.test_log("peers-build");
@@ -80,7 +80,7 @@ fn build_daemon(setup: &Setup) -> Result<PathBuf> {
     Ok(workspace.path("target/debug/duet-rpc"))
 }
 
-/// Sees to it that there is an Emacs.
+/// Installs Emacs if it is missing.
 fn emacs(setup: &Setup) -> Result<()> {
     if find_in_path("emacs").is_none() {
         let how = "emacs is not in PATH; any Emacs from 28 on will do (Debian: emacs-nox)";
@@ -89,14 +89,14 @@ fn emacs(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// The Python of an environment that has the packages that are asked for.
+/// Returns the Python of an environment with the required packages.
 fn python(setup: &Setup) -> Result<PathBuf> {
-    let wanted = setup.workspace.read(REQUIREMENTS)?;
+    let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");
-    // Written last: an environment without it is not complete.
+    // This file is written last, so an environment without it is incomplete.
     let installed = folder.join("requirements.txt");
-    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) && python.exists();
+    let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required) && python.exists();
     if is_complete() {
         return Ok(python);
     }
@@ -120,11 +120,11 @@ fn python(setup: &Setup) -> Result<PathBuf> {
         command.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]);
         run_ok(command.arg(setup.workspace.path(REQUIREMENTS)), &log, limit)
     })?;
-    fs::write(&installed, wanted)?;
+    fs::write(&installed, required)?;
     Ok(python)
 }
 
-/// Installs packages of Debian, where that can be done.
+/// Installs packages of Debian, if that is possible.
 fn install(what: &str, packages: &[&str], setup: &Setup) -> Result<()> {
     if !debian::can_install() {
         bail!("it cannot be installed here");

@@ -1,4 +1,4 @@
-//! Counts of tests: read from what the runners print or write, added up, and shown as a table.
+//! The report of a run: parses the counts of tests from the output of the runners, adds them up, and prints a table.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -33,23 +33,23 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What came of one suite in one engine.
+/// The result of one suite in one engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) counts: Counts,
     /// One text per failure, which may have several lines.
     pub(crate) failures: Vec<String>,
-    /// What was measured, line by line.
+    /// Measured figures, one a line.
     pub(crate) figures: Vec<String>,
 }
 
 impl Verdict {
-    /// A suite that did not get as far as counting.
+    /// Returns the verdict on a suite without counts.
     pub(crate) fn broken(reason: String) -> Self {
         Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason], figures: Vec::new() }
     }
 
-    /// From the output of `cargo test`, or of wasm-bindgen-test-runner, which prints the same lines.
+    /// Parses the output of `cargo test` or of wasm-bindgen-test-runner, which prints the same lines.
     pub(crate) fn from_cargo(outcome: &Outcome) -> Self {
         let mut counts = Counts::default();
         for line in outcome.output.lines() {
@@ -62,7 +62,7 @@ impl Verdict {
         verdict
     }
 
-    /// From the file that a Node-run suite wrote; `None` if it wrote none.
+    /// Parses the report file of a suite in Node; `None` if there is no file.
     pub(crate) fn from_node(outcome: &Outcome, written: Option<&str>) -> Result<Self> {
         #[derive(Deserialize)]
         struct Written {
@@ -98,10 +98,10 @@ impl Verdict {
         Ok(verdict)
     }
 
-    /// Adds the failures that counts do not show: a crash, a time-out, a suite in which nothing ran.
+    /// Adds the failures without a count: a crash, a timeout, a suite without tests.
     fn check(&mut self, outcome: &Outcome) {
         let unexplained = if !outcome.success() && self.counts.failed == 0 {
-            format!("the suite did not end well ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
+            format!("the suite has failed ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
         } else if self.counts.passed + self.counts.failed == 0 {
             format!("no test ran\n{}", tail(&outcome.output, 30))
         } else {
@@ -142,7 +142,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// `test result: ok. 5 passed; 0 failed; 1 ignored; …`
+/// Parses `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
 fn result_line(line: &str) -> Option<Counts> {
     let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
     let count = |what: &str| {
@@ -151,8 +151,8 @@ fn result_line(line: &str) -> Option<Counts> {
     Some(Counts { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
 }
 
-/// The sections `---- name stdout ----` and `---- name output ----` that runners print for failed tests; where there
-/// is none, the lines `test name ... FAILED`.
+/// Returns the sections `---- name stdout ----` and `---- name output ----` of failed tests. Without such sections,
+/// returns the names in lines `test name ... FAILED`.
 fn failed_tests(output: &str) -> Vec<String> {
     let mut sections: Vec<(String, Vec<&str>)> = Vec::new();
     let mut inside = false;
@@ -175,9 +175,9 @@ fn failed_tests(output: &str) -> Vec<String> {
     sections.into_iter().map(|(name, lines)| format!("{name}\n{}", head(&lines, 12))).collect()
 }
 
-fn head(lines: &[&str], most: usize) -> String {
+fn head(lines: &[&str], max_lines: usize) -> String {
     let full = lines.iter().filter(|line| !line.trim().is_empty());
-    full.take(most).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+    full.take(max_lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_in_which_nothing_ran_has_failed() -> Result<()> {
+    fn a_suite_without_tests_has_failed() -> Result<()> {
         let verdict = Verdict::from_cargo(&ended("test result: ok. 0 passed; 0 failed; 0 ignored\n", true)?);
         assert_eq!(verdict.counts.failed, 1);
         assert!(verdict.failures.iter().any(|failure| failure.starts_with("no test ran")));
@@ -232,10 +232,7 @@ mod tests {
     fn a_time_out_is_a_failure_that_shows_the_end_of_the_output() -> Result<()> {
         let outcome = Outcome { ending: Ending::TimedOut(Duration::from_secs(600)), output: "waiting\n".to_owned() };
         let verdict = Verdict::from_node(&outcome, None)?;
-        assert_eq!(
-            verdict.failures,
-            ["the suite did not end well (stopped after the limit of 10 min 0 s)\n    waiting"]
-        );
+        assert_eq!(verdict.failures, ["the suite has failed (stopped after the limit of 10 min 0 s)\n    waiting"]);
         Ok(())
     }
 

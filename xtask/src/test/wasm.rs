@@ -1,4 +1,4 @@
-//! Suite `wasm`: the crate's own tests, compiled for wasm32, in each browser engine.
+//! Suite `wasm`: the tests of the Rust API, compiled for wasm32, in each browser engine.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::browsers::Browser;
 use crate::environment::Environment;
 use crate::process::{self, Outcome, clear, run_ok, step};
 use crate::setup::Setup;
-use crate::test::held_connections::HeldConnections;
+use crate::test::idle_connections::IdleConnections;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::WASM;
@@ -27,7 +27,7 @@ pub(super) fn run(suites: &mut Run<'_>) {
     }
 }
 
-/// Compiles once for all engines, so that an engine's time is that of its tests.
+/// Compiles once for all engines, so that the time of an engine is that of its tests.
 fn compile(setup: &Setup) -> Result<Environment> {
     let workspace = &setup.workspace;
     let environment = setup.wasm()?;
@@ -46,18 +46,18 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
     fs::write(&capabilities, serde_json::to_string_pretty(&browser.capabilities())?)?;
     let environment = browser
         .for_runner(environment, &capabilities)
-        // The defaults, 5 s for the driver and 20 s for the tests, are short for two busy cores.
+        // The defaults, 5 s for the driver and 20 s for the tests, are too short on two busy cores.
         .with("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
         .with("WASM_BINDGEN_TEST_TIMEOUT", "300");
     let attempt = || -> Result<Outcome> {
         clear(&log)?;
-        let connections = HeldConnections::new()?;
+        let connections = IdleConnections::new()?;
         let environment = environment.clone().with("WASM_BINDGEN_TEST_ADDRESS", connections.address());
         let mut command = cargo_test(setup, &environment, browser.screen())?;
         process::run(&mut command, &log, LIMIT)
     };
     let mut outcome = attempt()?;
-    // Once in a while a browser does not come up under load. No test has run then, so none is run again.
+    // A browser may fail to start under load. No test has run in that case, so no test is repeated.
     if !outcome.success()
         && !outcome.output.contains("Loading page elements")
         && !outcome.output.contains("test result")
@@ -67,7 +67,7 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
     Ok(Verdict::from_cargo(&outcome))
 }
 
-/// `cargo test` for wasm, behind `prefix`, which gives a browser its screen.
+/// Returns `cargo test` for wasm after `prefix`, which provides a screen for a browser.
 fn cargo_test(setup: &Setup, environment: &Environment, prefix: &[&str]) -> Result<Command> {
     let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--features", "json", "--test", "wasm"]);
     let program = words.next().context("a command has at least one word")?;

@@ -1,4 +1,5 @@
-//! A line of the log: `<timestamp> <severity> <message> method="<name>" id=<id>`, the last two where they are known.
+//! Formats a line of the log: `<timestamp> <severity> <message> method="<name>" id=<id>`. The method and the id are
+//! optional.
 
 use core::fmt;
 
@@ -37,7 +38,7 @@ where
     }
 }
 
-/// The word for a level, and its colour: red, yellow, cyan, grey.
+/// Returns the name of a level and its colour: red, yellow, cyan or grey.
 fn severity(level: Level) -> (&'static str, u8) {
     match level {
         Level::ERROR => ("error", 31),

@@ -1,8 +1,8 @@
-//! The log: where it goes, how much it says, and what its lines look like.
+//! The log: its destination, its level and its format.
 //!
-//! It goes to standard error, or to the file that `DUET_RPC_LOG` names; never to standard output, which is the
-//! protocol's. If standard error is the same pipe, socket or file as standard output, it goes nowhere. Its lines hold
-//! no payload, no header and no path of a user, but for that of the log itself at the start.
+//! It is written to standard error, or to the file that `DUET_RPC_LOG` names, and never to standard output, which
+//! carries the protocol. If standard error is the same pipe, socket or file as standard output, the log is discarded.
+//! Its lines contain no payload, no header and no path of a user, except the path of the log at the start.
 
 mod format;
 mod queue;
@@ -28,7 +28,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::format::Lines;
 use self::queue::Queue;
 use crate::arguments::Options;
-use crate::harmless::harmless;
+use crate::escape::escape_control;
 use crate::level::Level;
 
 /// The log of this process.
@@ -44,10 +44,10 @@ pub(crate) struct Log {
 pub(crate) struct LevelHandle(reload::Handle<LevelFilter, Registry>);
 
 impl LevelHandle {
-    /// From now on, only this and what is worse is logged.
+    /// Sets the least severity that is logged.
     ///
     /// # Errors
-    /// If there is no log any more.
+    /// If the log has ended.
     pub(crate) fn set(&self, level: Level) -> Result<(), reload::Error> {
         self.0.reload(level.filter())
     }
@@ -57,10 +57,10 @@ impl Log {
     /// Starts the log.
     ///
     /// # Errors
-    /// If there is one already, or no thread for it.
+    /// If a log was started before, or no thread can be started.
     pub(crate) fn start(options: &Options) -> io::Result<Self> {
         let file = env::var_os("DUET_RPC_LOG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let (opened, warning) = match file.map(|path| (open_file(&path), shown(&path))) {
+        let (opened, warning) = match file.map(|path| (open_file(&path), printable(&path))) {
             Some((Ok(file), path)) => (Some((file, path)), None),
             Some((Err(error), path)) => {
                 let warning = format!("Warning: Cannot write to log file '{path}': {error}. Using stderr instead.\n");
@@ -75,8 +75,8 @@ impl Log {
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
-        // It is written at every level. Standard error may be a pipe that nobody reads: the queue keeps it from
-        // delaying the start.
+        // The warning is written at every level. It goes through the queue, since standard error may be a full pipe,
+        // which would delay the start.
         if let Some(warning) = warning {
             queue.make_writer().write_all(warning.as_bytes())?;
         }
@@ -91,27 +91,27 @@ impl Log {
         &self.level
     }
 
-    /// `stderr`, the path of a file, or `nowhere`.
+    /// Returns `stderr`, the path of a file, or `nowhere`.
     pub(crate) fn sink(&self) -> &str {
         &self.sink
     }
 
-    /// Waits until all is written, but no longer than `patience`.
-    pub(crate) fn flush(&self, patience: Duration) {
-        self.queue.flush(patience);
+    /// Waits until all lines are written, up to `timeout`.
+    pub(crate) fn flush(&self, timeout: Duration) {
+        self.queue.flush(timeout);
     }
 }
 
-/// Opens the file of the log, for nobody but this user if it is new. Symbolic links are not followed, and what is no regular
-/// file is refused: a FIFO could hold up the daemon, and a device could be anything. So is a file with another hard link, which
-/// could be a file of this user that somebody else has linked here.
+/// Opens the file of the log. A new file is readable for this user only. Symbolic links are not followed. A file that
+/// is not regular is refused: a FIFO could block the daemon, and a device could do anything. A file with another hard
+/// link is refused too: another user could have linked a file of this user here.
 fn open_file(path: &Path) -> io::Result<File> {
-    // This check comes before the open, since a device may react to that. A symbolic link may lead to a stream of the
-    // protocol.
+    // The check comes before the open, since a device may react to an open. A symbolic link may lead to a stream of the
+    // protocol, which has an error text of its own.
     if let Ok(named) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
     }
-    // Without NONBLOCK, to open a FIFO waits for who reads it. With a regular file it changes nothing.
+    // Without NONBLOCK, opening a FIFO waits for a reader. NONBLOCK has no effect on a regular file.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags.bits() as i32).open(path)?;
     let opened = file.metadata()?;
@@ -122,11 +122,13 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Checks that a file can be the log.
+///
 /// # Errors
-/// If this file cannot be the log.
+/// If it cannot.
 fn expect_log(file: &Metadata) -> io::Result<()> {
     if is_of_protocol(file) {
-        return Err(io::Error::other("it is the standard input or output, which is the protocol's"));
+        return Err(io::Error::other("it is the standard input or output, which carries the protocol"));
     }
     if file.is_symlink() {
         return Err(io::Error::other("it is a symbolic link, which is not followed"));
@@ -137,13 +139,13 @@ fn expect_log(file: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this is the standard input or output.
+/// Returns whether a file is the standard input or output.
 fn is_of_protocol(file: &Metadata) -> bool {
     [opened(&io::stdin()), opened(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
 }
 
-/// Whether standard error is the standard output or input, as after `2>&1` or under inetd. A terminal may be all three,
-/// and does not count.
+/// Returns whether standard error is the standard output or input, as after `2>&1` or under inetd. Returns `false` for
+/// a terminal, which may be all three.
 fn is_stderr_of_protocol() -> bool {
     opened(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
 }
@@ -156,12 +158,12 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// A path on a terminal and in a line of the log.
-fn shown(path: &Path) -> String {
-    harmless(&path.display().to_string())
+/// Returns a path for a terminal and for a line of the log.
+fn printable(path: &Path) -> String {
+    escape_control(&path.display().to_string())
 }
 
-/// As <https://no-color.org> has it: set and not empty.
+/// Returns whether the environment allows colours. `NO_COLOR` counts if it is not empty, see <https://no-color.org>.
 fn is_color_wanted() -> bool {
     let is_set = |value: OsString| !value.is_empty();
     !env::var_os("NO_COLOR").is_some_and(is_set) && env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,7 +1,7 @@
-//! Lines on their way to the log.
+//! The queue of the log.
 //!
-//! A thread of its own writes them, so that a log that nobody reads, or a slow disk, neither holds up an answer nor the end
-//! of the daemon.
+//! A thread of its own writes the lines. So a pipe without a reader, or a slow disk, delays neither an answer nor the
+//! end of the daemon.
 
 use std::io::{self, Write};
 use std::mem;
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::limits::MAX_LOG_QUEUE;
+use crate::limits::MAX_LOG_QUEUE_BYTES;
 
-/// The way to the log. A clone is the same way.
+/// A handle of the queue. Clones share the queue.
 #[derive(Clone)]
 pub(super) struct Queue(Arc<Shared>);
 
 #[derive(Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// There are lines, or there are none any more.
+    /// Notified when the queue gets lines or becomes empty.
     changed: Condvar,
 }
 
@@ -32,7 +32,7 @@ struct State {
 }
 
 impl Queue {
-    /// Starts the thread.
+    /// Starts the thread that writes to `sink`.
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let queue = Self(Arc::clone(&shared));
@@ -40,17 +40,17 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Waits until all is written, but no longer than `patience`.
-    pub(super) fn flush(&self, patience: Duration) {
+    /// Waits until all lines are written, up to `timeout`.
+    pub(super) fn flush(&self, timeout: Duration) {
         let is_busy = |state: &mut State| state.is_writing || !state.lines.is_empty();
-        let waited = self.0.changed.wait_timeout_while(self.0.lock(), patience, is_busy);
-        // Whatever has come of it, this was the time for it.
+        let waited = self.0.changed.wait_timeout_while(self.0.lock(), timeout, is_busy);
+        // A timeout is not an error: the daemon ends without the rest of the log.
         drop(waited);
     }
 }
 
 impl Shared {
-    /// A panic of somebody else while it was held harms no line.
+    /// Locks the state. The lines stay valid after a panic of another thread.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,10 +68,10 @@ impl Shared {
             state.is_writing = true;
             let lost = mem::take(&mut state.lost);
             drop(state);
-            // There is no other place to tell that the log cannot be written.
+            // A failed write cannot be reported: the log is the only output.
             let _ = sink.write_all(&lines).and_then(|()| sink.flush());
             if lost > 0 {
-                tracing::warn!("{lost} lines of the log were lost, since it could not be written as fast");
+                tracing::warn!("{lost} lines of the log were lost: the queue was full");
             }
         }
     }
@@ -85,11 +85,11 @@ impl<'a> MakeWriter<'a> for Queue {
     }
 }
 
-/// Takes one line.
+/// Appends one line to the queue.
 impl Write for &Shared {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.lock();
-        if state.lines.len() + line.len() > MAX_LOG_QUEUE {
+        if state.lines.len() + line.len() > MAX_LOG_QUEUE_BYTES {
             state.lost += 1;
         } else {
             state.lines.extend_from_slice(line);

@@ -1,9 +1,9 @@
 //! `portway call`: one request or notification.
 
 mod negotiate;
-mod notices;
 mod params;
-mod streams;
+mod stderr;
+mod target;
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -19,169 +19,170 @@ use serde_json::value::RawValue;
 use tokio::signal::unix::SignalKind;
 
 use self::negotiate::Negotiation;
-use self::notices::Notices;
-use self::streams::{Output, Streams};
+use self::stderr::Reporter;
+use self::target::{Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
-use crate::layout::{compact, indented};
+use crate::json_format::{compact, indented};
 use crate::limits::LINK_GRACE;
-use crate::output::{Problem, UNUSABLE, ended, say, say_more};
+use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
 use crate::signals::Signals;
-use crate::terminal::Shown;
+use crate::terminal::EscapingWriter;
 
 const UNREACHABLE: u8 = 3;
 const TIMED_OUT: u8 = 4;
-const GONE: u8 = 5;
+const PEER_LOST: u8 = 5;
 
-/// Wait for input that has arrived already, once the time is up: this process may have been stopped meanwhile.
+/// Time to read input that has arrived before the timeout: this process may have been stopped in between.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
-/// As good as for ever.
-const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The grace of a notification without a timeout.
+const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Problem> {
+pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     let params = params::read(arguments.params.as_ref())?;
-    has_room().map_err(broken)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
-    let outcome = runtime.block_on(talk(arguments, params));
-    // A name that is still being looked up is not waited for.
+    check_descriptors().map_err(runtime_failure)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
+    let outcome = runtime.block_on(run_call(arguments, params));
+    // A lookup of a host name may still run; the command does not wait for it.
     runtime.shutdown_background();
     outcome
 }
 
-/// Whether the runtime can open the six files that it needs. It panics where it has room for some of them only.
-fn has_room() -> io::Result<()> {
+/// Checks that six files can be opened, as many as the runtime needs. The runtime panics if it can open only some of
+/// them.
+fn check_descriptors() -> io::Result<()> {
     let _room = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
 }
 
-fn broken(error: io::Error) -> Problem {
-    Problem::new(UNREACHABLE, error.to_string())
+fn runtime_failure(error: io::Error) -> Failure {
+    Failure::new(UNREACHABLE, error.to_string())
 }
 
-/// How a call ends.
-enum Ending {
+/// The outcome of a call.
+enum Outcome {
     Result(Box<RawValue>),
     Sent,
     Failed(CallError),
     Signal(ExitCode),
 }
 
-async fn talk(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Problem> {
-    let mut signals = Signals::listen().map_err(broken)?;
+async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen().map_err(runtime_failure)?;
     let streams = tokio::select! {
-        kind = signals.next() => return Ok(code_of(kind)),
+        kind = signals.next() => return Ok(exit_code(kind)),
         streams = Streams::open(&arguments.target, arguments.timeout) => streams?,
     };
-    let link = Link::over(streams, arguments).map_err(broken)?;
-    let ending = if arguments.notify {
-        link.peer.notify(&arguments.method, &params).map_or_else(Ending::Failed, |()| Ending::Sent)
+    let session = CallSession::start(streams, arguments).map_err(runtime_failure)?;
+    let outcome = if arguments.notify {
+        session.peer.notify(&arguments.method, &params).map_or_else(Outcome::Failed, |()| Outcome::Sent)
     } else {
-        let mut call = link.peer.call::<Box<RawValue>>(&arguments.method, &params).timeout(None);
+        let mut call = session.peer.call::<Box<RawValue>>(&arguments.method, &params).timeout(None);
         if arguments.progress {
             call = call.on_progress(|value: Box<RawValue>| show_progress(&value));
         }
-        // Dropping the call cancels it: the peer need not go on.
+        // Dropping the call cancels it at the peer.
         tokio::select! {
-            kind = signals.next() => Ending::Signal(code_of(kind)),
-            why = link.notices.unreadable() => Ending::Failed(CallError::Unreadable(why)),
-            end = answer(arguments.timeout, call) => {
-                end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Ending::Failed, Ending::Result)
+            kind = signals.next() => Outcome::Signal(exit_code(kind)),
+            why = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(why)),
+            end = wait_for_answer(arguments.timeout, call) => {
+                end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Outcome::Failed, Outcome::Result)
             }
         }
     };
-    // Nobody waits for a result while the program is ending.
-    let shown = match &ending {
-        Ending::Result(result) => Some(show_result(result, arguments)),
+    // The result is printed before the program ends, which may take seconds.
+    let shown = match &outcome {
+        Outcome::Result(result) => Some(show_result(result, arguments)),
         _ => None,
     };
-    let notices = Arc::clone(&link.notices);
+    let reporter = Arc::clone(&session.reporter);
     let end = tokio::select! {
-        kind = signals.next() => Err(code_of(kind)),
-        end = link.end() => Ok(end),
+        kind = signals.next() => Err(exit_code(kind)),
+        end = session.end() => Ok(end),
     };
-    notices.flush();
-    match ending {
-        Ending::Result(_) => shown.unwrap_or(Ok(ExitCode::SUCCESS)),
-        Ending::Signal(code) => Ok(code),
-        Ending::Sent => end.map_or_else(Ok, |end| end.of_notification(arguments.timeout)),
-        Ending::Failed(CallError::Remote(error)) => show_error(&error, arguments.json),
-        Ending::Failed(error) => {
+    reporter.flush();
+    match outcome {
+        Outcome::Result(_) => shown.unwrap_or(Ok(ExitCode::SUCCESS)),
+        Outcome::Signal(code) => Ok(code),
+        Outcome::Sent => end.map_or_else(Ok, |end| end.of_notification(arguments.timeout)),
+        Outcome::Failed(CallError::Remote(error)) => show_error(&error, arguments.json),
+        Outcome::Failed(error) => {
             let status = end.ok().and_then(|end| end.status);
-            Err(failure(&error, status, arguments, &notices))
+            Err(call_failure(&error, status, arguments, &reporter))
         }
     }
 }
 
-/// The peer, and the way there.
-struct Link {
+/// The peer and its connection.
+struct CallSession {
     peer: Peer,
     negotiation: Option<Negotiation>,
     output: Arc<Output>,
-    notices: Arc<Notices>,
-    /// How long the peer has to take what is written.
+    reporter: Arc<Reporter>,
+    /// Time for the peer to read all that is written.
     grace: Duration,
 }
 
-/// What became of a link.
-struct End {
-    /// Why not all was sent, if it was not.
+/// How a session has ended.
+struct SessionEnd {
+    /// Why some bytes were not sent, or `None` if all were.
     unsent: Option<String>,
     is_late: bool,
-    /// How the program ended, if it ended by itself and before the link.
+    /// The exit status of the program, if it exited before the session ended.
     status: Option<ExitStatus>,
 }
 
-impl End {
-    fn of_notification(self, timeout: Timeout) -> Result<ExitCode, Problem> {
+impl SessionEnd {
+    fn of_notification(self, timeout: Timeout) -> Result<ExitCode, Failure> {
         if self.is_late {
             let waited = timeout.0.unwrap_or_default();
-            return Err(Problem::new(TIMED_OUT, format!("the peer did not read the notification within {waited:?}"))
+            return Err(Failure::new(TIMED_OUT, format!("the peer did not read the notification within {waited:?}"))
                 .with_hint("--timeout SECONDS waits longer."));
         }
         match self.unsent {
             None => Ok(ExitCode::SUCCESS),
-            Some(why) => Err(Problem::new(GONE, format!("the notification could not be sent: {why}"))),
+            Some(why) => Err(Failure::new(PEER_LOST, format!("the notification could not be sent: {why}"))),
         }
     }
 }
 
-impl Link {
-    fn over(streams: Streams, arguments: &CallArguments) -> io::Result<Self> {
+impl CallSession {
+    fn start(streams: Streams, arguments: &CallArguments) -> io::Result<Self> {
         let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        // Without a fixed one, the negotiation makes lines of all messages.
+        // Without a fixed framing, the negotiation passes each message on as a line.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
-        let notices = Arc::new(Notices::new(framing));
+        let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation) = match arguments.framing.fixed() {
             Some(framing) => (Transport::new(reader, writer, framing)?, None),
             None => {
-                let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &notices)?;
+                let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
                 (transport, Some(negotiation))
             }
         };
-        // A peer that has answered has read all; one that is only notified may need its time.
-        let grace = if arguments.notify { arguments.timeout.0.unwrap_or(YEAR).min(YEAR) } else { LINK_GRACE };
-        let told = Arc::clone(&notices);
-        let told_of_frame = Arc::clone(&notices);
+        // A peer that has answered has read everything. A peer that got a notification may still be reading.
+        let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
+        let diagnostic_reporter = Arc::clone(&reporter);
+        let frame_reporter = Arc::clone(&reporter);
         let transport = transport
-            .on_frame(move |frame| told_of_frame.frame(frame))
+            .on_frame(move |frame| frame_reporter.frame(frame))
             .with_limits(limits)
             .with_grace(grace)
-            .on_diagnostic(move |diagnostic| told.diagnostic(&diagnostic));
+            .on_diagnostic(move |diagnostic| diagnostic_reporter.diagnostic(&diagnostic));
         let transport = match program {
             Some(program) => transport.with_child(program, LINK_GRACE),
             None => transport,
         };
         let peer = Peer::new(transport);
         if arguments.progress {
-            // What has the id of the call for its token goes to the call. A peer may use another one.
+            // Progress with the id of the call as its token goes to the call. A peer may use another token.
             peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
         }
-        Ok(Self { peer, negotiation, output, notices, grace })
+        Ok(Self { peer, negotiation, output, reporter, grace })
     }
 
-    async fn end(self) -> End {
+    async fn end(self) -> SessionEnd {
         let start = Instant::now();
         self.peer.client().destroy();
         let (mut unsent, status) = match self.peer.client().closed().await {
@@ -194,46 +195,46 @@ impl Link {
             unsent = unsent.or(negotiation.end(left).await.err().map(|error| error.to_string()));
         }
         let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
-        End { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
+        SessionEnd { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
     }
 }
 
-/// The exit code of the command after a signal: 128 plus its number, as in shells.
-fn code_of(kind: SignalKind) -> ExitCode {
+/// Returns the exit code after a signal: 128 plus its number, as in shells.
+fn exit_code(kind: SignalKind) -> ExitCode {
     u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Waits no longer than the limit, which gives `None`.
-async fn within<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
+/// Runs `work` up to the limit. Returns `None` after the limit.
+async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     match limit.0 {
         Some(limit) => tokio::time::timeout(limit, work).await.ok(),
         None => Some(work.await),
     }
 }
 
-/// The same, but an answer that has arrived when the limit is over still counts.
-async fn answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
+/// Waits for the answer up to the limit. An answer that has arrived by then still counts.
+async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
-    let in_time = within(limit, &mut call).await;
-    if in_time.is_some() { in_time } else { within(Timeout(Some(FINAL_READ)), call).await }
+    let in_time = with_timeout(limit, &mut call).await;
+    if in_time.is_some() { in_time } else { with_timeout(Timeout(Some(FINAL_READ)), call).await }
 }
 
 fn show_progress(value: &RawValue) {
-    say(format_args!("progress: {}", compact(value.get())));
+    print_message(format_args!("progress: {}", compact(value.get())));
 }
 
-fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode, Problem> {
+fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode, Failure> {
     let is_for_people = !arguments.json && io::stdout().is_terminal();
     let text = if is_for_people { indented(result.get()) } else { compact(result.get()) };
     print(text, ExitCode::SUCCESS)
 }
 
-fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Problem> {
+fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Failure> {
     line.push('\n');
-    ended(Shown::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
+    exit_after_write(EscapingWriter::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
 }
 
-/// The error as it came.
+/// The error object as the peer sent it.
 #[derive(Serialize)]
 struct ErrorObject<'a> {
     code: i64,
@@ -242,65 +243,72 @@ struct ErrorObject<'a> {
     data: Option<&'a RawValue>,
 }
 
-fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Problem> {
+fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
     let data = error.raw_data.as_deref();
     if is_json {
         let object = ErrorObject { code: error.code.value(), message: &error.message, data };
-        let text = serde_json::to_string(&object).map_err(|problem| Problem::new(UNUSABLE, problem.to_string()))?;
+        let text = serde_json::to_string(&object).map_err(|problem| Failure::new(UNUSABLE, problem.to_string()))?;
         return print(compact(&text), ExitCode::FAILURE);
     }
-    say(format_args!("the peer answered an error: {} ({})", error.message, error.code));
+    print_message(format_args!("the peer answered with an error: {} ({})", error.message, error.code));
     if let Some(data) = data {
-        say_more(format_args!("data: {}", compact(data.get())));
+        print_detail(format_args!("data: {}", compact(data.get())));
     }
     Ok(ExitCode::FAILURE)
 }
 
-/// Why there is no answer.
-fn failure(error: &CallError, status: Option<ExitStatus>, arguments: &CallArguments, notices: &Notices) -> Problem {
-    let other = notices.other_framing().map(|peer| {
+/// Describes why a call has no answer.
+fn call_failure(
+    error: &CallError,
+    status: Option<ExitStatus>,
+    arguments: &CallArguments,
+    reporter: &Reporter,
+) -> Failure {
+    let other = reporter.other_framing().map(|peer| {
         let not = arguments.framing.fixed().map(|own| format!(", not {own}")).unwrap_or_default();
         match peer {
-            Framing::ContentLength => format!("It speaks {peer}{not}: use --framing content-length, or leave it out."),
-            Framing::Newline => format!("It speaks {peer}{not}: use --framing newline, or leave it out."),
-            Framing::Wipc => format!("It speaks {peer}{not}: use --framing wipc."),
+            Framing::ContentLength => {
+                format!("The peer uses {peer}{not}: use --framing content-length, or leave it out.")
+            }
+            Framing::Newline => format!("The peer uses {peer}{not}: use --framing newline, or leave it out."),
+            Framing::Wipc => format!("The peer uses {peer}{not}: use --framing wipc."),
         }
     });
     let unknown = match arguments.framing.fixed() {
-        None if notices.detected().is_some() => None,
+        None if reporter.detected().is_some() => None,
         None => Some(
-            "It sent no message. If it puts up with one framing only, name it: --framing content-length, newline or wipc.",
+            "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",
         ),
-        Some(Framing::Wipc) => Some("Perhaps it speaks another framing: see --framing."),
-        Some(_) => Some("Perhaps it speaks another framing: without --framing, that is found out, unless it is wipc."),
+        Some(Framing::Wipc) => Some("The peer may use another framing: see --framing."),
+        Some(_) => Some("The peer may use another framing: without --framing, it is detected, unless it is wipc."),
     };
-    // Of a program that has ended, its own words tell more.
+    // If the program has exited, its own output explains more than a guess.
     let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
-    let gone = |message: String| Problem::new(GONE, message);
+    let lost = |message: String| Failure::new(PEER_LOST, message);
     let problem = match error {
         CallError::TimedOut => {
             let waited = arguments.timeout.0.unwrap_or_default();
-            let problem = Problem::new(TIMED_OUT, format!("no answer came within {waited:?}"));
+            let problem = Failure::new(TIMED_OUT, format!("no answer came within {waited:?}"));
             return problem.with_hint(hint.as_deref().unwrap_or("--timeout SECONDS waits longer."));
         }
-        CallError::Params(problem) => Problem::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
+        CallError::Params(problem) => Failure::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
         CallError::Unreadable(why) => {
-            let problem = gone(format!("the answer of the peer cannot be read: {why}"));
+            let problem = lost(format!("the answer of the peer cannot be read: {why}"));
             return match why {
-                Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES takes longer ones."),
+                Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES allows longer messages."),
                 _ => problem,
             };
         }
         CallError::Lost(closed @ (Closed::OtherFraming { .. } | Closed::NoMessages(_))) => {
-            gone(format!("this is not the framing of the peer: {closed}"))
+            lost(format!("this is not the framing of the peer: {closed}"))
         }
-        CallError::InvalidResponse => gone("the response of the peer has neither result nor error".to_owned()),
+        CallError::InvalidResponse => lost("the response of the peer has neither result nor error".to_owned()),
         CallError::PeerGone | CallError::Lost(_) => match (status, error) {
-            (Some(status), _) => gone(format!("the program ended before it answered ({status})")),
-            (None, CallError::Lost(closed)) => gone(format!("the connection was lost before an answer came: {closed}")),
-            (None, _) => gone("the peer closed the connection before it answered".to_owned()),
+            (Some(status), _) => lost(format!("the program ended before it answered ({status})")),
+            (None, CallError::Lost(closed)) => lost(format!("the connection was lost before an answer came: {closed}")),
+            (None, _) => lost("the peer closed the connection before it answered".to_owned()),
         },
-        other => gone(other.to_string()),
+        other => lost(other.to_string()),
     };
     match hint {
         Some(hint) => problem.with_hint(hint),

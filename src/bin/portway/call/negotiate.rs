@@ -1,9 +1,9 @@
-//! A link to a peer whose framing is not known: between a client that writes lines, and the peer.
+//! Detects the framing of a peer, between a client that writes lines and the peer.
 //!
-//! A peer waits for us to speak first, so what we send has to be readable in either framing. It is `Content-Length: N`, a blank
-//! line, and N bytes, the last of which is a line end: white space to a peer that counts bytes, and to one that reads lines
-//! the end of a third line, after two that are no message. Each message is so understood exactly once, and nothing has to be
-//! sent again. What the peer answers tells which of the two it is; if it reads lines, it gets lines from then on.
+//! A peer waits for the first message, so this message must be valid in both framings. It is `Content-Length: N`, a
+//! blank line and N bytes, the last of which is a line end. A peer that counts bytes takes the line end for white
+//! space. A peer that reads lines rejects two lines and then reads the message. Both read each message once, so nothing
+//! is sent again. The answer shows the framing of the peer; a peer that reads lines gets only lines from then on.
 
 use std::io;
 use std::pin::Pin;
@@ -26,12 +26,12 @@ use tokio::task::coop::consume_budget;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
-use super::notices::Notices;
-use super::streams::{Reader, Writer};
+use super::stderr::Reporter;
+use super::target::{Reader, Writer};
 use crate::detect::{Detector, HeaderWatch};
 use crate::limits::MAX_NEGOTIATION_BYTES;
 
-/// What carries bytes to and fro. Ends with [`Negotiation::end`].
+/// The tasks that carry bytes between the client and the peer. [`Negotiation::end`] ends them.
 #[derive(Debug)]
 pub(super) struct Negotiation {
     sending: JoinHandle<io::Result<()>>,
@@ -39,45 +39,49 @@ pub(super) struct Negotiation {
 }
 
 impl Negotiation {
-    /// A transport for a client, and what connects it with the peer.
+    /// Returns a transport for a client, and the negotiation that connects it with the peer.
     pub(super) fn begin(
         reader: Reader,
         writer: Writer,
         limits: Limits,
-        notices: &Arc<Notices>,
+        reporter: &Arc<Reporter>,
     ) -> io::Result<(Transport, Self)> {
-        let (near, far) = tokio::io::duplex(MAX_NEGOTIATION_BYTES);
-        let (near_reader, near_writer) = tokio::io::split(near);
-        let (far_reader, far_writer) = tokio::io::split(far);
+        let (client_end, peer_end) = tokio::io::duplex(MAX_NEGOTIATION_BYTES);
+        let (client_reader, client_writer) = tokio::io::split(client_end);
+        let (peer_reader, peer_writer) = tokio::io::split(peer_end);
         let (done, sent) = oneshot::channel();
-        let transport = Transport::new(near_reader, Lines { lines: near_writer, sent }, Framing::Newline)?;
-        let notices_of_sending = Arc::clone(notices);
+        let transport = Transport::new(client_reader, ClientWriter { lines: client_writer, sent }, Framing::Newline)?;
+        let sender_reporter = Arc::clone(reporter);
         let sending = tokio::spawn(async move {
-            // Its drop, at the end of this task, reports the end.
+            // Dropping the sender at the end of this task ends `ClientWriter::poll_shutdown`.
             let _done = done;
-            send(far_reader, writer, notices_of_sending).await
+            send(peer_reader, writer, sender_reporter).await
         });
-        let receiving = tokio::spawn(Receiver::new(far_writer, limits, Arc::clone(notices)).run(reader));
+        let receiving = tokio::spawn(Receiver::new(peer_writer, limits, Arc::clone(reporter)).run(reader));
         Ok((transport, Self { sending, receiving }))
     }
 
-    /// Waits until all is sent that the client, which has ended, had to say; or why that cannot be.
+    /// Waits until all bytes of the client are sent. The client has ended.
+    ///
+    /// # Errors
+    /// If sending has failed, or takes longer than `limit`.
     pub(super) async fn end(self, limit: Duration) -> io::Result<()> {
         let sent = timeout(limit, self.sending).await;
         self.receiving.abort();
-        // It may have been aborted before its end, or have failed: what was to say of that has been said.
+        // The task may have failed or been aborted; its errors were reported.
         let _ = self.receiving.await;
         sent.map_err(io::Error::from)?.map_err(io::Error::other)?
     }
 }
 
-/// The writer of the client. It has ended once all bytes were written to the peer. The grace of a program begins there.
-struct Lines {
+/// The writer of the client. Its shutdown ends once all bytes were written to the peer; the grace of a program begins
+/// there.
+struct ClientWriter {
     lines: WriteHalf<DuplexStream>,
     sent: oneshot::Receiver<()>,
 }
 
-impl AsyncWrite for Lines {
+impl AsyncWrite for ClientWriter {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.lines).poll_write(context, bytes)
     }
@@ -92,15 +96,15 @@ impl AsyncWrite for Lines {
     }
 }
 
-async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, notices: Arc<Notices>) -> io::Result<()> {
+async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, reporter: Arc<Reporter>) -> io::Result<()> {
     let mut lines = BufReader::new(lines);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).await? > 0 {
         if !line.ends_with(b"\n") {
-            // The client has given it up.
+            // The client has dropped the message.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        if notices.detected() != Some(Framing::Newline) {
+        if reporter.detected() != Some(Framing::Newline) {
             let header = format!("Content-Length: {}\r\n\r\n", line.len());
             line.splice(..0, header.into_bytes());
         }
@@ -114,19 +118,19 @@ async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, notices: Arc<No
 struct Receiver {
     lines: WriteHalf<DuplexStream>,
     limits: Limits,
-    notices: Arc<Notices>,
-    stage: Stage,
+    reporter: Arc<Reporter>,
+    state: NegotiationState,
 }
 
-enum Stage {
+enum NegotiationState {
     Unknown(Detector),
     Newline(HeaderWatch),
     ContentLength(Box<FrameDecoder>),
 }
 
 impl Receiver {
-    const fn new(lines: WriteHalf<DuplexStream>, limits: Limits, notices: Arc<Notices>) -> Self {
-        Self { lines, limits, notices, stage: Stage::Unknown(Detector::new(limits.message_bytes)) }
+    const fn new(lines: WriteHalf<DuplexStream>, limits: Limits, reporter: Arc<Reporter>) -> Self {
+        Self { lines, limits, reporter, state: NegotiationState::Unknown(Detector::new(limits.message_bytes)) }
     }
 
     async fn run(mut self, mut reader: Reader) -> io::Result<()> {
@@ -138,46 +142,46 @@ impl Receiver {
                 Err(error) => break Err(error),
             };
             let bytes = chunk.get(..count).unwrap_or_default();
-            if let Err(error) = self.take(bytes).await {
+            if let Err(error) = self.handle_bytes(bytes).await {
                 break Err(error);
             }
-            // A chunk of short lines takes its time. Signals and timeouts have their turns in between.
+            // A chunk of short lines takes long. Signals and timeouts are handled in between.
             yield_now().await;
         };
-        self.notices.flush();
-        // The client hears of the end.
+        self.reporter.flush();
+        // This reports the end of the input to the client.
         self.lines.shutdown().await?;
         received
     }
 
-    async fn take(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    async fn handle_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let rest;
-        if let Stage::Unknown(detector) = &mut self.stage {
-            let Some(framing) = detector.take(bytes, |noise| self.notices.noise(noise)) else { return Ok(()) };
-            rest = self.know(framing);
+        if let NegotiationState::Unknown(detector) = &mut self.state {
+            let Some(framing) = detector.push(bytes, |noise| self.reporter.noise(noise)) else { return Ok(()) };
+            rest = self.set_framing(framing);
             bytes = &rest;
         }
-        match &mut self.stage {
-            Stage::Unknown(_) => Ok(()),
-            Stage::Newline(watch) => {
+        match &mut self.state {
+            NegotiationState::Unknown(_) => Ok(()),
+            NegotiationState::Newline(watch) => {
                 let mut lines = Vec::new();
-                let frames = watch.take(bytes, |line| lines.extend_from_slice(line));
+                let frames = watch.push(bytes, |line| lines.extend_from_slice(line));
                 self.lines.write_all(&lines).await?;
                 let Some(frames) = frames else { return Ok(()) };
                 let decoder = FrameDecoder::new(Framing::ContentLength, &self.limits);
-                self.stage = Stage::ContentLength(Box::new(decoder));
-                Box::pin(self.take(&frames)).await
+                self.state = NegotiationState::ContentLength(Box::new(decoder));
+                Box::pin(self.handle_bytes(&frames)).await
             }
-            Stage::ContentLength(decoder) => {
+            NegotiationState::ContentLength(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
                     let mut line = Vec::new();
                     let mut chunks = 1;
-                    if let Some(swallowed) = show(&event, &mut line, &self.notices) {
+                    if let Some(swallowed) = forward(&event, &mut line, &self.reporter) {
                         chunks += swallowed.len() / MAX_NEGOTIATION_BYTES;
                         decoder.unread(&swallowed);
                     }
                     self.lines.write_all(&line).await?;
-                    // Nothing is written of most of a flood. Signals and timeouts have their turns all the same.
+                    // Most messages of a flood cause no write. Signals and timeouts must be handled nevertheless.
                     for _ in 0..chunks {
                         consume_budget().await;
                     }
@@ -188,39 +192,39 @@ impl Receiver {
     }
 
     async fn finish(&mut self) -> io::Result<()> {
-        if let Stage::Unknown(detector) = &self.stage {
+        if let NegotiationState::Unknown(detector) = &self.state {
             let framing = detector.finish();
-            let rest = self.know(framing);
-            self.take(&rest).await?;
+            let rest = self.set_framing(framing);
+            self.handle_bytes(&rest).await?;
         }
-        if let Stage::Newline(watch) = &mut self.stage {
+        if let NegotiationState::Newline(watch) = &mut self.state {
             let mut lines = Vec::new();
             watch.finish(|line| lines.extend_from_slice(line));
             self.lines.write_all(&lines).await?;
         }
-        if let Stage::ContentLength(decoder) = &mut self.stage {
+        if let NegotiationState::ContentLength(decoder) = &mut self.state {
             let mut line = Vec::new();
             while let Some(event) = decoder.finish() {
-                show(&event, &mut line, &self.notices);
+                forward(&event, &mut line, &self.reporter);
             }
         }
         Ok(())
     }
 
-    /// Goes over to a framing, and gives what has come in it.
-    fn know(&mut self, framing: Framing) -> Vec<u8> {
-        let stage = match framing {
-            Framing::Newline => Stage::Newline(HeaderWatch::default()),
-            // Who speaks WIPC would not have understood what was sent.
+    /// Sets the framing and returns the input that was received in it.
+    fn set_framing(&mut self, framing: Framing) -> Vec<u8> {
+        let state = match framing {
+            Framing::Newline => NegotiationState::Newline(HeaderWatch::default()),
+            // A peer that uses WIPC cannot have read the message, so it has not answered.
             Framing::ContentLength | Framing::Wipc => {
-                Stage::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
+                NegotiationState::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
             }
         };
-        match std::mem::replace(&mut self.stage, stage) {
-            Stage::Unknown(detector) => {
+        match std::mem::replace(&mut self.state, state) {
+            NegotiationState::Unknown(detector) => {
                 let rest = detector.into_rest();
                 if !rest.is_empty() {
-                    self.notices.detect(framing);
+                    self.reporter.detect(framing);
                 }
                 rest
             }
@@ -229,36 +233,37 @@ impl Receiver {
     }
 }
 
-/// Makes a line of a message, and tells of anything else. Gives what a body has swallowed of the messages that follow it.
-fn show(event: &Event<'_>, line: &mut Vec<u8>, notices: &Notices) -> Option<Vec<u8>> {
+/// Turns a message into a line, and reports any other event. Returns the bytes of later messages that a body has
+/// swallowed.
+fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> Option<Vec<u8>> {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
-            // In JSON a line end is white space between two tokens.
+            // A line end in JSON is white space between two tokens.
             line.extend(body.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
             line.push(b'\n');
         }
         Event::Body(body) => {
-            notices.no_json();
-            unreadable(body, Unreadable::NotJson, notices);
+            reporter.invalid_json();
+            report_unreadable(body, Unreadable::NotJson, reporter);
             return header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec);
         }
         Event::Refused { body, .. } => {
-            notices.no_json();
-            unreadable(body, Unreadable::ContentType, notices);
+            reporter.invalid_json();
+            report_unreadable(body, Unreadable::ContentType, reporter);
         }
-        Event::Dropped { beginning, why } => unreadable(beginning, *why, notices),
-        Event::Fault(fault) => notices.fault(*fault),
-        Event::Noise { bytes, .. } => notices.noise(bytes),
-        Event::Frame(frame) => notices.frame(*frame),
+        Event::Dropped { beginning, why } => report_unreadable(beginning, *why, reporter),
+        Event::Fault(fault) => reporter.fault(*fault),
+        Event::Noise { bytes, .. } => reporter.noise(bytes),
+        Event::Frame(frame) => reporter.frame(*frame),
     }
     None
 }
 
-/// A message with this text cannot be read. It may answer the only call.
-fn unreadable(text: &[u8], why: Unreadable, notices: &Notices) {
+/// Ends the call if this text, which cannot be read, may be its answer.
+fn report_unreadable(text: &[u8], why: Unreadable, reporter: &Reporter) {
     let mut is_answer = false;
     let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));
     if is_answer || glance.is_nameless {
-        notices.end_call(why);
+        reporter.end_call(why);
     }
 }

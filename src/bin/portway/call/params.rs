@@ -1,4 +1,4 @@
-//! The params of a call, from wherever the command line says.
+//! The params of a call: from the command line, standard input or a file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,47 +8,46 @@ use std::os::unix::ffi::OsStrExt;
 use portway::stdio;
 use serde_json::value::RawValue;
 
-use crate::output::{Problem, UNUSABLE};
+use crate::output::{Failure, UNUSABLE};
 
 /// The origin of the params.
 enum Source {
     Argument,
-    /// The name of a file, or of standard input.
-    Elsewhere(String),
+    /// A file or standard input, by its name.
+    Stream(String),
 }
 
-/// Reads them: JSON, `-` for standard input, `@FILE` for a file.
-pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Problem> {
+/// Reads the params: JSON, `-` for standard input, `@FILE` for a file.
+pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Failure> {
     let Some(argument) = argument else { return Ok(None) };
     let (source, bytes) = bytes(argument)?;
     // Some editors and shells write a byte order mark at the beginning of a file.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let text = str::from_utf8(bytes).map_err(|error| {
-        source.problem(&format!("have to be UTF-8, and are not from byte {} on", error.valid_up_to()))
-    })?;
+    let text = str::from_utf8(bytes)
+        .map_err(|error| source.problem(&format!("must be UTF-8, but byte {} is not", error.valid_up_to())))?;
     let params: Box<RawValue> = serde_json::from_str(text).map_err(|error| {
         let problem = source.problem(&format!("are not JSON: {error}"));
         match source {
             Source::Argument => problem.with_hint(
                 "For the shell, put them in single quotes: '[1, \"text\"]' or '{\"name\": 1}'. Or use @FILE.",
             ),
-            Source::Elsewhere(_) => problem,
+            Source::Stream(_) => problem,
         }
     })?;
     match params.get().as_bytes() {
         [b'{' | b'[', ..] => Ok(Some(params)),
         b"null" => Ok(None),
         _ => {
-            let problem = source.problem("have to be an array or an object");
+            let problem = source.problem("must be an array or an object");
             Err(match source {
                 Source::Argument => problem.with_hint(format!("For one positional param: '[{}]'", params.get())),
-                Source::Elsewhere(_) => problem,
+                Source::Stream(_) => problem,
             })
         }
     }
 }
 
-fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Problem> {
+fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Failure> {
     let argument = argument.as_bytes();
     let (name, read) = if argument == b"-" {
         let mut bytes = Vec::new();
@@ -59,17 +58,17 @@ fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Problem> {
         return Ok((Source::Argument, argument.to_vec()));
     };
     match read {
-        Ok(bytes) => Ok((Source::Elsewhere(name), bytes)),
-        Err(error) => Err(Problem::new(UNUSABLE, format!("cannot read the params from {name}: {error}"))),
+        Ok(bytes) => Ok((Source::Stream(name), bytes)),
+        Err(error) => Err(Failure::new(UNUSABLE, format!("cannot read the params from {name}: {error}"))),
     }
 }
 
 impl Source {
-    fn problem(&self, what: &str) -> Problem {
+    fn problem(&self, what: &str) -> Failure {
         let message = match self {
             Self::Argument => format!("the params {what}"),
-            Self::Elsewhere(name) => format!("the params from {name} {what}"),
+            Self::Stream(name) => format!("the params from {name} {what}"),
         };
-        Problem::new(UNUSABLE, message)
+        Failure::new(UNUSABLE, message)
     }
 }

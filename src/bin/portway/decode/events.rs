@@ -6,27 +6,28 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use portway::message::Fault;
 
-/// So much is written at once.
-const FULL: usize = 64 * 1024;
+/// The buffer is written once it has this many bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The longest text or piece of bytes that is made up at once. Divisible by three, so that base64 has no padding inside.
-const PIECE: usize = 12 * 1024;
+/// The longest text or byte string that is encoded at once. It is divisible by three, so that base64 needs no padding
+/// inside.
+const CHUNK_BYTES: usize = 12 * 1024;
 
-/// Writes events. Pieces of bytes that follow one another are put together.
+/// Writes events. Consecutive passthrough bytes become one event.
 #[derive(Debug)]
 pub(super) struct Events<W> {
     out: W,
-    /// What is to be written.
+    /// Lines that are not written yet.
     lines: Vec<u8>,
     passthrough: Vec<u8>,
     count: Count,
 }
 
-/// How many events there were.
+/// The number of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) messages: u64,
-    /// Errors, and a message that the end of the input cut off.
+    /// Errors, and a message that the end of the input has truncated.
     pub(super) errors: u64,
 }
 
@@ -47,7 +48,7 @@ impl<W: Write> Events<W> {
         self.end_passthrough()?;
         self.count.messages += 1;
         self.lines.extend_from_slice(br#"{"event":"message","text":""#);
-        for piece in text.as_bytes().chunks(PIECE) {
+        for piece in text.as_bytes().chunks(CHUNK_BYTES) {
             escape(piece, &mut self.lines);
             self.write_if_full()?;
         }
@@ -56,21 +57,21 @@ impl<W: Write> Events<W> {
     }
 
     pub(super) fn passthrough(&mut self, bytes: &[u8]) -> io::Result<()> {
-        for piece in bytes.chunks(FULL) {
+        for piece in bytes.chunks(BUFFER_BYTES) {
             self.passthrough.extend_from_slice(piece);
-            if self.passthrough.len() >= FULL {
+            if self.passthrough.len() >= BUFFER_BYTES {
                 self.end_passthrough()?;
             }
         }
         Ok(())
     }
 
-    /// `name` is a word without anything that JSON escapes.
+    /// Writes a WIPC frame. `name` has no characters that JSON escapes.
     pub(super) fn frame(&mut self, name: &str, payload: &[u8]) -> io::Result<()> {
         self.end_passthrough()?;
         self.count.messages += 1;
         write!(self.lines, r#"{{"event":"frame","type":"{name}","payload":""#)?;
-        for piece in payload.chunks(PIECE) {
+        for piece in payload.chunks(CHUNK_BYTES) {
             encode(piece, &mut self.lines)?;
             self.write_if_full()?;
         }
@@ -84,7 +85,7 @@ impl<W: Write> Events<W> {
         writeln!(self.lines, r#"{{"event":"truncated","bytes":{bytes}}}"#)
     }
 
-    /// `reason` is a word without anything that JSON escapes.
+    /// Writes an error. `reason` has no characters that JSON escapes.
     pub(super) fn error(&mut self, fault: Fault, reason: &str) -> io::Result<()> {
         self.end_passthrough()?;
         self.count.errors += 1;
@@ -92,7 +93,7 @@ impl<W: Write> Events<W> {
         self.write_if_full()
     }
 
-    /// Writes all that there is.
+    /// Writes all buffered events.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.end_passthrough()?;
         self.write()
@@ -103,7 +104,7 @@ impl<W: Write> Events<W> {
             return Ok(());
         }
         self.lines.extend_from_slice(br#"{"event":"passthrough","bytes":""#);
-        for piece in self.passthrough.chunks(PIECE) {
+        for piece in self.passthrough.chunks(CHUNK_BYTES) {
             encode(piece, &mut self.lines)?;
         }
         self.lines.extend_from_slice(b"\"}\n");
@@ -112,7 +113,7 @@ impl<W: Write> Events<W> {
     }
 
     fn write_if_full(&mut self) -> io::Result<()> {
-        if self.lines.len() >= FULL { self.write() } else { Ok(()) }
+        if self.lines.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -130,7 +131,8 @@ fn encode(bytes: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
     STANDARD.encode_slice(bytes, place).map(|_| ()).map_err(io::Error::other)
 }
 
-/// Appends text as it stands inside of a JSON string. What is no ASCII needs no escape, so it may be cut anywhere.
+/// Appends text escaped for a JSON string. Only ASCII characters are escaped, so a piece may begin inside of a
+/// character.
 fn escape(text: &[u8], line: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(special) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
@@ -142,7 +144,7 @@ fn escape(text: &[u8], line: &mut Vec<u8>) {
             b'\r' => line.extend_from_slice(b"\\r"),
             b'\t' => line.extend_from_slice(b"\\t"),
             b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
-            // JSON text has no others.
+            // The other control characters.
             _ => line.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
         }
         rest = after;
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_as_json_wants_it() {
+    fn text_is_escaped_as_json() {
         let text: String = (0..=0x9f_u8).map(char::from).chain("é€😀".chars()).collect();
         for size in 1..text.len() {
             let mut line = vec![b'"'];
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_together_again_however_long_they_are() {
+    fn long_bytes_are_split_and_decode_to_the_same_bytes() {
         let bytes: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 251) as u8).collect();
         let mut out = Vec::new();
         let mut events = Events::new(&mut out);

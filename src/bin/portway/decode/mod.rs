@@ -1,6 +1,7 @@
-//! `portway decode`: a byte stream on standard input, one JSON object for each thing in it on standard output.
+//! `portway decode`: reads a byte stream from standard input, and writes one JSON object for each event to standard
+//! output.
 //!
-//! Memory is bounded by the longest message. What has been read is written before more is waited for.
+//! Memory is bounded by the longest message. All events are written before the next read.
 
 mod events;
 mod progress;
@@ -20,18 +21,18 @@ use self::events::Events;
 use self::progress::Progress;
 use crate::arguments::{DecodeArguments, DecodeFraming};
 use crate::detect::{Detector, HeaderWatch};
-use crate::output::{Problem, UNUSABLE, ended, say, say_more};
-use crate::terminal::Shown;
+use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
+use crate::terminal::EscapingWriter;
 
-/// How much is read at once.
-const CHUNK: usize = 256 * 1024;
+/// The size of a read.
+const READ_BYTES: usize = 256 * 1024;
 
-pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Problem> {
+pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Failure> {
     let mut input = stdio::stdin();
     let mut progress = Progress::new();
-    let mut events = Events::new(Shown::on_stdout(stdio::stdout()));
+    let mut events = Events::new(EscapingWriter::on_stdout(stdio::stdout()));
     let mut stream = Stream::new(arguments);
-    let mut chunk = vec![0; CHUNK];
+    let mut chunk = vec![0; READ_BYTES];
     let written = loop {
         let count = match input.read(&mut chunk) {
             Ok(count) => count,
@@ -49,34 +50,34 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Problem> {
     };
     progress.clear();
     let is_other = events.count().messages == 0 && stream.guess.other.is_some();
-    ended(written, if events.has_errors() || is_other { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    exit_after_write(written, if events.has_errors() || is_other { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn unreadable(error: io::Error) -> Problem {
-    Problem::new(UNUSABLE, format!("cannot read standard input: {error}"))
+fn unreadable(error: io::Error) -> Failure {
+    Failure::new(UNUSABLE, format!("cannot read standard input: {error}"))
 }
 
 /// The input.
 struct Stream {
-    state: State,
-    guess: Guess,
+    state: StreamState,
+    guess: FramingGuess,
 }
 
 /// Whether the input looks like another framing than the one that was named.
-struct Guess {
+struct FramingGuess {
     named: Option<Framing>,
     recogniser: Recogniser,
     other: Option<Framing>,
 }
 
-impl Guess {
+impl FramingGuess {
     /// Looks at input that is not a message, until the first message.
-    fn look(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
+    fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
         self.other = look(&mut self.recogniser).filter(|other| *other != named);
         let Some(other) = self.other else { return };
-        say(format_args!("the input looks like {other}, not {named}"));
-        say_more(match other {
+        print_message(format_args!("the input looks like {other}, not {named}"));
+        print_detail(match other {
             Framing::ContentLength => "Use --framing content-length, or leave it out.",
             Framing::Newline => "Use --framing newline, or leave it out.",
             Framing::Wipc => "Use --framing wipc.",
@@ -84,8 +85,8 @@ impl Guess {
     }
 }
 
-/// What the bytes are, as far as it is known.
-enum State {
+/// The decoder of the input, once its framing is known.
+enum StreamState {
     Unknown {
         detector: Detector,
         limits: Limits,
@@ -97,7 +98,7 @@ enum State {
         watch: Option<HeaderWatch>,
         limits: Limits,
     },
-    /// Frames that need not be messages.
+    /// WIPC frames with any payload.
     Wipc(wipc::Decoder),
 }
 
@@ -106,46 +107,48 @@ impl Stream {
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes.unwrap_or(limits.message_bytes);
         let (state, named) = match arguments.framing {
-            DecodeFraming::Auto => (State::Unknown { detector: Detector::new(limits.message_bytes), limits }, None),
-            DecodeFraming::ContentLength => {
-                (State::frames(Framing::ContentLength, limits, None), Some(Framing::ContentLength))
+            DecodeFraming::Auto => {
+                (StreamState::Unknown { detector: Detector::new(limits.message_bytes), limits }, None)
             }
-            DecodeFraming::Newline => (State::frames(Framing::Newline, limits, None), Some(Framing::Newline)),
+            DecodeFraming::ContentLength => {
+                (StreamState::frames(Framing::ContentLength, limits, None), Some(Framing::ContentLength))
+            }
+            DecodeFraming::Newline => (StreamState::frames(Framing::Newline, limits, None), Some(Framing::Newline)),
             DecodeFraming::Wipc => {
-                let most = arguments.max_bytes.and_then(|most| u32::try_from(most).ok());
-                let decoder = wipc::Decoder::with_max_payload(most.unwrap_or(wipc::MAX_PAYLOAD));
-                (State::Wipc(decoder), Some(Framing::Wipc))
+                let max_payload = arguments.max_bytes.and_then(|bytes| u32::try_from(bytes).ok());
+                let decoder = wipc::Decoder::with_max_payload(max_payload.unwrap_or(wipc::MAX_PAYLOAD));
+                (StreamState::Wipc(decoder), Some(Framing::Wipc))
             }
         };
-        Self { state, guess: Guess { named, recogniser: Recogniser::default(), other: None } }
+        Self { state, guess: FramingGuess { named, recogniser: Recogniser::default(), other: None } }
     }
 
     fn take(&mut self, mut bytes: &[u8], events: &mut Events<impl Write>) -> io::Result<()> {
         match &mut self.state {
-            State::Unknown { detector, limits } => {
+            StreamState::Unknown { detector, limits } => {
                 let mut noise = Ok(());
-                let framing = detector.take(bytes, |bytes| noise = events.passthrough(bytes));
+                let framing = detector.push(bytes, |bytes| noise = events.passthrough(bytes));
                 noise?;
                 let Some(framing) = framing else { return Ok(()) };
-                let known = State::found(framing, *limits);
-                self.become_known(known, events)
+                let known = StreamState::found(framing, *limits);
+                self.set_state(known, events)
             }
-            State::Frames { decoder, framing, watch: None, .. } => {
+            StreamState::Frames { decoder, framing, watch: None, .. } => {
                 decode(decoder, *framing, &mut bytes, &mut self.guess, events)
             }
-            State::Frames { decoder, framing, watch: Some(watch), limits } => {
+            StreamState::Frames { decoder, framing, watch: Some(watch), limits } => {
                 let mut decoded = Ok(());
-                let frames = watch.take(bytes, |mut lines| {
+                let frames = watch.push(bytes, |mut lines| {
                     if decoded.is_ok() {
                         decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events);
                     }
                 });
                 decoded?;
                 let Some(frames) = frames else { return Ok(()) };
-                self.state = State::frames(Framing::ContentLength, *limits, None);
+                self.state = StreamState::frames(Framing::ContentLength, *limits, None);
                 self.take(&frames, events)
             }
-            State::Wipc(decoder) => {
+            StreamState::Wipc(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
                     show_wipc(&event, &mut self.guess, events)?;
                 }
@@ -155,13 +158,13 @@ impl Stream {
     }
 
     fn finish(&mut self, events: &mut Events<impl Write>) -> io::Result<()> {
-        if let State::Unknown { detector, limits } = &self.state {
-            let known = State::found(detector.finish(), *limits);
-            self.become_known(known, events)?;
+        if let StreamState::Unknown { detector, limits } = &self.state {
+            let known = StreamState::found(detector.finish(), *limits);
+            self.set_state(known, events)?;
         }
         match &mut self.state {
-            State::Unknown { .. } => {}
-            State::Frames { decoder, framing, watch, .. } => {
+            StreamState::Unknown { .. } => {}
+            StreamState::Frames { decoder, framing, watch, .. } => {
                 let mut decoded = Ok(());
                 if let Some(watch) = watch {
                     watch.finish(|mut lines| decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events));
@@ -171,7 +174,7 @@ impl Stream {
                     show(&event, *framing, &mut self.guess, events)?;
                 }
             }
-            State::Wipc(decoder) => {
+            StreamState::Wipc(decoder) => {
                 while let Some(event) = decoder.finish() {
                     show_wipc(&event, &mut self.guess, events)?;
                 }
@@ -180,32 +183,32 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes over to a decoder, which begins with what the detector has left.
-    fn become_known(&mut self, known: State, events: &mut Events<impl Write>) -> io::Result<()> {
+    /// Replaces the detector by a decoder, and decodes the rest of the detector's input.
+    fn set_state(&mut self, known: StreamState, events: &mut Events<impl Write>) -> io::Result<()> {
         match std::mem::replace(&mut self.state, known) {
-            State::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
-            State::Frames { .. } | State::Wipc(_) => Ok(()),
+            StreamState::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
+            StreamState::Frames { .. } | StreamState::Wipc(_) => Ok(()),
         }
     }
 }
 
-impl State {
+impl StreamState {
     const fn frames(framing: Framing, limits: Limits, watch: Option<HeaderWatch>) -> Self {
         Self::Frames { decoder: FrameDecoder::new(framing, &limits), framing, watch, limits }
     }
 
-    /// The state for the framing that was detected.
+    /// Returns the state for a detected framing.
     fn found(framing: Framing, limits: Limits) -> Self {
         Self::frames(framing, limits, (framing == Framing::Newline).then(HeaderWatch::default))
     }
 }
 
-/// Writes the events in some bytes.
+/// Decodes bytes and writes their events.
 fn decode(
     decoder: &mut FrameDecoder,
     framing: Framing,
     bytes: &mut &[u8],
-    guess: &mut Guess,
+    guess: &mut FramingGuess,
     events: &mut Events<impl Write>,
 ) -> io::Result<()> {
     while let Some(event) = decoder.next(bytes) {
@@ -216,18 +219,18 @@ fn decode(
     Ok(())
 }
 
-/// Writes an event. Gives what a body has swallowed of the messages that follow it.
+/// Writes an event. Returns the bytes of later messages that a body has swallowed.
 fn show(
     event: &Event<'_>,
     framing: Framing,
-    guess: &mut Guess,
+    guess: &mut FramingGuess,
     events: &mut Events<impl Write>,
 ) -> io::Result<Option<Vec<u8>>> {
     match event {
         Event::Body(body) => match json_text(body) {
             Some(text) => events.message(text)?,
             None => {
-                guess.look(|_| Framing::recognise(body), events);
+                guess.check(|_| Framing::recognise(body), events);
                 events.error(Fault::ParseError, "parse-error")?;
                 if framing == Framing::ContentLength {
                     return Ok(header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec));
@@ -237,11 +240,11 @@ fn show(
         Event::Refused { reason, .. } => events.error(Fault::Refused(*reason), reason.as_str())?,
         Event::Fault(FrameFault::Truncated { held }) => events.truncated(*held as u64)?,
         Event::Fault(fault) => {
-            let (fault, reason) = (fault.fault().unwrap_or(Fault::ParseError), name(*fault));
+            let (fault, reason) = (fault.fault().unwrap_or(Fault::ParseError), reason_name(*fault));
             events.error(fault, reason)?;
         }
         Event::Noise { bytes, .. } => {
-            guess.look(|recogniser| recogniser.look(bytes), events);
+            guess.check(|recogniser| recogniser.look(bytes), events);
             events.passthrough(bytes)?;
         }
         // An error was reported for it already.
@@ -251,11 +254,11 @@ fn show(
     Ok(None)
 }
 
-fn show_wipc(event: &wipc::Event<'_>, guess: &mut Guess, events: &mut Events<impl Write>) -> io::Result<()> {
+fn show_wipc(event: &wipc::Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<()> {
     match event {
         wipc::Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload),
         wipc::Event::Passthrough(bytes) => {
-            guess.look(|recogniser| recogniser.look(bytes), events);
+            guess.check(|recogniser| recogniser.look(bytes), events);
             events.passthrough(bytes)
         }
         wipc::Event::Dropped { .. } => Ok(()),
@@ -269,8 +272,8 @@ fn json_text(body: &[u8]) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).ok().map(|_| text)
 }
 
-/// The reason that a fault is answered with, or a word of the same kind where it has none.
-fn name(fault: FrameFault) -> &'static str {
+/// Returns the `data.reason` of the answer to a fault, or a similar word if the fault has none.
+fn reason_name(fault: FrameFault) -> &'static str {
     match fault {
         FrameFault::InvalidHeader => "invalid-header",
         FrameFault::TimedOut { .. } => "timed-out",

@@ -1,4 +1,4 @@
-//! How far long input is, for people who watch: on standard error, if that is a terminal and the output is none.
+//! Progress of `portway decode`: a line on standard error if it is a terminal and standard output is not.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -9,18 +9,18 @@ use portway::stdio;
 
 use super::events::Count;
 
-/// What is done sooner needs no word.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// No progress is printed before this time.
+const DELAY: Duration = Duration::from_secs(1);
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// When to show it next; `None` if nobody watches.
+    /// The time of the next update; `None` without a terminal.
     next: Option<Instant>,
     is_shown: bool,
     read: u64,
-    /// How long the input is, if it is a file.
+    /// The length of the input in bytes, if the input is a file.
     length: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl Progress {
         let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         let metadata = input.and_then(|input| input.metadata()).ok();
         let length = metadata.filter(|input| input.is_file() && input.len() > 0).map(|input| input.len());
-        Self { next: is_watched.then(|| Instant::now() + PATIENCE), is_shown: false, read: 0, length }
+        Self { next: is_watched.then(|| Instant::now() + DELAY), is_shown: false, read: 0, length }
     }
 
     pub(super) fn advance(&mut self, bytes: usize, count: Count) {
@@ -51,7 +51,7 @@ impl Progress {
         let _ = stdio::stderr().write_all(line.as_bytes());
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub(super) fn clear(&self) {
         if self.is_shown {
             let _ = stdio::stderr().write_all(b"\r\x1b[K");

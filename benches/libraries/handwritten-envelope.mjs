@@ -1,0 +1,39 @@
+// The baseline of the wire format: JSON-RPC 2.0 by hand, without checks, timeouts and errors.
+
+import { bareChannelOf } from "./channel.mjs";
+
+export function call(side) {
+  const { post, listen } = bareChannelOf(side);
+  const waiting = new Map();
+  let lastId = 0;
+  listen(({ id, result }) => {
+    const resolve = waiting.get(id);
+    waiting.delete(id);
+    resolve(result);
+  });
+  return {
+    call: (method, params, transfer) =>
+      new Promise((resolve) => {
+        const id = ++lastId;
+        waiting.set(id, resolve);
+        post({ jsonrpc: "2.0", method, params, id }, transfer);
+      }),
+    notify: (method, params) => post({ jsonrpc: "2.0", method, params }),
+  };
+}
+
+export function serve(side, makeMethods) {
+  const { post, listen } = bareChannelOf(side);
+  let moved;
+  const methods = makeMethods((value, list) => {
+    moved = list;
+    return value;
+  });
+  listen(({ method, params, id }) => {
+    const result = methods[method](params);
+    if (id === undefined) return;
+    if (result instanceof Promise) return void result.then((result) => post({ jsonrpc: "2.0", result, id }));
+    post({ jsonrpc: "2.0", result, id }, moved);
+    moved = undefined;
+  });
+}

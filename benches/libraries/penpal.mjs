@@ -1,0 +1,31 @@
+// Penpal. It creates a port for a window. It has no notifications, so a tick is a call whose answer is ignored. Calls
+// have no default timeout.
+
+import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
+
+// It uses the timers of `window`, which workers lack.
+globalThis.window ??= globalThis;
+
+export async function call(side) {
+  const remote = await connect({ messenger: messenger(side), methods: {} }).promise;
+  const timed = new CallOptions({ timeout: 60_000 });
+  return {
+    call: (method, params, transferables) =>
+      transferables === undefined ? remote[method](params) : remote[method](params, new CallOptions({ transferables })),
+    callTimed: (method, params) => remote[method](params, timed),
+    notify: (method, params) => void remote[method](params),
+  };
+}
+
+export function serve(side, makeMethods) {
+  connect({
+    messenger: messenger(side),
+    methods: makeMethods((value, transferables) => new Reply(value, { transferables })),
+  });
+}
+
+function messenger({ kind, target, origin }) {
+  if (kind === "port") return new PortMessenger({ port: target });
+  if (kind === "worker" || kind === "self") return new WorkerMessenger({ worker: target });
+  return new WindowMessenger({ remoteWindow: target, allowedOrigins: [origin] });
+}

@@ -1,0 +1,13 @@
+// Portway by `connect`, with its defaults: a session coalesces messages, and uses a port for a window.
+
+import { connect } from "../../pkg/node.js";
+import { LIMITS, TIMEOUT, caller, transferred } from "./portway-plain.mjs";
+
+export async function call({ target, element, origin }) {
+  return caller(await connect(element ?? target, { origin, timeout: TIMEOUT }));
+}
+
+export function serve({ target, origin }, makeMethods) {
+  const { tick, ...methods } = makeMethods(transferred);
+  connect(target, { origin, methods, notifications: { tick }, limits: LIMITS });
+}

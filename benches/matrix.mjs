@@ -1,0 +1,257 @@
+// The matrix of the benchmark: libraries, boundaries, workloads, and their combinations.
+
+/** The baselines of the comparison. */
+export const BASES = ["postmessage", "handwritten-envelope", "reference-library"];
+
+/** An older build, measured twice: the difference between the two copies is noise. */
+export const OLD = ["old-1", "old-2"];
+
+const near = ["worker", "port-worker", "frame", "port-frame"];
+const workers = ["worker", "port-worker"];
+const ports = ["port-worker", "port-frame", "port-far-frame"];
+const everywhere = [...near, "far-frame", "port-far-frame"];
+
+/**
+ * The libraries, in the order of the table. `boundaries` are those that a library supports. `transfers` is the
+ * direction in which it can transfer a buffer: "both", "params" or undefined. `lacks` are the workloads that it does
+ * not support or need not run.
+ */
+export const libraries = [
+  {
+    id: "postmessage",
+    title: "a bare number",
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: ["pending", "loopback"],
+  },
+  {
+    id: "handwritten-envelope",
+    title: "envelopes by hand",
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: ["stream"],
+  },
+  { id: "reference-library", title: "the document's library", boundaries: everywhere, lacks: ["stream"] },
+  { id: "portway", title: "Portway, coalesced", own: true, boundaries: everywhere, transfers: "both", lacks: [] },
+  {
+    id: "portway-off",
+    title: "Portway, not coalesced",
+    own: true,
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: [],
+  },
+  {
+    id: "portway-connect",
+    title: "Portway, connect",
+    own: true,
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "loopback"],
+  },
+  {
+    // The Rust API has no option for coalescing.
+    id: "portway-rust",
+    title: "Portway, in Rust",
+    own: true,
+    boundaries: ["worker", ...ports],
+    lacks: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "node"],
+  },
+  { id: "comlink", title: "Comlink", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
+  { id: "penpal", title: "Penpal", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
+  { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
+  { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, lacks: ["stream"] },
+  {
+    id: "json-rpc-2.0",
+    title: "json-rpc-2.0",
+    peer: true,
+    boundaries: everywhere,
+    transfers: "params",
+    lacks: ["stream"],
+  },
+  // The browser build supports ports and workers only.
+  {
+    id: "vscode-jsonrpc",
+    title: "vscode-jsonrpc",
+    peer: true,
+    boundaries: [...workers, ...ports],
+    lacks: ["stream", "node"],
+  },
+  // It supports ports only, and cannot send an ArrayBuffer.
+  {
+    id: "capnweb",
+    title: "Cap'n Web",
+    peer: true,
+    boundaries: ports,
+    lacks: ["clone", "transfer-params", "pending", "mixed-sizes", "stream"],
+  },
+  // It sends JSON text, in which a buffer is an object without members.
+  {
+    id: "kkrpc",
+    title: "kkrpc",
+    peer: true,
+    boundaries: ["worker"],
+    lacks: ["clone", "transfer-params", "pending", "mixed-sizes", "stream", "loopback"],
+  },
+];
+
+for (const id of OLD) {
+  libraries.push({
+    id,
+    title: `an older build, copy ${id.at(-1)}`,
+    boundaries: everywhere,
+    transfers: "both",
+    lacks: ["stream", "node"],
+  });
+}
+
+/** The transports of a run. */
+export const boundaries = {
+  worker: { title: "Worker", short: "Worker" },
+  "port-worker": { title: "MessagePort to a worker", short: "port, worker" },
+  frame: { title: "window to an iframe of the same origin", short: "window" },
+  "port-frame": { title: "MessagePort to an iframe of the same origin", short: "port, iframe" },
+  "far-frame": { title: "window to an iframe of another origin", short: "window, other origin" },
+  "port-far-frame": { title: "MessagePort to an iframe of another origin", short: "port, other origin" },
+  realm: { title: "a fresh iframe", short: "fresh iframe" },
+  loopback: { title: "no transport: two ports in one page, synchronous", short: "loopback" },
+  node: { title: "the same in Node", short: "Node" },
+};
+
+const MAX_ROUNDS = 50;
+/** For workloads whose times vary most: by the garbage collection of megabytes, or by other load of the machine. */
+const MANY_ROUNDS = 21;
+
+/**
+ * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls in a round of one
+ * library. `rounds` is set if it differs from the default. `boundaries` are those of a run without the option
+ * `--boundary`: messages to another process cost ten times as much, so long workloads do not run there.
+ */
+export const workloads = [
+  {
+    id: "sequential",
+    letter: "A",
+    title: "calls, one after the other",
+    size: 60,
+    rounds: MAX_ROUNDS,
+    boundaries: everywhere,
+    metrics: ["us"],
+  },
+  {
+    id: "concurrent-1k",
+    letter: "B",
+    title: "1 000 calls at once",
+    size: 1_000,
+    boundaries: everywhere,
+    metrics: ["us"],
+  },
+  { id: "concurrent-10k", letter: "B", title: "10 000 calls at once", size: 10_000, boundaries: near, metrics: ["us"] },
+  {
+    id: "notifications",
+    letter: "E",
+    title: "100 000 notifications",
+    size: 100_000,
+    boundaries: ["worker"],
+    metrics: ["us"],
+  },
+  { id: "clone", letter: "C", title: "1 MB, cloned", size: 20, boundaries: near, metrics: ["us"] },
+  {
+    id: "transfer-params",
+    letter: "C",
+    title: "1 MB, transferred in params",
+    size: 100,
+    rounds: MANY_ROUNDS,
+    boundaries: near,
+    metrics: ["us"],
+  },
+  {
+    id: "transfer-results",
+    letter: "H",
+    title: "1 MB, transferred in results",
+    size: 100,
+    rounds: MANY_ROUNDS,
+    boundaries: near,
+    metrics: ["us"],
+  },
+  {
+    id: "objects",
+    letter: "D",
+    title: "an object of 100 KB, there and back",
+    size: 20,
+    boundaries: near,
+    metrics: ["us"],
+  },
+  {
+    id: "pending",
+    letter: "F",
+    title: "10 000 pending calls, with a timeout of 60 s where supported",
+    size: 10_000,
+    boundaries: ["worker"],
+    metrics: ["both", "issue", "settle", "heap", "wasm", "timers"],
+  },
+  {
+    id: "mixed-sizes",
+    letter: "G",
+    title: "small calls, 1 % of 1 MB among them",
+    size: 3_000,
+    boundaries: ["worker"],
+    metrics: ["p50", "p99", "p999"],
+  },
+  {
+    id: "stream",
+    letter: "I",
+    title: "100 MB in chunks of 64 KiB, transferred",
+    size: 1_600,
+    rounds: MANY_ROUNDS,
+    boundaries: ["worker"],
+    metrics: ["mbs"],
+  },
+  { id: "instantiate", title: "an instance of a compiled module", size: 1, boundaries: ["realm"], metrics: ["ms"] },
+  {
+    id: "loopback",
+    title: "a call without transport",
+    size: 10_000,
+    rounds: MANY_ROUNDS,
+    boundaries: ["loopback", "node"],
+    metrics: ["ns"],
+  },
+];
+
+/** Returns whether a library takes part in a workload. */
+function takesPart({ id: library, transfers, lacks, boundaries: places }, { id }, boundary) {
+  if (id === "instantiate") return library === "portway";
+  if (lacks.includes(boundary) || lacks.includes(id)) return false;
+  if (id === "transfer-params" && transfers === undefined) return false;
+  if (id === "transfer-results" && transfers !== "both") return false;
+  return ["loopback", "node"].includes(boundary) || places.includes(boundary);
+}
+
+/** Returns the plan of a run: the boundaries with their workloads, and the libraries of each workload. */
+export function makePlan({ only, boundary, library, rounds, quick, engine, old }) {
+  const isAsked = ({ id, letter }) => only === undefined || only.includes(id) || only.includes(letter);
+  const asked = workloads
+    .filter(isAsked)
+    .filter(({ letter }) => engine === "chromium" || ["A", "B", "E"].includes(letter));
+  const places = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
+  const isChosen = ({ id }) => library === undefined || library.includes(id) || BASES.includes(id);
+  const chosen = libraries.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));
+  return places.flatMap((place) => {
+    const cells = asked
+      .filter((workload) => workload.boundaries.includes(place) || (boundary !== undefined && mayGo(workload, place)))
+      .map((workload) => ({
+        ...workload,
+        rounds: rounds ?? roundsOf(workload, quick),
+        libraries: chosen.filter((one) => takesPart(one, workload, place)).map(({ id }) => id),
+      }));
+    return cells.length === 0 ? [] : [{ boundary: place, cells }];
+  });
+}
+
+/** Returns whether a workload can run at a boundary that is not among its own. */
+function mayGo({ boundaries: places }, place) {
+  return everywhere.includes(place) && places.some((own) => everywhere.includes(own));
+}
+
+function roundsOf({ rounds = 11 }, quick) {
+  return quick ? Math.ceil(rounds / 3) : rounds;
+}

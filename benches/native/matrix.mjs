@@ -1,0 +1,117 @@
+// The matrix of the benchmark of byte streams: libraries, workloads and promises.
+
+/** The libraries. `runs` has the parts in which a library takes part, and its name there. */
+export const libraries = [
+  { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
+  { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
+  // Its channels pass each message between threads.
+  { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
+  {
+    id: "lsp-server-loop",
+    title: "lsp-server, no channels",
+    peer: true,
+    runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
+  },
+  // With buffers it is faster and uses more memory.
+  {
+    id: "async-lsp",
+    title: "async-lsp",
+    peer: true,
+    runs: { decode: "async-lsp", serve: "async-lsp-buffered", call: "async-lsp", hold: "async-lsp" },
+  },
+  {
+    id: "vscode-jsonrpc",
+    title: "vscode-jsonrpc",
+    peer: true,
+    script: "vscode-jsonrpc.mjs",
+    runs: { decode: "", serve: "", call: "", hold: "" },
+  },
+];
+
+/** Returns a workload of the part "decode". `base` is the library of its ratios. */
+const decode = (id, title) => ({
+  id: `decode-${id}`,
+  part: "decode",
+  stream: id,
+  title,
+  metric: "mbs",
+  unit: "MB/s",
+  base: "serde-alone",
+});
+const requests = 100_000;
+
+export const workloads = [
+  decode("request", "decode: requests of 150 bytes"),
+  decode("change", "decode: didChange of 4 KB, one string"),
+  decode("dense", "decode: objects of 100 KB, many members"),
+  decode("mixed", "decode: all of them, a third of the bytes each"),
+  {
+    id: "serve-64",
+    part: "serve",
+    title: `serve: ${requests} requests, 64 in flight`,
+    requests,
+    depth: 64,
+    metric: "rps",
+    unit: "requests/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "serve-all",
+    part: "serve",
+    title: `serve: ${requests} requests at once`,
+    requests,
+    depth: requests,
+    metric: "rps",
+    unit: "requests/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "call-64",
+    part: "call",
+    title: `call: ${requests} calls to a Portway server, 64 in flight`,
+    requests,
+    depth: 64,
+    metric: "rps",
+    unit: "calls/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "call-all",
+    part: "call",
+    title: `call: ${requests} calls to a Portway server at once`,
+    requests,
+    depth: requests,
+    metric: "rps",
+    unit: "calls/s",
+    base: "portway",
+    rounds: 5,
+  },
+  {
+    id: "hold",
+    part: "hold",
+    title: "hold: a connection that is idle after one request, in resident memory",
+    metric: "bytes",
+    unit: "bytes",
+    base: "portway",
+    rounds: 3,
+  },
+];
+
+/** Returns the number of idle connections. It is smaller for a library with a thread for each connection. */
+export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_000 : 10_000);
+
+const isDecode = ({ part }) => part === "decode";
+
+/** The promises: `min` or `max` of the ratio of Portway to the base, or to each of the peers. */
+export const promises = [
+  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
+  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", min: 1 })),
+  { workload: "serve-64", base: "peers", min: 1 },
+  { workload: "serve-all", base: "peers", min: 1 },
+  { workload: "call-64", base: "peers", min: 1 },
+  { workload: "call-all", base: "peers", min: 1 },
+  { workload: "hold", base: "peers", max: 1 },
+];

@@ -1,0 +1,55 @@
+// The client of one library, in a realm of its own. The page runs workloads by `window.bench`.
+
+import { loopback } from "./loopback.js";
+import { workloads } from "./workloads.js";
+
+export function start(library, id) {
+  const query = new URLSearchParams(location.search);
+  const boundary = query.get("boundary");
+  let caller;
+  globalThis.bench = {
+    ready: join(library, id, boundary, query.get("own"), query.get("other")).then((made) => (caller = made)),
+    run: (workload, size) => workloads[workload](caller, size),
+  };
+  frameElement.dispatchEvent(new Event("started"));
+}
+
+async function join(library, id, boundary, own, other) {
+  if (boundary === "loopback") return loopback(library);
+  if (boundary.endsWith("worker")) return joinWorker(library, id, boundary);
+  return joinFrame(library, id, boundary, boundary.includes("far") ? other : own);
+}
+
+async function joinWorker(library, id, boundary) {
+  const kind = boundary === "worker" ? "self" : "port";
+  const worker = new Worker(`/server/${id}.js?${new URLSearchParams({ kind })}`, { type: "module" });
+  await ready(worker);
+  if (kind === "self") return library.call({ kind: "worker", target: worker });
+  const { port1, port2 } = new MessageChannel();
+  worker.postMessage("serve", [port2]);
+  return library.call({ kind: "port", target: port1 });
+}
+
+async function joinFrame(library, id, boundary, origin) {
+  const kind = boundary.startsWith("port") ? "port" : "parent";
+  const frame = document.createElement("iframe");
+  frame.src = `${origin}/server/${id}.html?${new URLSearchParams({ kind, client: location.origin })}`;
+  const started = ready(globalThis);
+  document.body.append(frame);
+  await started;
+  if (kind === "parent") return library.call({ kind: "frame", target: frame.contentWindow, element: frame, origin });
+  const { port1, port2 } = new MessageChannel();
+  frame.contentWindow.postMessage("serve", origin, [port2]);
+  return library.call({ kind: "port", target: port1 });
+}
+
+/** Waits for the message "ready" of the server. */
+function ready(source) {
+  return new Promise((resolve) => {
+    source.addEventListener("message", function listener({ data }) {
+      if (data !== "ready") return;
+      source.removeEventListener("message", listener);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,103 @@
+// The promised ratios, as thresholds of measured values. Each check has a text, the measured value, its threshold and a
+// verdict.
+
+import { boundaries, libraries, workloads } from "./matrix.mjs";
+import { ratio, spread, valuesOf } from "./statistics.mjs";
+
+const OWN = ["portway", "portway-off"];
+const isWindow = (boundary) => boundary === "frame" || boundary === "far-frame";
+
+/** The promises. With `base`, the value is a ratio. `max` is the threshold or, where more is better, `min`. */
+const PROMISES = [
+  ...["sequential"].flatMap((workload) => [
+    ...OWN.map((library) => ({ workload, library, metric: "us", base: "handwritten-envelope", max: 1.15 })),
+    ...OWN.map((library) => ({ workload, library, metric: "us", base: "reference-library", max: 1 })),
+    ...OWN.map((library) => ({ workload, library, metric: "us", base: "peers", max: 1 })),
+  ]),
+  { workload: "concurrent-10k", library: "portway", metric: "us", base: "postmessage", max: 0.2 },
+  { workload: "concurrent-10k", library: "portway", metric: "us", base: "reference-library", max: 0.15 },
+  { workload: "concurrent-10k", library: "portway-off", metric: "us", base: "handwritten-envelope", max: 1.15 },
+  { workload: "concurrent-10k", library: "portway-off", metric: "us", base: "peers", max: 1 },
+  { workload: "concurrent-1k", library: "portway-off", metric: "us", base: "handwritten-envelope", max: 1.15 },
+  ...OWN.flatMap((library) => [
+    { workload: "clone", library, metric: "us", base: "handwritten-envelope", max: 1.1 },
+    { workload: "objects", library, metric: "us", base: "handwritten-envelope", max: 1.1 },
+    { workload: "transfer-params", library, metric: "us", base: "handwritten-envelope", max: 1.15 },
+    { workload: "transfer-results", library, metric: "us", base: "handwritten-envelope", max: 1.15 },
+  ]),
+  { workload: "notifications", library: "portway", metric: "us", base: "postmessage", max: 0.35 },
+  // One timer for all calls is less than 0.01 per call.
+  { workload: "pending", library: "portway", metric: "timers", max: 0.01, unit: "timers per call" },
+  { workload: "pending", library: "portway", metric: "heap", max: 130, unit: "bytes of JavaScript's heap per call" },
+  { workload: "pending", library: "portway", metric: "wasm", max: 64, unit: "bytes of wasm per call" },
+  { workload: "pending", library: "portway", metric: "both", base: "reference-library", max: 0.25 },
+  { workload: "mixed-sizes", library: "portway", metric: "p999", base: "handwritten-envelope", max: 1.25 },
+  { workload: "mixed-sizes", library: "portway-off", metric: "p999", base: "handwritten-envelope", max: 1.25 },
+  { workload: "stream", library: "portway", metric: "mbs", base: "postmessage", min: 0.9 },
+  ...OWN.flatMap((library) => [
+    { workload: "loopback", library, metric: "ns", max: 500, unit: "ns" },
+    { workload: "loopback", library, metric: "ns", base: "reference-library", max: 0.2 },
+  ]),
+  { workload: "instantiate", library: "portway", metric: "ms", max: 1, unit: "ms" },
+];
+
+/**
+ * Returns the checks of all results. A promise without a result is missed, unless the options select only a part of the
+ * matrix.
+ */
+export function check(cells, isPart) {
+  return PROMISES.flatMap((promise) => {
+    const found = cells.filter(({ workload, results }) => workload === promise.workload && promise.library in results);
+    if (found.length === 0) return isPart ? [] : [{ text: textOf(promise), seen: "not measured", ok: false }];
+    return found.map((cell) => judge(promise, cell)).filter((judged) => judged !== undefined);
+  });
+}
+
+function judge(promise, cell) {
+  const { library, metric, base, max, min } = promise;
+  const text = textOf(promise, cell.boundary);
+  const limit = max === undefined ? `>= ${min}` : `<= ${max}`;
+  if (base === "peers") {
+    const rivals = peersOf(cell, library, metric);
+    if (rivals.length === 0) return undefined;
+    const worst = rivals.reduce((a, b) => (a.median > b.median ? a : b));
+    return { text, seen: `${worst.median.toFixed(3)} (${worst.peer})`, limit: "< 1", ok: worst.median < 1 };
+  }
+  const value =
+    base === undefined ? spread(valuesOf(cell, library, metric) ?? [NaN]) : ratio(cell, library, base, metric);
+  if (value === undefined) return undefined;
+  const { median, lower, upper } = value;
+  const ok = min === undefined ? median <= max : median >= min;
+  return { text, seen: `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`, limit, ok };
+}
+
+/**
+ * Returns the ratio of Portway to each other library. A library that creates a port for a window is compared with
+ * `connect`, which does the same.
+ */
+function peersOf(cell, library, metric) {
+  return libraries.flatMap(({ id, peer, title }) => {
+    if (!peer) return [];
+    const ours = id === "penpal" && isWindow(cell.boundary) ? "portway-connect" : library;
+    const seen = ratio(cell, ours, id, metric);
+    return seen === undefined ? [] : [{ ...seen, peer: title }];
+  });
+}
+
+function textOf({ workload, library, metric, base, unit }, boundary) {
+  const { id, metrics } = workloads.find(({ id }) => id === workload);
+  const place = boundary === undefined ? "" : `, ${boundaries[boundary].short}`;
+  const what = metrics.length > 1 ? ` ${metric}` : "";
+  const beside = base === undefined ? unit : base === "peers" ? "x the fastest other library" : `x ${base}`;
+  return `${id}${what}${place}: ${libraries.find(({ id }) => id === library).title}, ${beside}`;
+}
+
+export function print(checks) {
+  console.log("\nWhat is promised:");
+  for (const { text, seen, limit = "", ok } of checks) {
+    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(78)} ${seen.padEnd(24)} ${limit}`);
+  }
+  const missed = checks.filter(({ ok }) => !ok).length;
+  console.log(`  ${checks.length - missed} hold, ${missed} are missed`);
+  return missed;
+}

@@ -1,0 +1,169 @@
+//! Reports the diagnostics of a connection on standard error.
+
+use std::fmt;
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use portway::codec::frame::FrameFault;
+use portway::codec::wipc::{Frame, FrameType};
+use portway::message::Unreadable;
+use portway::{Diagnostic, ErrorCode, Framing};
+use tokio::sync::Notify;
+
+use crate::limits::{MAX_PEER_LINES, MAX_PRINTED_LINE_BYTES};
+use crate::output::print_message;
+
+/// Reports diagnostics to the user, and keeps the facts that explain a failure.
+#[derive(Debug, Default)]
+pub(super) struct Reporter {
+    /// Whether the client reports each line of noise by itself, without its line end.
+    has_lines: bool,
+    /// The incomplete last line of the peer.
+    line: Mutex<Vec<u8>>,
+    /// The number of lines that were reported about the peer.
+    lines: AtomicUsize,
+    /// The framing of the peer, once it is detected.
+    detected: OnceLock<Framing>,
+    /// The framing that the peer seems to use, if it differs from the one that was named.
+    other: OnceLock<Framing>,
+    /// Why the answer cannot be read, if the negotiation has found that.
+    unreadable: OnceLock<Unreadable>,
+    is_unreadable: Notify,
+}
+
+impl Reporter {
+    /// Creates a reporter for a client with this framing.
+    pub(super) fn new(framing: Framing) -> Self {
+        Self { has_lines: framing == Framing::Newline, ..Self::default() }
+    }
+
+    pub(super) fn detected(&self) -> Option<Framing> {
+        self.detected.get().copied()
+    }
+
+    pub(super) fn detect(&self, framing: Framing) {
+        let _ = self.detected.set(framing);
+    }
+
+    pub(super) fn other_framing(&self) -> Option<Framing> {
+        self.other.get().copied()
+    }
+
+    /// Ends the call: its answer has arrived and cannot be read.
+    pub(super) fn end_call(&self, why: Unreadable) {
+        let _ = self.unreadable.set(why);
+        self.is_unreadable.notify_one();
+    }
+
+    /// Waits for an answer that cannot be read, and returns the reason.
+    pub(super) async fn unreadable(&self) -> Unreadable {
+        loop {
+            if let Some(why) = self.unreadable.get() {
+                return *why;
+            }
+            self.is_unreadable.notified().await;
+        }
+    }
+
+    pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
+        match diagnostic {
+            Diagnostic::Noise(bytes) => {
+                self.noise(bytes);
+                if self.has_lines {
+                    self.flush();
+                }
+            }
+            Diagnostic::OtherFraming { peer, .. } => {
+                let _ = self.other.set(*peer);
+            }
+            Diagnostic::Frame(fault) => self.fault(*fault),
+            Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.invalid_json(),
+            Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent an invalid message: {error}")),
+            // Peers that read lines report the header lines of the negotiation, see `negotiate`.
+            Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
+            Diagnostic::PeerError { code, message } => {
+                self.show(format_args!("the peer could not read a message: {message} ({code})"));
+            }
+            Diagnostic::UnmatchedResponse { id } => {
+                self.show(format_args!("the peer sent a response without a pending call: its id is {id:?}"));
+            }
+            Diagnostic::UnreadableAnswer(why) => {
+                self.show(format_args!("the peer sent an answer that cannot be read: {why}"))
+            }
+            Diagnostic::Malformed => self.show("the peer sent a message that is neither a request nor a response"),
+            _ => {}
+        }
+    }
+
+    /// Reports a WIPC frame with data. Frames of the life cycle are not reported.
+    pub(super) fn frame(&self, frame: Frame<'_>) {
+        if frame.frame_type == FrameType::Data {
+            self.flush();
+            self.show(format_args!("the peer sent {} bytes of data", frame.payload.len()));
+        }
+    }
+
+    /// Reports the output of the peer between its messages, line by line.
+    pub(super) fn noise(&self, bytes: &[u8]) {
+        for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            while !piece.is_empty() {
+                let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = MAX_PRINTED_LINE_BYTES - line.len();
+                let (now, later) = piece.split_at_checked(room).unwrap_or((piece, &[]));
+                line.extend_from_slice(now);
+                piece = later;
+                if line.ends_with(b"\n") || line.len() == MAX_PRINTED_LINE_BYTES {
+                    let line = mem::take(&mut *line);
+                    self.show_line(&line);
+                }
+            }
+        }
+    }
+
+    /// Reports the last line, which has no line end.
+    pub(super) fn flush(&self) {
+        let line = mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        self.show_line(&line);
+    }
+
+    pub(super) fn invalid_json(&self) {
+        self.flush();
+        self.show("the peer sent a message that is not JSON");
+    }
+
+    pub(super) fn fault(&self, fault: FrameFault) {
+        self.flush();
+        match fault {
+            FrameFault::Oversize { length } => {
+                let length = length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
+                self.show(format_args!("a message{length} from the peer was dropped: it exceeds --max-bytes"));
+            }
+            FrameFault::Truncated { held } => {
+                self.show(format_args!("the stream ended after {held} bytes of a message"));
+            }
+            FrameFault::TimedOut { held } => {
+                self.show(format_args!("a message of the peer stopped after {held} bytes"))
+            }
+            FrameFault::HeaderTooLarge => self.show("a header from the peer is too long"),
+            _ => self.show("a header from the peer has no valid length"),
+        }
+    }
+
+    fn show_line(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end();
+        if !line.is_empty() {
+            self.show(format_args!("the peer printed: {line}"));
+        }
+    }
+
+    /// Prints a line about the peer, up to `MAX_PEER_LINES`.
+    fn show(&self, text: impl fmt::Display) {
+        match self.lines.fetch_add(1, Ordering::Relaxed) {
+            line if line < MAX_PEER_LINES => print_message(text),
+            MAX_PEER_LINES => print_message("further lines about the peer are not shown"),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Connections over TCP, by the name of a host.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::thread;
+
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+/// Connects to the first address of the host that answers.
+pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
+    TcpStream::connect(&*look_up(address).await?).await
+}
+
+/// Returns the addresses of a host. A thread looks up the name, and the command does not wait for that thread at its
+/// end. The lookup of tokio panics if no thread can be started.
+async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = address.parse() {
+        return Ok(vec![address]);
+    }
+    let (sender, found) = oneshot::channel();
+    let name = address.to_owned();
+    let work = move || {
+        // The receiver is dropped after a timeout.
+        let _ = sender.send(name.to_socket_addrs().map(Vec::from_iter));
+    };
+    thread::Builder::new().name("lookup".into()).spawn(work).map_err(|error| {
+        io::Error::new(error.kind(), format!("the name cannot be looked up, since no thread can be started: {error}"))
+    })?;
+    found.await.map_err(io::Error::other)?
+}

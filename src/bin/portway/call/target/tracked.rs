@@ -1,0 +1,83 @@
+//! A writer that records its errors and its end.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use tokio::io::AsyncWrite;
+
+/// The error and the end of a writer.
+#[derive(Debug, Default)]
+pub(in crate::call) struct Output(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    problem: Option<String>,
+    end: Option<Instant>,
+}
+
+impl Output {
+    /// Returns the reason of the first failed write, if there is one.
+    pub(in crate::call) fn problem(&self) -> Option<String> {
+        self.lock().problem.clone()
+    }
+
+    /// Returns the time at which the output has ended, if it has.
+    pub(in crate::call) fn end(&self) -> Option<Instant> {
+        self.lock().end
+    }
+
+    fn fail(&self, error: &io::Error) {
+        self.lock().problem.get_or_insert_with(|| error.to_string());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A writer that records its first error and its end in an [`Output`].
+#[derive(Debug)]
+pub(super) struct Tracked<W> {
+    writer: W,
+    output: Arc<Output>,
+}
+
+impl<W> Tracked<W> {
+    pub(super) fn new(writer: W) -> (Self, Arc<Output>) {
+        let output = Arc::<Output>::default();
+        (Self { writer, output: Arc::clone(&output) }, output)
+    }
+
+    fn noted<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Poll::Ready(Err(error)) = &done {
+            self.output.fail(error);
+        }
+        done
+    }
+}
+
+impl<W> Drop for Tracked<W> {
+    fn drop(&mut self) {
+        self.output.lock().end.get_or_insert_with(Instant::now);
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Tracked<W> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.writer).poll_write(context, bytes);
+        self.noted(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.writer).poll_flush(context);
+        self.noted(flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // A peer that has closed the connection has read enough.
+        Pin::new(&mut self.writer).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,261 @@
+// The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the rest of
+// the npm package. Its argument is the file of the plan.
+import { build } from "esbuild";
+import { minify } from "terser";
+import { execFileSync } from "node:child_process";
+import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const {
+  root,
+  raw,
+  out,
+  entries,
+  notice,
+  features,
+  package: facts,
+} = JSON.parse(await readFile(process.argv[2], "utf8"));
+const wasm = "portway_bg.wasm";
+const glue = join(raw, "portway.js");
+const instance = join(root, "src/web/wasm-instance.js");
+// The package is made here and moved to its place when it is whole: tests may be using the one that is there.
+const stage = join(root, "target/pkg-new");
+const shortened = join(raw, "shortened.wasm");
+
+// Renames the exports of the wasm to one letter: in a package of this size, names compress worst.
+const shortNames = new Map(
+  JSON.parse(execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]))
+    .exports,
+);
+
+// The replacements for parts of the glue.
+const glueReplacements = [
+  // `init.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into this
+  // wasm and come out of it, so there is no table of values to fill.
+  [
+    /function initSync\(module\) \{.*?\n\}/s,
+    "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
+  ],
+  [/(__wbindgen_init_externref_table: function\(\) \{).*?\n        \}/s, "$1}"],
+  // The texts of this wasm are ASCII, and some realms lack `TextDecoder`.
+  [
+    /function getStringFromWasm0\(ptr, len\) \{.*?\n\}/s,
+    "function getStringFromWasm0(ptr, len) { return String.fromCharCode(...new Uint8Array(wasm.memory.buffer, ptr >>> 0, len)); }",
+  ],
+  [/let cachedTextDecoder = .*?\nfunction decodeText\(bytes\) \{.*?\n\}/s, ""],
+];
+
+function replaceGlue(source) {
+  for (const [part, own] of glueReplacements) {
+    if (!part.test(source)) throw new Error(`the glue must match `);
+    source = source.replace(part, own);
+  }
+  return source;
+}
+
+const shortExportNames = {
+  name: "short-export-names",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
+      if (path !== glue && path !== instance) return;
+      const source = path === glue ? replaceGlue(await readFile(glue, "utf8")) : await readFile(instance, "utf8");
+      if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
+      const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
+        const short = shortNames.get(name);
+        return short === undefined ? whole : `wasm.${short}`;
+      });
+      return { contents, resolveDir: dirname(path) };
+    });
+  },
+};
+
+// wasm-bindgen copies the modules of src/ that Rust imports, but not their imports. The bundle uses the sources
+// instead, so that an entry and the glue also share one instance of each module.
+const fromSources = {
+  name: "from-sources",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/snippets\/[^/]+\/src\// }, ({ path }) => ({
+      path: join(root, path.replace(/^\.\/snippets\/[^/]+\//, "")),
+    }));
+  },
+};
+
+// An entry module imports `wipc.js` of the package instead of its source, so that both have the same classes.
+const shareWipc = {
+  name: "share-wipc",
+  setup({ onResolve }) {
+    onResolve({ filter: /[\\/]entry[\\/]wipc\.js$/ }, ({ kind }) =>
+      kind === "entry-point" ? undefined : { path: "./wipc.js", external: true },
+    );
+  },
+};
+
+// Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A member that an
+// application, another bundle (`wipc.js`) or another copy of the library can see must not be in the list.
+const internalMembers = [
+  "abandonAll",
+  "abandonStreams",
+  "acceptsLists",
+  "addCredit",
+  "buffersUntilStarted",
+  "closeEvents",
+  "discardAll",
+  "dispatchNotification",
+  "endSession",
+  "hasSessionEnded",
+  "isDuplicate",
+  "isReplyDropped",
+  "isolateMessage",
+  "isolateParams",
+  "markConnected",
+  "maxCredit",
+  "maxInFlight",
+  "observeProgress",
+  "receiveUnreadable",
+  "receivesFrom",
+  "rejectDestroyed",
+  "rejectRequests",
+  "removeHandler",
+  "removeServer",
+  "resetTimeout",
+  "runUserCode",
+  "sendBatch",
+  "sendIfConnected",
+  "sendImmediately",
+  "sendNotification",
+  "setHandler",
+  "setObserver",
+  "startCall",
+  "startedSignal",
+  "suppressReplies",
+  "takeBatchReply",
+  "takeParams",
+  "transferList",
+  "tryEnqueue",
+];
+for (const file of (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"))) {
+  const text = await readFile(join(root, "src/js", file), "utf8");
+  const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
+  if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
+}
+
+/** Marks of esbuild for expressions that every bundler knows to be pure. */
+const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
+
+async function bundle({ name, output, platform }) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [join(root, "src/js/entry", `${name}.js`)],
+    write: false,
+    alias: { "portway-glue": glue, "portway-wasm": shortened },
+    plugins: [fromSources, shortExportNames, shareWipc],
+    loader: { ".wasm": "base64" },
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    platform,
+    // White space is not minified, since that would remove the marks `@__PURE__`.
+    minifyIdentifiers: true,
+    minifySyntax: true,
+    mangleProps: new RegExp(`^(${internalMembers.join("|")})$`),
+    metafile: true,
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  // A second pass by another minifier is worth three percent of the gzipped size.
+  const options = { ecma: 2022, module: true, compress: { passes: 3 }, format: { preserve_annotations: true } };
+  // Node prints the whole source line of an uncaught error.
+  if (platform === "node") options.format.max_line_len = 160;
+  const { code } = await minify(outputFiles[0].text, options);
+  await writeFile(join(stage, output), (await licences(metafile)) + code.replace(redundantMarks, ""));
+}
+
+/** The titles and licences of bundled packages, for NOTICE. */
+const bundled = new Map();
+
+// Returns the licences of the packages in a bundle.
+async function licences({ inputs }) {
+  const folders = Object.keys(inputs).map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
+  const texts = [...new Set(folders.filter(Boolean))].sort().map(async (folder) => {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const text = (await readdir(folder))
+      .filter((file) => /^licen[cs]e/i.test(file))
+      .sort()
+      .at(-1);
+    if (text === undefined) throw new Error(`${name} has no licence`);
+    const contents = (await readFile(join(folder, text), "utf8")).trim();
+    bundled.set(`${name} ${version}: ${license}`, contents);
+    return `/*!\nThis file contains ${name} ${version}, ${license}:\n\n${contents}\n*/\n`;
+  });
+  return (await Promise.all(texts)).join("");
+}
+
+// Copies src/js/*.d.ts. A module without declarations of its own gets those of the main module.
+async function declare() {
+  const own = (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"));
+  await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(stage, file))));
+  const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
+  const modules = entries.map(({ output }) => output.replace(/\.js$/, ".d.ts")).filter((file) => !own.includes(file));
+  await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
+}
+
+// Returns the notices for the crates in the wasm, which are in the plan, and for the packages in the bundles.
+function notices() {
+  const packages = [...bundled].sort().map(([title, text]) => `\n${"-".repeat(80)}\n${title}\n\n${text}\n`);
+  return notice + packages.join("");
+}
+
+function manifest() {
+  const module = (name) => ({ types: `./${name}.d.ts`, default: `./${name}.js` });
+  return {
+    name: "portway",
+    version: facts.version,
+    description: facts.description,
+    keywords: facts.keywords,
+    license: facts.license,
+    repository: facts.repository ?? undefined,
+    type: "module",
+    sideEffects: ["./early.js", "./wasi-worker.js"],
+    engines: { node: ">=20" },
+    types: "./portway.d.ts",
+    exports: {
+      ".": { types: "./portway.d.ts", node: "./node.js", default: "./portway.js" },
+      "./inline": module("inline"),
+      "./early": module("early"),
+      "./wipc": module("wipc"),
+      "./wipc/node": module("wipc-node"),
+      "./wipc/wasi": module("wipc-wasi"),
+      "./wasi-worker.js": module("wasi-worker"),
+      [`./${wasm}`]: `./${wasm}`,
+      "./package.json": "./package.json",
+    },
+    files: ["*.js", "*.d.ts", wasm, "docs", "PROTOCOL.md", "SECURITY.md", "LICENSE-*", "NOTICE"],
+  };
+}
+
+await rm(stage, { recursive: true, force: true });
+await mkdir(join(stage, "docs"), { recursive: true });
+await copyFile(shortened, join(stage, wasm));
+for (const file of [
+  "README.md",
+  "docs/environments.md",
+  "PROTOCOL.md",
+  "SECURITY.md",
+  "LICENSE-MIT",
+  "LICENSE-APACHE",
+]) {
+  if (existsSync(join(root, file))) await copyFile(join(root, file), join(stage, file));
+  else console.warn(`${file} is missing`);
+}
+const bundles = await Promise.allSettled(entries.map(bundle));
+for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {
+  // esbuild has printed its errors; their stack would add nothing.
+  if (reason.errors === undefined) console.error(reason);
+  process.exitCode = 1;
+}
+if (process.exitCode) process.exit();
+await declare();
+await writeFile(join(stage, "NOTICE"), notices());
+await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+await rm(out, { recursive: true, force: true });
+await rename(stage, out);

@@ -1,0 +1,53 @@
+//! Keeps the HTTP server of wasm-bindgen-test-runner from stalling.
+//!
+//! The server starts with four threads, each of which serves one connection until it is closed. It counts a thread that
+//! is waking up as free. A browser opens six connections at once for the modules of a page; two of them often get no
+//! thread, and the page never loads. Idle connections therefore occupy the four threads, and every other connection
+//! gets a thread of its own.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const CONNECTIONS: usize = 8;
+
+/// Connections to a server that is about to start; closed when dropped.
+#[must_use = "dropping it closes the connections"]
+pub(super) struct IdleConnections {
+    address: SocketAddr,
+    done: Arc<AtomicBool>,
+}
+
+impl IdleConnections {
+    /// Finds a free port for the server, and connects in the background once the server listens.
+    pub(super) fn new() -> io::Result<Self> {
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let done = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&done);
+        thread::spawn(move || {
+            let mut connections = Vec::new();
+            while !until.load(Ordering::Relaxed) {
+                // The connections are opened one after the other, since a burst would have the same fault.
+                if connections.len() < CONNECTIONS {
+                    connections.extend(TcpStream::connect(address));
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        Ok(Self { address, done })
+    }
+
+    /// Returns the address for the server.
+    pub(super) fn address(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+impl Drop for IdleConnections {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+    }
+}
