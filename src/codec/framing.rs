@@ -1,9 +1,9 @@
-//! The framings of byte streams, to be chosen at run time.
+//! The framings of byte streams, to be chosen at adapter time.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::buffer::blanks;
+use super::buffer::leading_whitespace;
 use super::frame::{Event, FrameFault};
 use super::limits::MAX_BEGINNING;
 use super::wipc::FrameType;
@@ -40,7 +40,7 @@ impl Framing {
         if json::glance(first_bytes, |_| {}).has_version {
             return Some(Self::Newline);
         }
-        let message = first_bytes.get(blanks(first_bytes)..)?;
+        let message = first_bytes.get(leading_whitespace(first_bytes)..)?;
         let is_header =
             |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
         match message {
@@ -118,13 +118,13 @@ impl fmt::Display for Framing {
 
 /// The decoder of any framing. Its methods are those of [`content_length::Decoder`].
 #[derive(Debug)]
-pub struct FrameDecoder(Either);
+pub struct FrameDecoder(Inner);
 
 #[derive(Debug)]
-enum Either {
+enum Inner {
     ContentLength(content_length::Decoder),
     Newline(newline::Decoder),
-    Wipc { decoder: wipc::Decoder, run: Run },
+    Wipc { decoder: wipc::Decoder, adapter: WipcAdapter },
 }
 
 impl FrameDecoder {
@@ -132,11 +132,11 @@ impl FrameDecoder {
     #[must_use]
     pub const fn new(framing: Framing, limits: &Limits) -> Self {
         Self(match framing {
-            Framing::ContentLength => Either::ContentLength(content_length::Decoder::new(limits)),
-            Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
+            Framing::ContentLength => Inner::ContentLength(content_length::Decoder::new(limits)),
+            Framing::Newline => Inner::Newline(newline::Decoder::new(limits)),
             Framing::Wipc => {
-                let run = Run { message_bytes: limits.message_bytes, has_begun: false };
-                Either::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), run }
+                let adapter = WipcAdapter { message_bytes: limits.message_bytes, has_begun: false };
+                Inner::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), adapter }
             }
         })
     }
@@ -146,9 +146,9 @@ impl FrameDecoder {
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
-            Either::Wipc { run, .. } => {
-                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(run.message_bytes);
-                Self(Either::Wipc { decoder, run })
+            Inner::Wipc { adapter, .. } => {
+                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(adapter.message_bytes);
+                Self(Inner::Wipc { decoder, adapter })
             }
             other => Self(other),
         }
@@ -158,9 +158,9 @@ impl FrameDecoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.next(input),
-            Either::Newline(decoder) => decoder.next(input),
-            Either::Wipc { decoder, run } => Some(run.event(decoder.next(input)?)),
+            Inner::ContentLength(decoder) => decoder.next(input),
+            Inner::Newline(decoder) => decoder.next(input),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.next(input)?)),
         }
     }
 
@@ -168,9 +168,9 @@ impl FrameDecoder {
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.finish(),
-            Either::Newline(decoder) => decoder.finish(),
-            Either::Wipc { decoder, run } => Some(run.event(decoder.finish()?)),
+            Inner::ContentLength(decoder) => decoder.finish(),
+            Inner::Newline(decoder) => decoder.finish(),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.finish()?)),
         }
     }
 
@@ -178,9 +178,9 @@ impl FrameDecoder {
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         match &self.0 {
-            Either::ContentLength(decoder) => decoder.unfinished(),
-            Either::Newline(decoder) => decoder.unfinished(),
-            Either::Wipc { decoder, .. } => decoder.unfinished(),
+            Inner::ContentLength(decoder) => decoder.unfinished(),
+            Inner::Newline(decoder) => decoder.unfinished(),
+            Inner::Wipc { decoder, .. } => decoder.unfinished(),
         }
     }
 
@@ -188,30 +188,30 @@ impl FrameDecoder {
     /// [`FrameDecoder::next`] may then find something without more input.
     pub fn time_out(&mut self) -> FrameFault {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.time_out(),
-            Either::Newline(decoder) => decoder.time_out(),
-            Either::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
+            Inner::ContentLength(decoder) => decoder.time_out(),
+            Inner::Newline(decoder) => decoder.time_out(),
+            Inner::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
         }
     }
 
     /// See [`content_length::Decoder::unread`]. With other framings a message holds no other: there it does nothing.
     pub fn unread(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.unread(bytes),
-            Either::Newline(_) | Either::Wipc { .. } => {}
+            Inner::ContentLength(decoder) => decoder.unread(bytes),
+            Inner::Newline(_) | Inner::Wipc { .. } => {}
         }
     }
 }
 
 /// What WIPC finds, in the words of all framings.
 #[derive(Debug)]
-struct Run {
+struct WipcAdapter {
     message_bytes: usize,
-    /// Whether what is passed through next continues a run.
+    /// Whether what is passed through next continues a adapter.
     has_begun: bool,
 }
 
-impl Run {
+impl WipcAdapter {
     fn event<'a>(&mut self, event: wipc::Event<'a>) -> Event<'a> {
         match event {
             wipc::Event::Frame(frame) => {

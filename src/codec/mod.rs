@@ -16,6 +16,7 @@ pub mod content_length;
 pub mod frame;
 pub mod framing;
 pub mod json;
+mod lent;
 mod limits;
 pub mod newline;
 pub mod wipc;

@@ -10,7 +10,7 @@ use core::mem;
 use memchr::memchr;
 
 use super::beginning::Beginning;
-use super::buffer::{blanks, grow, release};
+use super::buffer::{grow, leading_whitespace, release};
 use super::frame::{Event, FrameFault};
 use crate::Limits;
 use crate::message::Unreadable;
@@ -35,11 +35,11 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    most: usize,
+    max_bytes: usize,
     /// The line that has begun.
     held: Vec<u8>,
-    /// The line that was given away last.
-    given: Vec<u8>,
+    /// The line that was returned away last.
+    returned: Vec<u8>,
     /// The beginning of the line that is dropped.
     beginning: Beginning,
     skipping: Skipping,
@@ -51,7 +51,7 @@ pub struct Decoder {
 enum Skipping {
     No,
     TooLong,
-    GivenUp,
+    TimedOut,
 }
 
 impl Decoder {
@@ -59,9 +59,9 @@ impl Decoder {
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
         Self {
-            most: limits.message_bytes,
+            max_bytes: limits.message_bytes,
             held: Vec::new(),
-            given: Vec::new(),
+            returned: Vec::new(),
             beginning: Beginning::new(),
             skipping: Skipping::No,
             count: 0,
@@ -72,7 +72,7 @@ impl Decoder {
     /// `input` is borrowed from there.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        release(&mut self.given);
+        release(&mut self.returned);
         if let Some(why) = self.beginning.take() {
             return Some(Event::Dropped { beginning: self.beginning.bytes(), why });
         }
@@ -84,17 +84,17 @@ impl Decoder {
             self.count += 1;
         }
         if self.held.is_empty() {
-            *input = input.get(blanks(input)..).unwrap_or_default();
+            *input = input.get(leading_whitespace(input)..).unwrap_or_default();
         }
         // There is no line end to look for behind what the limit and a CRLF have room for.
-        let room = self.most.saturating_sub(self.held.len()).saturating_add(2);
+        let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
         // Without its line end, a last CR may be half of it.
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
-        if length > self.most {
+        if length > self.max_bytes {
             self.beginning.drop_all([&self.held, line], Unreadable::TooLarge);
             self.held = Vec::new();
             self.skipping = Skipping::TooLong;
@@ -105,21 +105,21 @@ impl Decoder {
             self.count += 1;
             return Some(Event::Body(without_return(line)));
         }
-        grow(&mut self.held, line, self.most.saturating_add(1));
+        grow(&mut self.held, line, self.max_bytes.saturating_add(1));
         end?;
         self.count += 1;
-        mem::swap(&mut self.held, &mut self.given);
-        Some(Event::Body(without_return(&self.given)))
+        mem::swap(&mut self.held, &mut self.returned);
+        Some(Event::Body(without_return(&self.returned)))
     }
 
     /// The input has ended: a last line without a line end is a message.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        release(&mut self.given);
+        release(&mut self.returned);
         self.skipping = Skipping::No;
         self.count += 1;
-        mem::swap(&mut self.held, &mut self.given);
-        let body = without_return(&self.given);
+        mem::swap(&mut self.held, &mut self.returned);
+        let body = without_return(&self.returned);
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
@@ -138,7 +138,7 @@ impl Decoder {
             if self.skipping == Skipping::No {
                 self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled);
             }
-            self.skipping = Skipping::GivenUp;
+            self.skipping = Skipping::TimedOut;
         }
         self.held = Vec::new();
         FrameFault::TimedOut { held }

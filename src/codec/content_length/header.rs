@@ -1,6 +1,6 @@
 //! The lines of a header.
 
-use super::search::{Stage, find};
+use super::search::{HeaderMatch, find};
 use crate::message::Reason;
 
 /// What one line says. Names are read in any case, with blanks around the colon.
@@ -44,7 +44,7 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let name = name.trim_ascii();
     let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii();
     let inner = |from: usize| match find(line.get(from..)?)? {
-        (start, Stage::Whole) => Some(start + from),
+        (start, HeaderMatch::Complete) => Some(start + from),
         _ => None,
     };
     if name.eq_ignore_ascii_case(b"content-length") {

@@ -21,11 +21,10 @@ mod header;
 mod search;
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 pub use search::header_within;
 
-use self::decode::{Found, Machine, Place};
+use self::decode::{Item, Machine};
 use super::frame::{Event, FrameFault};
 use super::limits::MAX_REREADS;
 use crate::Limits;
@@ -72,27 +71,27 @@ pub struct Decoder {
     unread: Vec<u8>,
     read: usize,
     /// How many bytes may still be given back.
-    credit: u64,
+    rescan_budget: u64,
 }
 
 impl Decoder {
     /// A decoder at the beginning of its stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
-        Self { machine: Machine::new(limits), unread: Vec::new(), read: 0, credit: 0 }
+        Self { machine: Machine::new(limits), unread: Vec::new(), read: 0, rescan_budget: 0 }
     }
 
     /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
     /// is kept inside. Whole frames in `input` are borrowed from there.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        self.machine.take_back();
+        self.machine.recycle();
         if let Some(dropped) = self.machine.dropped() {
             return Some(event(dropped, &[], &self.machine));
         }
-        let again = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
-        if let Some(found) = again {
-            return Some(event(found, &self.unread, &self.machine));
+        let rescanned = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
+        if let Some(item) = rescanned {
+            return Some(event(item, &self.unread, &self.machine));
         }
         if !self.unread.is_empty() {
             self.unread = Vec::new();
@@ -100,18 +99,18 @@ impl Decoder {
         }
         let source = *input;
         let mut used = 0;
-        let found = self.machine.next(source, &mut used);
+        let item = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
-        self.credit = self.credit.saturating_add((used as u64).saturating_mul(MAX_REREADS));
-        Some(event(found?, source, &self.machine))
+        self.rescan_budget = self.rescan_budget.saturating_add((used as u64).saturating_mul(MAX_REREADS));
+        Some(event(item?, source, &self.machine))
     }
 
     /// The input has ended: what was held as an event, if anything was. Call it after [`Self::next`] gave `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        self.machine.take_back();
-        let found = self.machine.finish()?;
-        Some(event(found, &[], &self.machine))
+        self.machine.recycle();
+        let item = self.machine.finish()?;
+        Some(event(item, &[], &self.machine))
     }
 
     /// A number that stays the same while one message has begun and is not complete: the time for
@@ -124,7 +123,7 @@ impl Decoder {
     /// Drops the message that has begun. The rest of it is noise that continues this fault. [`Self::next`] then returns
     /// its beginning, without more input.
     pub fn time_out(&mut self) -> FrameFault {
-        FrameFault::TimedOut { held: self.machine.give_up() }
+        FrameFault::TimedOut { held: self.machine.time_out() }
     }
 
     /// Gives back the end of the last body, from [`header_within`] on, to be read again before any further input.
@@ -135,10 +134,10 @@ impl Decoder {
         // What was read of what was given back before leaves room for these bytes, unless they are of another origin.
         let start = self.read.checked_sub(bytes.len());
         let rest = if start.is_some() { 0 } else { self.unread.len() - self.read };
-        let Some(credit) = self.credit.checked_sub((bytes.len() + rest) as u64) else { return };
-        self.credit = credit;
-        if let Some(place) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
-            place.copy_from_slice(bytes);
+        let Some(rescan_budget) = self.rescan_budget.checked_sub((bytes.len() + rest) as u64) else { return };
+        self.rescan_budget = rescan_budget;
+        if let Some(slot) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
+            slot.copy_from_slice(bytes);
             self.read -= bytes.len();
         } else {
             self.unread.splice(..self.read, bytes.iter().copied());
@@ -147,17 +146,13 @@ impl Decoder {
     }
 }
 
-fn event<'a>(found: Found, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
-    let bytes = |place: Place| match place {
-        Place::Nowhere => &[],
-        Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-        Place::Given => machine.given(),
-    };
-    match found {
-        Found::Body(place, None) => Event::Body(bytes(place)),
-        Found::Body(place, Some(reason)) => Event::Refused { body: bytes(place), reason },
-        Found::Fault(fault) => Event::Fault(fault),
-        Found::Noise { place, starts } => Event::Noise { bytes: bytes(place), starts },
-        Found::Dropped(why) => Event::Dropped { beginning: machine.beginning(), why },
+fn event<'a>(item: Item, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
+    let bytes = |span| machine.bytes(span, source);
+    match item {
+        Item::Body(span, None) => Event::Body(bytes(span)),
+        Item::Body(span, Some(reason)) => Event::Refused { body: bytes(span), reason },
+        Item::Fault(fault) => Event::Fault(fault),
+        Item::Noise { span, starts } => Event::Noise { bytes: bytes(span), starts },
+        Item::Dropped(why) => Event::Dropped { beginning: machine.beginning(), why },
     }
 }

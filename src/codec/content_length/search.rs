@@ -5,74 +5,74 @@ use memchr::memchr2;
 const NAME: &[u8] = b"content-length";
 
 /// The longest beginning of a body that is compared with a header, in bytes. Names are shorter, and leave room for a few blanks.
-const PEEKED: usize = 32;
+const MAX_PEEK_BYTES: usize = 32;
 
 /// How much of a line `Content-Length: N` has been seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum HeaderMatch {
     /// So many characters of the name.
     Name(usize),
     /// The name, and perhaps blanks.
-    Gap,
+    BeforeColon,
     /// The colon, and perhaps blanks.
     Value,
     Digits,
     /// Blanks behind the digits.
-    Tail,
+    AfterDigits,
     /// The first half of a CRLF.
     Return,
     /// All of it, with its line end.
-    Whole,
+    Complete,
 }
 
-impl Stage {
+impl HeaderMatch {
     pub(super) const NONE: Self = Self::Name(0);
 
-    /// The stage after one more byte. The name holds its first letter only once: whatever does not go on is either the
+    /// The progress after one more byte. The name holds its first letter only once: whatever does not go on is either the
     /// first letter of another try, or nothing.
     pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
                 if seen + 1 == NAME.len() {
-                    Self::Gap
+                    Self::BeforeColon
                 } else {
                     Self::Name(seen + 1)
                 }
             }
-            (Self::Gap, b' ' | b'\t') => Self::Gap,
-            (Self::Gap, b':') | (Self::Value, b' ' | b'\t') => Self::Value,
+            (Self::BeforeColon, b' ' | b'\t') => Self::BeforeColon,
+            (Self::BeforeColon, b':') | (Self::Value, b' ' | b'\t') => Self::Value,
             (Self::Value | Self::Digits, b'0'..=b'9') => Self::Digits,
-            (Self::Digits | Self::Tail, b' ' | b'\t') => Self::Tail,
-            (Self::Digits | Self::Tail, b'\r') => Self::Return,
-            (Self::Digits | Self::Tail | Self::Return, b'\n') => Self::Whole,
+            (Self::Digits | Self::AfterDigits, b' ' | b'\t') => Self::AfterDigits,
+            (Self::Digits | Self::AfterDigits, b'\r') => Self::Return,
+            (Self::Digits | Self::AfterDigits | Self::Return, b'\n') => Self::Complete,
             (_, b'c' | b'C') => Self::Name(1),
             _ => Self::NONE,
         }
     }
 }
 
-/// Where in `bytes` a line `Content-Length: N` is that reaches their end, whole or as far as they go; with the stage that it
-/// is in. A line that ends before that is given as [`Stage::Whole`], with where it starts.
-pub(super) fn find(bytes: &[u8]) -> Option<(usize, Stage)> {
-    let mut stage = Stage::NONE;
+/// Where in `bytes` a line `Content-Length: N` is that reaches their end, whole or as far as they go; with the progress that it
+/// is in. A line that ends before that is given as [`HeaderMatch::Complete`], with where it starts.
+pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
+    let mut progress = HeaderMatch::NONE;
     let mut start = 0;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        if stage == Stage::NONE {
+        if progress == HeaderMatch::NONE {
             at += memchr2(b'c', b'C', bytes.get(at..)?)?;
             start = at;
-            stage = Stage::Name(1);
+            progress = HeaderMatch::Name(1);
         } else {
-            stage = stage.after(*byte);
-            match stage {
-                Stage::Whole => return Some((start, stage)),
-                Stage::Name(1) => start = at,
+            progress = progress.after(*byte);
+            match progress {
+                HeaderMatch::Complete => return Some((start, progress)),
+                HeaderMatch::Name(1) => start = at,
                 _ => {}
             }
         }
         at += 1;
     }
-    (stage != Stage::NONE).then_some((start, stage))
+    (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
 /// Where in a body that is no JSON the next header may begin: a whole line `Content-Length: N`, or the beginning of one at the
@@ -95,12 +95,12 @@ pub(super) enum Peek {
 }
 
 pub(super) fn peek(bytes: &[u8]) -> Peek {
-    let bytes = bytes.get(..PEEKED).unwrap_or(bytes);
+    let bytes = bytes.get(..MAX_PEEK_BYTES).unwrap_or(bytes);
     let name = bytes.iter().position(|byte| !is_name(*byte)).unwrap_or(bytes.len());
     let rest = bytes.get(name..).unwrap_or_default();
     let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
     match rest.get(blanks) {
-        None if bytes.len() < PEEKED && (name > 0 || bytes.is_empty()) => Peek::Open,
+        None if bytes.len() < MAX_PEEK_BYTES && (name > 0 || bytes.is_empty()) => Peek::Open,
         Some(b':') if name > 0 => Peek::Header,
         _ => Peek::Body,
     }

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use serde_json::value::RawValue;
 
 use super::CANCEL;
-use super::member::{Envelope, ErrorMembers, kind, string};
+use super::envelope::{Envelope, ErrorMembers, kind, string};
 use super::raw::raw;
-use super::scan::{Flaw, Scanner};
+use super::scan::{Defect, Scanner};
 use crate::Limits;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{
@@ -111,23 +111,23 @@ impl Reader<'_> {
                 None
             }
         };
-        Some(self.message(envelope, scanner.take_flaw()))
+        Some(self.message(envelope, scanner.take_defect()))
     }
 
-    fn message(&self, envelope: Option<Envelope<'_>>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
+    fn message(&self, envelope: Option<Envelope<'_>>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         if envelope.is_none() && self.profile.foreign_is_ignored {
             return Err(Unusable::Ignore);
         }
         let envelope = envelope.unwrap_or_default();
         let class = envelope.shape(MAX_METHOD_LENGTH).classify(self.profile);
-        match (class, flaw) {
+        match (class, defect) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
-            (Class::Success | Class::Failure, _) => self.response(&envelope, flaw),
+            (Class::Success | Class::Failure, _) => self.response(&envelope, defect),
             _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
-            (_, Some(Flaw::LoneSurrogate | Flaw::NumberOutOfRange)) => Err(Fault::ParseError.into()),
+            (_, Some(Defect::LoneSurrogate | Defect::NumberOutOfRange)) => Err(Fault::ParseError.into()),
             // Nobody waits for the answer to a notification.
-            (Class::Notification, Some(Flaw::TooDeep)) => Err(Unusable::Ignore),
-            (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
+            (Class::Notification, Some(Defect::TooDeep)) => Err(Unusable::Ignore),
+            (_, Some(Defect::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
             (Class::Request, None) => self.request(&envelope),
             (Class::Notification, None) => {
                 let (method, params) = read_call(&envelope)?;
@@ -148,13 +148,13 @@ impl Reader<'_> {
         Ok(Message::Request(Request { id, method, params }))
     }
 
-    /// A response. With a flaw, or a member that comes twice, it only ends its call.
-    fn response(&self, envelope: &Envelope<'_>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
+    /// A response. With a defect, or a member that comes twice, it only ends its call.
+    fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
-        let why = match flaw {
-            Some(Flaw::TooDeep) => Some(Unreadable::TooDeep),
-            Some(Flaw::LoneSurrogate) => Some(Unreadable::LoneSurrogate),
-            Some(Flaw::NumberOutOfRange) => Some(Unreadable::NumberOutOfRange),
+        let why = match defect {
+            Some(Defect::TooDeep) => Some(Unreadable::TooDeep),
+            Some(Defect::LoneSurrogate) => Some(Unreadable::LoneSurrogate),
+            Some(Defect::NumberOutOfRange) => Some(Unreadable::NumberOutOfRange),
             None => envelope.repeated.then_some(Unreadable::RepeatedMember),
         };
         if let Some(why) = why {

@@ -17,8 +17,8 @@
 
 mod decode;
 mod encode;
+mod envelope;
 mod glance;
-mod member;
 mod raw;
 mod scan;
 mod validate;

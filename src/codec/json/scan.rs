@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 /// Why a value is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
+pub(super) enum Defect {
     /// Arrays and objects in each other, more than the limit.
     TooDeep,
     /// It holds a string that is not Unicode.
@@ -23,12 +23,12 @@ pub(super) struct Scanner<'a> {
     /// How many arrays and objects are open, outside of the value that is read.
     depth: usize,
     depth_limit: usize,
-    flaw: Option<Flaw>,
+    defect: Option<Defect>,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) const fn new(text: &'a str, depth_limit: usize) -> Self {
-        Self { text, rest: text.as_bytes(), depth: 0, depth_limit, flaw: None }
+        Self { text, rest: text.as_bytes(), depth: 0, depth_limit, defect: None }
     }
 
     /// The next character that is not white space.
@@ -42,9 +42,9 @@ impl<'a> Scanner<'a> {
         self.peek().is_none()
     }
 
-    /// The first flaw since this was asked last.
-    pub(super) const fn take_flaw(&mut self) -> Option<Flaw> {
-        self.flaw.take()
+    /// The first defect since this was asked last.
+    pub(super) const fn take_defect(&mut self) -> Option<Defect> {
+        self.defect.take()
     }
 
     /// Passes over one value, and gives its text.
@@ -54,14 +54,14 @@ impl<'a> Scanner<'a> {
         let mut open = Open::default();
         loop {
             rest = match rest {
-                [b'"', tail @ ..] => after_string(tail, &mut self.flaw)?,
-                [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.flaw)?,
+                [b'"', tail @ ..] => after_string(tail, &mut self.defect)?,
+                [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.defect)?,
                 [b'{', tail @ ..] => {
                     self.enter(&mut open, Kind::Object);
                     match after_blanks(tail) {
                         tail @ [b'}', ..] => tail,
                         tail => {
-                            rest = after_name(tail, &mut self.flaw)?.1;
+                            rest = after_name(tail, &mut self.defect)?.1;
                             continue;
                         }
                     }
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
                 };
                 rest = match (after_blanks(rest), kind) {
                     ([b',', tail @ ..], Kind::Object) => {
-                        rest = after_name(after_blanks(tail), &mut self.flaw)?.1;
+                        rest = after_name(after_blanks(tail), &mut self.defect)?.1;
                         break;
                     }
                     ([b',', tail @ ..], Kind::Array) => {
@@ -109,7 +109,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
-            let (name, rest) = after_name(scanner.rest, &mut scanner.flaw)?;
+            let (name, rest) = after_name(scanner.rest, &mut scanner.defect)?;
             scanner.rest = rest;
             let name = scanner.text.get(from..from + name)?;
             take(name, scanner.value()?);
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
 
     fn check_depth(&mut self, depth: usize) {
         if depth > self.depth_limit {
-            self.flaw.get_or_insert(Flaw::TooDeep);
+            self.defect.get_or_insert(Defect::TooDeep);
         }
     }
 }
@@ -206,9 +206,9 @@ fn after_blanks(mut rest: &[u8]) -> &[u8] {
 }
 
 /// What follows a name and its colon, up to the value; and how long the name is with its quotes.
-fn after_name<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<(usize, &'a [u8])> {
+fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize, &'a [u8])> {
     let [b'"', rest @ ..] = text else { return None };
-    let rest = after_string(rest, flaw)?;
+    let rest = after_string(rest, defect)?;
     let length = text.len() - rest.len();
     match after_blanks(rest) {
         [b':', rest @ ..] => Some((length, after_blanks(rest))),
@@ -218,15 +218,15 @@ fn after_name<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<(usize, &'a
 
 /// What follows the string whose first quote was taken.
 #[inline]
-fn after_string<'a>(rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     match from_special(rest) {
         [b'"', tail @ ..] => Some(tail),
-        rest => after_escapes(rest, flaw),
+        rest => after_escapes(rest, defect),
     }
 }
 
 /// The same, from the first escape on.
-fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     loop {
         rest = match rest {
             [b'"', tail @ ..] => return Some(tail),
@@ -235,12 +235,12 @@ fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a 
                 0xD800..0xDC00 => match tail {
                     [b'\\', b'u', a, b, c, d, tail @ ..] if is_low_surrogate([*a, *b, *c, *d]) => tail,
                     _ => {
-                        flaw.get_or_insert(Flaw::LoneSurrogate);
+                        defect.get_or_insert(Defect::LoneSurrogate);
                         tail
                     }
                 },
                 0xDC00..0xE000 => {
-                    flaw.get_or_insert(Flaw::LoneSurrogate);
+                    defect.get_or_insert(Defect::LoneSurrogate);
                     tail
                 }
                 _ => tail,
@@ -286,7 +286,7 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
 }
 
 /// What follows the number that `text` starts with (RFC 8259 §6).
-fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {
         [b'0', tail @ ..] => tail,
@@ -306,7 +306,7 @@ fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]>
     if has_exponent || length >= 309 {
         let number = text.get(..length).and_then(|number| str::from_utf8(number).ok())?;
         if !number.parse().is_ok_and(f64::is_finite) {
-            flaw.get_or_insert(Flaw::NumberOutOfRange);
+            defect.get_or_insert(Defect::NumberOutOfRange);
         }
     }
     Some(rest)
@@ -329,17 +329,17 @@ mod tests {
 
     use super::*;
 
-    /// The first flaw; `Err` if the text is no JSON.
-    fn scan(text: &str, depth_limit: usize) -> Result<Option<Flaw>, ()> {
+    /// The first defect; `Err` if the text is no JSON.
+    fn scan(text: &str, depth_limit: usize) -> Result<Option<Defect>, ()> {
         let mut scanner = Scanner::new(text, depth_limit);
         scanner.value().ok_or(())?;
-        if scanner.is_at_end() { Ok(scanner.take_flaw()) } else { Err(()) }
+        if scanner.is_at_end() { Ok(scanner.take_defect()) } else { Err(()) }
     }
 
     #[test]
     fn depth_counts_arrays_and_objects_and_is_inclusive() {
         assert_eq!(scan("[[1],{\"a\":[]}]", 3), Ok(None));
-        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Flaw::TooDeep)));
+        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Defect::TooDeep)));
         assert_eq!(scan("\"[[[[\"", 0), Ok(None));
         assert_eq!(scan("[\"\\\"[[[\",[]]", 2), Ok(None));
     }
@@ -364,9 +364,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_double_are_flaws() {
+    fn numbers_beyond_a_double_are_defects() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
-            assert_eq!(scan(number, 9), Ok(Some(Flaw::NumberOutOfRange)), "{number}");
+            assert_eq!(scan(number, 9), Ok(Some(Defect::NumberOutOfRange)), "{number}");
         }
         for number in
             ["1e308", "-0", "1e-400", "0e999999999", "[1E+2]", &"9".repeat(308), &format!("0.{}", "9".repeat(400))]
@@ -383,7 +383,7 @@ mod tests {
         for text in
             [r#""\ud83d""#, r#""\ude00""#, r#""\ud83dx""#, r#""\ud83d\ud83d""#, r#""\ud83d\n""#, r#"{"\ud800":1}"#]
         {
-            assert_eq!(scan(text, 9), Ok(Some(Flaw::LoneSurrogate)), "{text}");
+            assert_eq!(scan(text, 9), Ok(Some(Defect::LoneSurrogate)), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::member::{Envelope, ErrorMembers, kind};
+use super::envelope::{Envelope, ErrorMembers, kind};
 use super::scan::Scanner;
 use crate::message::Kind;
 use crate::validate::{Options, Report, Subject, check};

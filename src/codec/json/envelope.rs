@@ -46,9 +46,11 @@ impl<'a> Envelope<'a> {
     }
 
     /// The name of a method that is longer than this, in characters, has a kind of its own.
-    pub(super) fn shape(&self, longest_method: usize) -> Shape {
+    pub(super) fn shape(&self, max_method_length: usize) -> Shape {
         let method = match kind(self.method) {
-            Kind::String if self.method.is_some_and(|method| has_more(method, longest_method)) => Kind::TooLong,
+            Kind::String if self.method.is_some_and(|method| is_string_longer(method, max_method_length)) => {
+                Kind::TooLong
+            }
             kind => kind,
         };
         Shape {
@@ -122,9 +124,9 @@ pub(super) fn string(value: &str) -> Option<Box<str>> {
 }
 
 /// Whether a string, as it stands in JSON text, has more characters than this.
-fn has_more(value: &str, longest: usize) -> bool {
+fn is_string_longer(value: &str, max: usize) -> bool {
     // Escapes only make it longer. What is no string after all is refused for that, later.
-    value.len() > longest && string(value).is_some_and(|string| is_longer(&string, longest))
+    value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
 }
 
 fn is_version(value: &str) -> bool {
@@ -144,18 +146,18 @@ fn starts_number(text: &str) -> bool {
 /// one counts. `None` if the text is not JSON, or no object comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
-    place_of: impl Fn(&str) -> Option<usize>,
+    index_of: impl Fn(&str) -> Option<usize>,
 ) -> Option<([Option<&'a str>; N], u32)> {
     let mut values = [None; N];
     let mut repeats = 0;
     scanner.members(|name, value| {
         // Hardly anybody writes names with escapes.
-        let place = within_quotes(name).and_then(&place_of).or_else(|| {
+        let index = within_quotes(name).and_then(&index_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
-            place_of(&string(name)?)
+            index_of(&string(name)?)
         });
-        if let Some((place, kept)) = place.and_then(|place| Some((place, values.get_mut(place)?))) {
-            repeats |= u32::from(kept.replace(value).is_some()) << place;
+        if let Some((index, kept)) = index.and_then(|index| Some((index, values.get_mut(index)?))) {
+            repeats |= u32::from(kept.replace(value).is_some()) << index;
         }
     })?;
     Some((values, repeats))
