@@ -3,7 +3,7 @@
 //! `cargo xtask fuzz` searches for such bytes. `tests/corpus.rs` runs what is in `corpus/` in every `cargo test`.
 
 mod connection;
-mod frames;
+mod framing;
 mod json;
 mod validate;
 mod wipc;
@@ -13,7 +13,7 @@ mod wipc;
 mod wipc_any_input;
 
 pub use connection::connection;
-pub use frames::{content_length, newline};
+pub use framing::{content_length, newline};
 pub use json::json;
 pub use validate::validate;
 pub use wipc::wipc;

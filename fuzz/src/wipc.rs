@@ -20,7 +20,7 @@ pub fn wipc(bytes: &[u8]) {
     assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
-    check_giving_up(max_payload, stream, length, usize::from(clock));
+    check_abandoning(max_payload, stream, length, usize::from(clock));
     let held = measure(|| {
         let mut decoder = Decoder::with_max_payload(max_payload);
         for mut piece in stream.chunks(length) {
@@ -33,7 +33,7 @@ pub fn wipc(bytes: &[u8]) {
 }
 
 /// The clock runs out behind one piece, and at the end: nothing is lost, and a frame that comes then is found.
-fn check_giving_up(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
+fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
     for (number, piece) in stream.chunks(length).enumerate() {
@@ -43,18 +43,18 @@ fn check_giving_up(max_payload: u32, stream: &[u8], length: usize, clock: usize)
             feed(&mut decoder, &[], &mut finds);
         }
     }
-    give_all_up(&mut decoder, &mut finds);
+    abandon_all(&mut decoder, &mut finds);
     // What is not yet a header may become one with the first bytes of the next frame.
     let mut good = Vec::new();
     encode(FrameType::Close, &[], &mut good).unwrap();
     feed(&mut decoder, &good, &mut finds);
-    give_all_up(&mut decoder, &mut finds);
+    abandon_all(&mut decoder, &mut finds);
     assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
     assert_eq!(decoder.finish(), None);
     assert_eq!(finds.put_together(), [stream, &good].concat());
 }
 
-fn give_all_up(decoder: &mut Decoder, finds: &mut Finds) {
+fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {
     while decoder.give_up() > 0 {
         feed(decoder, &[], finds);
     }

@@ -129,15 +129,15 @@ impl<P: Payload> Connection<P> {
 
     /// Ends a batch whose elements were handled.
     pub(crate) fn end_batch(&mut self, batch: u32) {
-        if let Some(error) = self.refusal.take() {
-            self.refuse(self.answered_batch, error);
+        if let Some(error) = self.null_id_error.take() {
+            self.handle_null_id_error(self.answered_batch, error);
         }
         self.finish_batch_item(Some(batch));
     }
 
     /// Handles an error under the id null. It ends the calls of this batch of ours if no other batch waits. The number 0 stands for none.
     #[inline(never)]
-    pub(super) fn refuse(&mut self, batch: u64, error: P::Error) {
+    pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {
             return self.ignore(Ignored::PeerError(error));
         }
@@ -176,7 +176,7 @@ impl<P: Payload> Connection<P> {
 
     /// What a request is answered with. In a batch it is an error if the answer has no room beside the other replies that wait,
     /// since a handler may make far more than was asked.
-    pub(super) fn within_room(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
+    pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
         let held = self.reply_batches.bytes();
         if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
             return outcome;

@@ -27,7 +27,7 @@ impl<P: Payload> Connection<P> {
     /// to stop working on them.
     pub fn handle_timeout(&mut self, now: u64) {
         self.deadlines.advance(now);
-        while let Some(slot) = self.deadlines.expired() {
+        while let Some(slot) = self.deadlines.pop_expired() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.calls.take(call.id);
                 self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
@@ -35,13 +35,13 @@ impl<P: Payload> Connection<P> {
                 self.events.push_back(Event::Ended { call, end: End::TimedOut });
             }
         }
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 
     /// Takes a reading of the clock. The timeouts of calls that were made since the last reading begin at it. No call
     /// ends by it.
     pub fn start_clock(&mut self, now: u64) {
         self.deadlines.advance(now);
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 }

@@ -113,11 +113,11 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial).map(|request| &request.id)
     }
 
-    pub(super) fn wait(&mut self, key: RequestKey, request: Request<P>) {
+    pub(super) fn enqueue(&mut self, key: RequestKey, request: Request<P>) {
         self.waiting.push_back(Waiting::Request(key, request));
     }
 
-    pub(super) fn wait_to_notify(&mut self, notification: Notification<P>) {
+    pub(super) fn enqueue_notification(&mut self, notification: Notification<P>) {
         let serial = self.next_serial();
         self.bytes += notification_bytes(&notification);
         self.waiting.push_back(Waiting::Notification(serial, notification));
@@ -125,7 +125,7 @@ impl<P: Payload> InboundRequests<P> {
 
     /// Gives what has waited for the request that is answered now: notifications, and then one request to run. Gives nothing
     /// for a request that was answered before its turn.
-    pub(super) fn release(&mut self, answered: RequestKey, mut give: impl FnMut(Event<P>)) {
+    pub(super) fn release(&mut self, answered: RequestKey, mut emit: impl FnMut(Event<P>)) {
         if !P::CAN_WAIT || self.drop_waiting(answered) {
             return;
         }
@@ -133,10 +133,10 @@ impl<P: Payload> InboundRequests<P> {
             match next {
                 Waiting::Notification(_, notification) => {
                     self.bytes -= notification_bytes(&notification);
-                    give(Event::Notification(notification));
+                    emit(Event::Notification(notification));
                 }
                 Waiting::Request(key, Request { method, params, .. }) => {
-                    return give(Event::Request { key, method, params });
+                    return emit(Event::Request { key, method, params });
                 }
                 Waiting::Answered(_) => self.answered -= 1,
             }

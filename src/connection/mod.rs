@@ -7,7 +7,7 @@
 //! limits, and that each call ends exactly once and each request is answered exactly once.
 
 mod batch;
-mod chunks;
+mod chunked_vec;
 mod clock;
 mod config;
 mod deadlines;
@@ -52,7 +52,7 @@ pub struct Connection<P: Payload> {
     /// The own batch that the current array may answer: the only one that waited when the array came, or 0.
     answered_batch: u64,
     /// An error under the id null in the current array. It ends the calls that get no answer from the other elements.
-    refusal: Option<P::Error>,
+    null_id_error: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
     closed: bool,
@@ -73,7 +73,7 @@ impl<P: Payload> Connection<P> {
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             answered_batch: 0,
-            refusal: None,
+            null_id_error: None,
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             closed: false,
@@ -218,7 +218,7 @@ impl<P: Payload> Connection<P> {
     /// an answer that has no room within [`Limits::in_flight_bytes`] beside the other replies becomes an error.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
-        let outcome = self.within_room(outcome, batch);
+        let outcome = self.within_byte_limit(outcome, batch);
         let reply = Message::Response(Response { id, outcome });
         self.send_reply(reply, batch);
         self.finish_batch_item(batch);
@@ -324,7 +324,7 @@ impl<P: Payload> Connection<P> {
                 self.events.push_back(Event::Ended { call, end: End::Closed });
             }
         }
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 
     // What goes out.
@@ -411,7 +411,7 @@ impl<P: Payload> Connection<P> {
         let has_to_wait = self.has_to_wait();
         let key = self.inbound.insert(request.id.clone(), batch, bytes);
         if has_to_wait {
-            self.inbound.wait(key, request);
+            self.inbound.enqueue(key, request);
         } else {
             let Request { method, params, .. } = request;
             self.events.push_back(Event::Request { key, method, params });
@@ -420,7 +420,7 @@ impl<P: Payload> Connection<P> {
 
     fn handle_notification(&mut self, notification: Notification<P>) {
         if self.has_to_wait() {
-            self.inbound.wait_to_notify(notification);
+            self.inbound.enqueue_notification(notification);
         } else {
             self.events.push_back(Event::Notification(notification));
         }
@@ -433,15 +433,15 @@ impl<P: Payload> Connection<P> {
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
                 // The error does not name the call that the peer has refused.
-                if batch.is_some() && self.refusal.is_none() {
-                    self.refusal = Some(error);
+                if batch.is_some() && self.null_id_error.is_none() {
+                    self.null_id_error = Some(error);
                 } else {
                     let is_batch = batch.is_none() && self.calls.are_batched();
-                    self.refuse(if is_batch { self.calls.only_batch() } else { 0 }, error);
+                    self.handle_null_id_error(if is_batch { self.calls.only_batch() } else { 0 }, error);
                 }
             }
-            _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {
-                self.forget(Some(&response.id));
+            _ if response.id.to_call().is_some_and(|id| self.calls.was_issued(id)) => {
+                self.count_late_answer(Some(&response.id));
                 self.ignore(Ignored::LateResponse(response.id));
             }
             _ => self.ignore(Ignored::UnmatchedResponse(response.id)),

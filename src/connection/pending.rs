@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use super::chunks::Chunks;
+use super::chunked_vec::ChunkedVec;
 use super::event::CallKey;
 
 /// The end of the list of free slots.
@@ -22,13 +22,13 @@ pub(super) struct PendingCalls {
 /// The calls by slot.
 #[derive(Debug)]
 struct Slots {
-    slots: Chunks<Slot>,
+    slots: ChunkedVec<Slot>,
     /// The slot that was given back last.
     free: u32,
     /// From here on, no slot was ever used.
     unused: u32,
     len: usize,
-    batched: Batched,
+    batched: BatchSums,
 }
 
 /// What shows whether the calls that wait in batches are all of one batch, without a look at each.
@@ -39,7 +39,7 @@ struct Slots {
 /// The sums are kept modulo 2^64. Two batches that are at least four million batches apart may then look like one. This gives
 /// the peer no advantage.
 #[derive(Debug)]
-struct Batched {
+struct BatchSums {
     /// How many calls wait in batches.
     calls: u64,
     /// The sum of the numbers of their batches, and that of the squares of these numbers. A call in no batch has the number 0.
@@ -47,7 +47,7 @@ struct Batched {
     squares: u64,
 }
 
-impl Batched {
+impl BatchSums {
     const fn add(&mut self, batch: u32) {
         let number = batch as u64;
         self.calls += (batch != 0) as u64;
@@ -79,8 +79,8 @@ struct Slot {
 
 impl Slots {
     const fn new() -> Self {
-        let batched = Batched { calls: 0, sum: 0, squares: 0 };
-        Self { slots: Chunks::new(), free: NONE, unused: 0, len: 0, batched }
+        let batched = BatchSums { calls: 0, sum: 0, squares: 0 };
+        Self { slots: ChunkedVec::new(), free: NONE, unused: 0, len: 0, batched }
     }
 
     fn insert(&mut self, id: u64, batch: u32) -> u32 {
@@ -94,17 +94,17 @@ impl Slots {
             self.unused += 1;
         }
         let slot = self.free;
-        if let Some(place) = self.slots.get_mut(slot) {
-            self.free = place.link;
-            *place = Slot { id, link: batch };
+        if let Some(entry) = self.slots.get_mut(slot) {
+            self.free = entry.link;
+            *entry = Slot { id, link: batch };
         }
         slot
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(place) = self.slots.get_mut(slot) {
-            self.batched.remove(place.link);
-            *place = Slot { id: 0, link: self.free };
+        if let Some(entry) = self.slots.get_mut(slot) {
+            self.batched.remove(entry.link);
+            *entry = Slot { id: 0, link: self.free };
             self.free = slot;
             self.len -= 1;
         }
@@ -112,13 +112,13 @@ impl Slots {
 
     /// The id of the call in a slot.
     fn id(&self, slot: u32) -> Option<u64> {
-        self.slots.get(slot).map(|place| place.id).filter(|&id| id != 0)
+        self.slots.get(slot).map(|entry| entry.id).filter(|&id| id != 0)
     }
 
     /// Each call with its batch, or 0.
     fn iter(&self) -> impl Iterator<Item = (CallKey, u32)> {
-        let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|place| (slot, place)));
-        slots.filter(|(_, place)| place.id != 0).map(|(slot, place)| (CallKey { slot, id: place.id }, place.link))
+        let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|entry| (slot, entry)));
+        slots.filter(|(_, entry)| entry.id != 0).map(|(slot, entry)| (CallKey { slot, id: entry.id }, entry.link))
     }
 }
 
@@ -155,7 +155,7 @@ impl PendingCalls {
     }
 
     /// Whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
-    pub(super) const fn has_had(&self, id: u64) -> bool {
+    pub(super) const fn was_issued(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
 
@@ -217,53 +217,53 @@ struct Index {
 impl Index {
     fn insert(&mut self, slot: u32, calls: &Slots) {
         if self.table.len() * 3 < calls.len * 4 {
-            // Before the larger one is allocated, which may take its place.
+            // Before the larger one is allocated, which may take its position.
             self.table = Vec::new();
             self.table = vec![0; (calls.len * 4 / 3 + 1).next_power_of_two().max(16)];
             for (call, _) in calls.iter() {
-                self.place(call.slot, calls);
+                self.store(call.slot, calls);
             }
         } else {
-            self.place(slot, calls);
+            self.store(slot, calls);
         }
     }
 
-    fn place(&mut self, slot: u32, calls: &Slots) {
-        let Some(mut place) = self.home(slot, calls) else { return };
-        while let Some(entry) = self.table.get_mut(place) {
+    fn store(&mut self, slot: u32, calls: &Slots) {
+        let Some(mut position) = self.home(slot, calls) else { return };
+        while let Some(entry) = self.table.get_mut(position) {
             if *entry == 0 {
                 *entry = slot + 1;
                 return;
             }
-            place = self.after(place);
+            position = self.after(position);
         }
     }
 
     /// Where in the table a call is, and its slot.
     fn find(&self, id: u64, calls: &Slots) -> Option<(usize, u32)> {
-        let mut place = self.home_of(id);
+        let mut position = self.home_of(id);
         loop {
-            let slot = self.table.get(place)?.checked_sub(1)?;
+            let slot = self.table.get(position)?.checked_sub(1)?;
             if calls.id(slot) == Some(id) {
-                return Some((place, slot));
+                return Some((position, slot));
             }
-            place = self.after(place);
+            position = self.after(position);
         }
     }
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
-        let (mut place, slot) = self.find(id, calls)?;
+        let (mut position, slot) = self.find(id, calls)?;
         // Close the gap: move back each follower that would not be found across it.
-        let mut gap = place;
+        let mut gap = position;
         loop {
-            place = self.after(place);
-            let entry = self.table.get(place).copied()?;
+            position = self.after(position);
+            let entry = self.table.get(position).copied()?;
             let Some(follower) = entry.checked_sub(1) else { break };
             let Some(home) = self.home(follower, calls) else { break };
             let mask = self.mask();
-            if place.wrapping_sub(home) & mask >= place.wrapping_sub(gap) & mask {
+            if position.wrapping_sub(home) & mask >= position.wrapping_sub(gap) & mask {
                 *self.table.get_mut(gap)? = entry;
-                gap = place;
+                gap = position;
             }
         }
         *self.table.get_mut(gap)? = 0;
@@ -278,8 +278,8 @@ impl Index {
         (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask()
     }
 
-    fn after(&self, place: usize) -> usize {
-        (place + 1) & self.mask()
+    fn after(&self, position: usize) -> usize {
+        (position + 1) & self.mask()
     }
 
     fn mask(&self) -> usize {

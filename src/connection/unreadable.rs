@@ -17,7 +17,7 @@ impl<P: Payload> Connection<P> {
             None => self.only_calls(),
         };
         if calls.is_empty() {
-            self.forget(id);
+            self.count_late_answer(id);
             self.ignore(Ignored::Unreadable(why));
         }
         for call in calls {
@@ -32,8 +32,8 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles an answer for which no call waits. The call with this id may have ended before.
-    pub(super) fn forget(&mut self, id: Option<&P::Id>) {
-        if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.has_had(id)) {
+    pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
+        if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
             self.unanswered = self.unanswered.saturating_sub(1);
         }
     }

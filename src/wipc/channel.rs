@@ -25,7 +25,7 @@ use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::WholeStdout;
 
 /// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// Either end of the pipes between a host and its guest, for frames of any content.
 ///
@@ -115,7 +115,7 @@ impl Channel {
             output,
             _handles: handles,
             on_passthrough: None,
-            patience: None,
+            payload_timeout: None,
             unfinished: None,
         };
         Ok(Self { sender, receiver })
@@ -130,7 +130,7 @@ impl Channel {
 
 /// What is to be written.
 #[derive(Debug)]
-enum Job {
+enum WriteCommand {
     Frame {
         frame: Vec<u8>,
         /// Whether it is `CLOSE`, which ends the stream.
@@ -139,13 +139,13 @@ enum Job {
     End,
 }
 
-/// The stage of a channel's output.
+/// The state of a channel's output.
 #[derive(Debug, Default)]
-pub(super) struct Output(watch::Sender<Stage>);
+pub(super) struct Output(watch::Sender<WriteState>);
 
-/// Ordered by precedence: a stage never goes back to an earlier one.
+/// Ordered by precedence: a state never goes back to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum WriteState {
     #[default]
     Open,
     /// `CLOSE` was sent. Frames queued before it are still written.
@@ -159,37 +159,37 @@ pub(super) enum Stage {
 }
 
 impl Output {
-    /// Sets the stage, unless it is at this one or a later one.
-    pub(super) fn advance_to(&self, stage: Stage) {
+    /// Sets the state, unless it is at this one or a later one.
+    pub(super) fn advance_to(&self, state: WriteState) {
         self.0.send_if_modified(|now| {
-            let is_new = *now < stage;
-            *now = stage.max(*now);
+            let is_new = *now < state;
+            *now = state.max(*now);
             is_new
         });
     }
 
-    /// Waits for this stage or a later one.
-    pub(super) async fn wait_for(&self, stage: Stage) {
-        let _ = self.0.subscribe().wait_for(|now| *now >= stage).await;
+    /// Waits for this state or a later one.
+    pub(super) async fn wait_for(&self, state: WriteState) {
+        let _ = self.0.subscribe().wait_for(|now| *now >= state).await;
     }
 
-    /// The error of a `send` at the current stage.
-    fn refusal(&self) -> io::Error {
-        refused(*self.0.borrow())
+    /// The error of a `send` at the current state.
+    fn error(&self) -> io::Error {
+        send_error(*self.0.borrow())
     }
 
-    /// Runs `put` if the output is open. The stage is locked meanwhile, so that no frame follows `CLOSE`.
+    /// Runs `put` if the output is open. The state is locked meanwhile, so that no frame follows `CLOSE`.
     fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
         let mut outcome = Ok(());
-        self.0.send_if_modified(|stage| {
-            if *stage != Stage::Open {
-                outcome = Err(refused(*stage));
+        self.0.send_if_modified(|state| {
+            if *state != WriteState::Open {
+                outcome = Err(send_error(*state));
                 return false;
             }
             put();
             let is_last = frame_type == FrameType::Close;
             if is_last {
-                *stage = Stage::CloseSent;
+                *state = WriteState::CloseSent;
             }
             is_last
         });
@@ -197,23 +197,23 @@ impl Output {
     }
 }
 
-fn refused(stage: Stage) -> io::Error {
-    let problem = match stage {
-        Stage::Open | Stage::HandlesDropped => "the channel has ended",
-        Stage::CloseSent => "CLOSE was sent: there are no frames behind it",
-        Stage::GuestExited => "the guest has exited",
-        Stage::CloseReceived => "the guest has sent CLOSE",
+fn send_error(state: WriteState) -> io::Error {
+    let problem = match state {
+        WriteState::Open | WriteState::HandlesDropped => "the channel has ended",
+        WriteState::CloseSent => "CLOSE was sent: there are no frames behind it",
+        WriteState::GuestExited => "the guest has exited",
+        WriteState::CloseReceived => "the guest has sent CLOSE",
     };
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// Shared by a receiver and its senders. The last of them drops it, which sets the stage.
+/// Shared by a receiver and its senders. The last of them drops it, which sets the state.
 #[derive(Debug)]
 struct Handles(Arc<Output>);
 
 impl Drop for Handles {
     fn drop(&mut self) {
-        self.0.advance_to(Stage::HandlesDropped);
+        self.0.advance_to(WriteState::HandlesDropped);
     }
 }
 
@@ -229,9 +229,13 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
 
 /// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same holds once
 /// the receiver and all senders are dropped.
-async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
-    let mut writing = pin!(write_frames(jobs, writer, &output));
-    match run_until(writing.as_mut(), output.wait_for(Stage::HandlesDropped)).await {
+async fn write(
+    commands: mpsc::Receiver<WriteCommand>,
+    writer: impl AsyncWrite + Unpin,
+    output: Arc<Output>,
+) -> io::Result<()> {
+    let mut writing = pin!(write_frames(commands, writer, &output));
+    match run_until(writing.as_mut(), output.wait_for(WriteState::HandlesDropped)).await {
         Some(written) => written,
         None => timeout(LINK_GRACE, writing).await?,
     }
@@ -239,21 +243,21 @@ async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, outpu
 
 /// Writes frames one after the other, each to its end: a sender that is given up leaves no half of one.
 async fn write_frames(
-    mut jobs: mpsc::Receiver<Job>,
+    mut commands: mpsc::Receiver<WriteCommand>,
     mut writer: impl AsyncWrite + Unpin,
     output: &Output,
 ) -> io::Result<()> {
-    while let Some(Some(Job::Frame { frame, is_last })) =
-        run_until(jobs.recv(), output.wait_for(Stage::GuestExited)).await
+    while let Some(Some(WriteCommand::Frame { frame, is_last })) =
+        run_until(commands.recv(), output.wait_for(WriteState::GuestExited)).await
     {
-        if *output.0.borrow() >= Stage::GuestExited {
+        if *output.0.borrow() >= WriteState::GuestExited {
             break;
         }
         writer.write_all(&frame).await?;
         if is_last {
             break;
         }
-        if jobs.is_empty() {
+        if commands.is_empty() {
             writer.flush().await?;
         }
     }
@@ -265,7 +269,7 @@ async fn write_frames(
 /// Sends frames. A clone sends on the same channel.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    queue: mpsc::Sender<Job>,
+    queue: mpsc::Sender<WriteCommand>,
     output: Arc<Output>,
     _handles: Arc<Handles>,
 }
@@ -282,17 +286,18 @@ impl Sender {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        let Some(Ok(place)) = run_until(self.queue.reserve(), self.output.wait_for(Stage::CloseSent)).await else {
-            return Err(self.output.refusal());
+        let Some(Ok(place)) = run_until(self.queue.reserve(), self.output.wait_for(WriteState::CloseSent)).await else {
+            return Err(self.output.error());
         };
-        self.output.put(frame_type, || place.send(Job::Frame { frame, is_last: frame_type == FrameType::Close }))
+        self.output
+            .put(frame_type, || place.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
     /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
     /// cannot be.
     pub async fn end(&self) {
         // An error means that the channel has ended.
-        let _ = run_until(self.queue.send(Job::End), self.output.wait_for(Stage::CloseSent)).await;
+        let _ = run_until(self.queue.send(WriteCommand::End), self.output.wait_for(WriteState::CloseSent)).await;
         self.queue.closed().await;
     }
 }
@@ -313,7 +318,7 @@ pub struct Receiver {
     _handles: Arc<Handles>,
     on_passthrough: Option<Box<OnPassthrough>>,
     /// How long a payload is waited for.
-    patience: Option<Duration>,
+    payload_timeout: Option<Duration>,
     /// Which payload is waited for, and until when.
     unfinished: Option<(u64, Instant)>,
 }
@@ -340,8 +345,8 @@ impl Receiver {
     /// A payload that does not come within this time is none, nor is its header one; what has come of it is searched for
     /// other frames. Else there is no such time, for nothing in the format says how fast a payload has to come.
     #[must_use]
-    pub fn with_payload_timeout(self, patience: Duration) -> Self {
-        Self { patience: Some(patience), ..self }
+    pub fn with_payload_timeout(self, payload_timeout: Duration) -> Self {
+        Self { payload_timeout: Some(payload_timeout), ..self }
     }
 
     /// Waits for the next frame; `None` is the end. It loses nothing if it is dropped before it ends.
@@ -357,14 +362,14 @@ impl Receiver {
                 if frame.frame_type == FrameType::Close && self.is_guest {
                     self.is_over = true;
                 } else if frame.frame_type == FrameType::Close {
-                    self.output.advance_to(Stage::CloseReceived);
+                    self.output.advance_to(WriteState::CloseReceived);
                 }
                 return Ok(Some(frame));
             }
             if self.is_over {
                 return Ok(None);
             }
-            self.chunk.resize(CHUNK, 0);
+            self.chunk.resize(READ_BYTES, 0);
             let deadline = self.deadline();
             let read = self.reader.read(&mut self.chunk);
             let count = match deadline {
@@ -403,7 +408,7 @@ impl Receiver {
                     return Some(OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() });
                 }
                 Event::Passthrough(bytes) => {
-                    pass_on(&mut self.on_passthrough, bytes);
+                    emit_passthrough(&mut self.on_passthrough, bytes);
                 }
                 // There is no such limit here.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
@@ -415,10 +420,10 @@ impl Receiver {
 
     /// Until when the payload is waited for that has begun.
     fn deadline(&mut self) -> Option<Instant> {
-        let patience = self.patience?;
+        let payload_timeout = self.payload_timeout?;
         let payload = self.decoder.unfinished();
         if payload != self.unfinished.map(|(payload, _)| payload) {
-            self.unfinished = payload.zip(Instant::now().checked_add(patience));
+            self.unfinished = payload.zip(Instant::now().checked_add(payload_timeout));
         }
         self.unfinished.map(|(_, deadline)| deadline)
     }
@@ -427,7 +432,7 @@ impl Receiver {
         while let Some(event) = self.decoder.finish() {
             match event {
                 Event::Passthrough(bytes) => {
-                    pass_on(&mut self.on_passthrough, bytes);
+                    emit_passthrough(&mut self.on_passthrough, bytes);
                 }
                 Event::Truncated { held } => {
                     let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
@@ -442,7 +447,7 @@ impl Receiver {
 
 /// A panic in the application's function ends nothing else. It has reached the panic hook, and is reported nowhere
 /// else.
-fn pass_on(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
+fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));
     }

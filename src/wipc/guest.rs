@@ -11,7 +11,7 @@ use crate::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use crate::stdio::{Stdin, Stdout, stdin, stdout};
 
 /// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// The guest's end of the pipes, on standard input and output or on any others.
 ///
@@ -127,7 +127,7 @@ impl<R: Read, W: Write> Guest<R, W> {
                 return Ok(None);
             }
             if self.chunk.is_empty() {
-                self.chunk = vec![0; CHUNK];
+                self.chunk = vec![0; READ_BYTES];
             }
             self.to = match self.input.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
@@ -143,8 +143,8 @@ impl<R: Read, W: Write> Guest<R, W> {
 
     /// Keeps no `CALL` whose payload is longer than this, in bytes. An empty one is received in its place, for which
     /// `is_oversize` is true.
-    pub(super) fn limit_calls(&mut self, longest: usize) {
-        self.decoder = mem::take(&mut self.decoder).with_max_call(longest);
+    pub(super) fn limit_calls(&mut self, max_bytes: usize) {
+        self.decoder = mem::take(&mut self.decoder).with_max_call(max_bytes);
     }
 
     /// Whether the frame that was received last was too long.

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::channel::{Output, Stage, run_until};
+use super::channel::{Output, WriteState, run_until};
 use crate::native::child::ChildProcess;
 use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
@@ -22,7 +22,7 @@ use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
-    life: watch::Receiver<Life>,
+    state: watch::Receiver<ProcessState>,
     /// Wakes the task when the grace begins.
     ending: Arc<Notify>,
     output: Arc<Output>,
@@ -36,11 +36,11 @@ struct Guest {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Life {
+enum ProcessState {
     Running,
     Exited,
     /// No descendant is left.
-    Gone,
+    AllExited,
 }
 
 impl GuestProcess {
@@ -48,9 +48,9 @@ impl GuestProcess {
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
         let ending = Arc::new(Notify::new());
-        let (sender, life) = watch::channel(Life::Running);
+        let (sender, state) = watch::channel(ProcessState::Running);
         let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), sender);
-        Self { guest, life, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
+        Self { guest, state, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
     }
 
     pub(super) fn set_grace(&self, grace: Duration) {
@@ -59,17 +59,17 @@ impl GuestProcess {
 
     /// Ends once the guest has exited.
     pub(super) async fn exited(&self) {
-        self.reach(Life::Exited).await;
+        self.wait_for(ProcessState::Exited).await;
     }
 
     /// Ends once the guest and its descendants have ended.
-    pub(super) async fn gone(&self) {
-        self.reach(Life::Gone).await;
+    pub(super) async fn all_exited(&self) {
+        self.wait_for(ProcessState::AllExited).await;
     }
 
-    async fn reach(&self, stage: Life) {
+    async fn wait_for(&self, target: ProcessState) {
         // An error means that the runtime has shut down.
-        let _ = self.life.clone().wait_for(|life| *life >= stage).await;
+        let _ = self.state.clone().wait_for(|state| *state >= target).await;
     }
 
     /// Starts the grace, unless it has started.
@@ -93,26 +93,31 @@ impl GuestProcess {
 impl Drop for GuestProcess {
     fn drop(&mut self) {
         self.task.abort();
-        self.output.advance_to(Stage::GuestExited);
+        self.output.advance_to(WriteState::GuestExited);
     }
 }
 
 impl Guest {
     fn end(&mut self) {
-        let grace = self.grace.min(LONGEST_GRACE);
+        let grace = self.grace.min(MAX_GRACE);
         self.process.end_by(Instant::now() + grace);
     }
 }
 
 /// Longer than any process runs. The grace is capped, since `Instant` overflows otherwise.
-const LONGEST_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc<Notify>, life: watch::Sender<Life>) {
-    let close = run_until(output.wait_for(Stage::CloseSent), ending.notified());
+async fn watch_guest(
+    guest: Weak<Mutex<Guest>>,
+    output: Arc<Output>,
+    ending: Arc<Notify>,
+    state: watch::Sender<ProcessState>,
+) {
+    let close = run_until(output.wait_for(WriteState::CloseSent), ending.notified());
     if run_until(poll_guest(&guest, ChildProcess::poll_exit), close).await.is_none() {
         if let Some(guest) = guest.upgrade() {
             lock(&guest).end();
@@ -124,10 +129,10 @@ async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc
         lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
-    output.advance_to(Stage::GuestExited);
-    life.send_replace(Life::Exited);
+    output.advance_to(WriteState::GuestExited);
+    state.send_replace(ProcessState::Exited);
     poll_guest(&guest, |process, context| process.poll_gone(context).map(drop)).await;
-    life.send_replace(Life::Gone);
+    state.send_replace(ProcessState::AllExited);
 }
 
 /// Ends once `poll` has, or the handle of the guest is dropped.

@@ -52,7 +52,7 @@ type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
 pub struct HostLink<'a> {
     output: &'a mut dyn Output,
     /// How long a message may be, in bytes.
-    longest: usize,
+    max_bytes: usize,
 }
 
 trait Output {
@@ -72,10 +72,10 @@ impl HostLink<'_> {
     /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, or the message would be longer than
     /// [`Limits::message_bytes`]; else as [`Guest::send`].
     pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
-        let refused =
+        let to_io_error =
             |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
-        let params = write_params(params).map_err(refused)?;
-        length::check_call(None, method, params.as_deref(), self.longest).map_err(refused)?;
+        let params = write_params(params).map_err(to_io_error)?;
+        length::check_call(None, method, params.as_deref(), self.max_bytes).map_err(to_io_error)?;
         let notification = Message::Notification(Notification { method: method.into(), params });
         self.output.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
     }
@@ -186,7 +186,7 @@ impl<'h> GuestServer<'h> {
         connection: &mut Connection<Text>,
         limits: &Limits,
     ) -> io::Result<()> {
-        let longest = limits.message_bytes.min(MAX_PAYLOAD as usize);
+        let max_bytes = limits.message_bytes.min(MAX_PAYLOAD as usize);
         guest.send(FrameType::Open, &[])?;
         while !guest.has_closed()
             && let Some(frame) = guest.receive()?
@@ -194,7 +194,7 @@ impl<'h> GuestServer<'h> {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
                     let borrowed = Frame { frame_type: frame.frame_type, payload: &frame.payload };
-                    guarded(|| handler(borrowed, &mut HostLink { output: guest, longest }));
+                    catch_panic(|| handler(borrowed, &mut HostLink { output: guest, max_bytes }));
                 }
                 continue;
             }
@@ -206,12 +206,12 @@ impl<'h> GuestServer<'h> {
             while let Some(event) = connection.poll_event() {
                 match event {
                     Event::Request { key, method, params } => {
-                        let outcome = self.answer(&method, params.as_deref(), guest, longest);
+                        let outcome = self.answer(&method, params.as_deref(), guest, max_bytes);
                         connection.respond(key, outcome.map_err(Into::into));
                     }
                     Event::Notification(Notification { method, params }) => {
                         if let Some(handler) = self.notifications.get_mut(&*method) {
-                            guarded(|| handler(params.as_deref(), &mut HostLink { output: guest, longest }));
+                            catch_panic(|| handler(params.as_deref(), &mut HostLink { output: guest, max_bytes }));
                         }
                     }
                     Event::Cancelled(_) | Event::Ignored(_) | Event::Ended { .. } => {}
@@ -222,7 +222,7 @@ impl<'h> GuestServer<'h> {
                 if guest.has_closed() {
                     return Ok(());
                 }
-                if length::encode_within(&mut message, longest, &mut text) {
+                if length::encode_within(&mut message, max_bytes, &mut text) {
                     guest.send(FrameType::Call, text.as_bytes())?;
                 }
             }
@@ -235,17 +235,18 @@ impl<'h> GuestServer<'h> {
         method: &str,
         params: Option<&RawValue>,
         guest: &mut Guest<R, W>,
-        longest: usize,
+        max_bytes: usize,
     ) -> Result<Text, RpcError> {
         let Some(handler) = self.methods.get_mut(method) else {
             return Err(method_not_found(method));
         };
-        guarded(|| handler(params, &mut HostLink { output: guest, longest })).unwrap_or_else(|| Err(handler_panicked()))
+        catch_panic(|| handler(params, &mut HostLink { output: guest, max_bytes }))
+            .unwrap_or_else(|| Err(handler_panicked()))
     }
 }
 
 /// Runs a handler. Returns `None` if it panics. The handler's own state may then be inconsistent, that of the server is not.
-fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }
 

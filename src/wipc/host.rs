@@ -43,7 +43,7 @@ pub struct Host {
     receiver: Receiver,
     guest: GuestProcess,
     /// Until when the guest, which has exited, is still heard.
-    heard_until: Option<Instant>,
+    output_deadline: Option<Instant>,
 }
 
 impl Host {
@@ -57,7 +57,7 @@ impl Host {
         let (child, Pipes { stdin, stdout, .. }) = ChildProcess::spawn(command)?;
         let (sender, receiver) = Channel::host(stdout, stdin)?.split();
         let guest = GuestProcess::new(child, receiver.output());
-        Ok(Self { sender, receiver, guest, heard_until: None })
+        Ok(Self { sender, receiver, guest, output_deadline: None })
     }
 
     /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.
@@ -92,12 +92,12 @@ impl Host {
     /// # Errors
     /// If nothing more can be received.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        if self.heard_until.is_none()
+        if self.output_deadline.is_none()
             && let Some(received) = run_until(self.receiver.receive(), self.guest.exited()).await
         {
             return received;
         }
-        let end = *self.heard_until.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
+        let end = *self.output_deadline.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
@@ -113,17 +113,17 @@ impl Host {
         guest.end();
         let payload = payload.to_vec();
         // Both tasks are aborted when this future is dropped.
-        let (mut saying, mut listening) = (JoinSet::new(), JoinSet::new());
-        saying.spawn(async move {
+        let (mut sending, mut receiving) = (JoinSet::new(), JoinSet::new());
+        sending.spawn(async move {
             // One that has said CLOSE itself, or is gone, does not need to hear it.
             let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
         });
         // While nobody reads what it prints, it may not come to its end.
-        listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
-        guest.gone().await;
+        receiving.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
+        guest.all_exited().await;
         // The rest of its output is passed through. A daemon among its descendants may keep the output open.
-        let _ = timeout(OUTPUT_GRACE, listening.join_next()).await;
+        let _ = timeout(OUTPUT_GRACE, receiving.join_next()).await;
         guest.status().await
     }
 

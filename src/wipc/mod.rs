@@ -18,18 +18,18 @@ mod channel;
 mod guest;
 #[cfg(all(feature = "native", unix))]
 mod guest_process;
+mod guest_server;
 #[cfg(all(feature = "native", unix))]
 mod host;
-mod serve;
 
 use std::vec::Vec;
 
 #[cfg(all(feature = "native", unix))]
 pub use self::channel::{Channel, Receiver, Sender};
 pub use self::guest::Guest;
+pub use self::guest_server::{GuestServer, HostLink};
 #[cfg(all(feature = "native", unix))]
 pub use self::host::Host;
-pub use self::serve::{GuestServer, HostLink};
 pub use crate::codec::wipc::FrameType;
 pub use crate::text::RpcError;
 

@@ -57,7 +57,7 @@ pub(super) enum Act {
         milliseconds: u64,
     },
     /// Nothing more will come from the other end.
-    HearNoMore,
+    EndInput,
     Close,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Arbitrary<'a> for Operation {
             12..16 => Act::Begin { timeout: timeout(bytes)? },
             16..26 => {
                 let bits = u8::arbitrary(bytes)?;
-                let calls = (0..bits % 5).map(|place| bits >> (3 + place) & 1 == 0).collect();
+                let calls = (0..bits % 5).map(|index| bits >> (3 + index) & 1 == 0).collect();
                 Act::Batch { calls, timeout: timeout(bytes)? }
             }
             26..32 => Act::Notify { method: text(bytes)?, params: params(bytes)? },
@@ -89,7 +89,7 @@ impl<'a> Arbitrary<'a> for Operation {
             86..108 => Act::Hostile { text: hostile(bytes)? },
             108..122 => Act::Wait { milliseconds: u64::from(u8::arbitrary(bytes)?).pow(2) },
             122..124 => Act::Close,
-            124 => Act::HearNoMore,
+            124 => Act::EndInput,
             _ => Act::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
         };
         Ok(Self { end: usize::from(first & 1), act })

@@ -13,7 +13,7 @@ use portway::codec::framing::Framing;
 use reader::{Found, Reader, skim};
 
 /// What a body of this length may be waited for with good frames.
-const LONGEST_WAIT: u64 = 500;
+const MAX_WAIT_BYTES: u64 = 500;
 
 /// Any stream of `Content-Length` frames.
 pub fn content_length(bytes: &[u8]) {
@@ -90,7 +90,7 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
     // Beyond this, what is given back may be dropped.
-    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.given_back) {
+    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut by_hand = Reader::new(framing, &case.limits);
         by_hand.feed_by_hand(stream);
         assert_eq!(by_hand.found, whole.found, "what is given back is not read like what comes");
@@ -100,7 +100,7 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         reader.finish();
     }
     assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the end depends on the cuts");
-    assert!(bytes_in(&whole.found) <= stream.len() + whole.given_back, "bytes are found twice");
+    assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are found twice");
     check_memory(framing, case, stream);
     check_recognition(stream);
 }
@@ -127,17 +127,17 @@ fn check_flood(case: &Case, stream: &[u8]) {
     }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
-    let most = message_bytes.saturating_add(header_bytes).saturating_add(LONGEST_WAIT as usize);
+    let max = message_bytes.saturating_add(header_bytes).saturating_add(MAX_WAIT_BYTES as usize);
     // Where nothing is waited for, the next frame is found, as was seen. Where the limits are high, it takes too many.
-    if reader.decoder.unfinished().is_none() || most > 2_000 {
+    if reader.decoder.unfinished().is_none() || max > 2_000 {
         return;
     }
     let before = reader.found.len();
-    let count = most / good(Framing::ContentLength, 0).len() + 2;
+    let count = max / good(Framing::ContentLength, 0).len() + 2;
     let frames: Vec<u8> = (0..count).flat_map(|number| good(Framing::ContentLength, number)).collect();
     reader.feed(&frames);
     let waits_longer = |found: &Found| match found {
-        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > LONGEST_WAIT),
+        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
         // It has a body, which is dropped, and whose length is not told.
         Found::Fault(FrameFault::HeaderTooLarge) => true,
         _ => false,
@@ -157,10 +157,10 @@ fn check_flood(case: &Case, stream: &[u8]) {
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     // What is held, what is given away, what is given back, and its copy.
-    let most = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
+    let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
         let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
-        assert!(held <= most as u64, "{held} bytes are held, of {}", stream.len());
+        assert!(held <= max as u64, "{held} bytes are held, of {}", stream.len());
     }
 }
 
@@ -206,13 +206,13 @@ fn bytes_in(found: &[Found]) -> usize {
 }
 
 /// What there is in a stream of lines, told in another way.
-fn lines(stream: &[u8], most: usize) -> Vec<Found> {
+fn lines(stream: &[u8], max: usize) -> Vec<Found> {
     let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let line = |line: &[u8]| {
         let start = line.iter().position(|byte| !blanks(byte))?;
         let line = &line[start..];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        Some(match line.len() > most {
+        Some(match line.len() > max {
             true => Found::Fault(FrameFault::Oversize { length: None }),
             false => Found::Body(line.to_vec()),
         })

@@ -25,7 +25,7 @@ pub(super) struct Reader {
     /// How many bytes have come.
     fed: usize,
     /// How many bytes were given back, to be found again.
-    pub(super) given_back: usize,
+    pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
 }
@@ -33,7 +33,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(framing: Framing, limits: &Limits) -> Self {
         let decoder = FrameDecoder::new(framing, limits);
-        Self { decoder, found: Vec::new(), fed: 0, given_back: 0, framing, limits: *limits }
+        Self { decoder, found: Vec::new(), fed: 0, reread: 0, framing, limits: *limits }
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
@@ -44,7 +44,7 @@ impl Reader {
             let found = found(event);
             found.into_iter().for_each(|found| self.record(found));
             if let Some(swallowed) = swallowed {
-                self.given_back += swallowed.len();
+                self.reread += swallowed.len();
                 self.decoder.unread(&swallowed);
             }
         }
@@ -61,7 +61,7 @@ impl Reader {
             let swallowed = swallowed(self.framing, &event).unwrap_or_default();
             let found = found(event);
             rest = [&swallowed[..], input].concat();
-            self.given_back += swallowed.len();
+            self.reread += swallowed.len();
             found.into_iter().for_each(|found| self.record(found));
         }
     }
@@ -110,7 +110,7 @@ impl Reader {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
             }
             Found::Fault(FrameFault::Truncated { held } | FrameFault::TimedOut { held }) => {
-                assert!(*held <= self.fed + self.given_back, "more is given up than has come");
+                assert!(*held <= self.fed + self.reread, "more is given up than has come");
             }
             Found::Fault(_) => {}
         }
