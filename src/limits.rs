@@ -1,4 +1,4 @@
-//! Bounds on what a peer can make us hold or do. They are rows of limits.toml, and so are those that are fixed.
+//! Limits on the resources that a peer can use. Each is a row of limits.toml, fixed or not.
 
 // limits:begin constants
 /// Longest time of a call whose progress restarts its timeout, as a multiple of that timeout. `total_timeout` of a call
@@ -11,14 +11,14 @@ pub const MAX_METHOD_LENGTH: usize = 1_024;
 pub const MAX_ECHO_LENGTH: usize = 100;
 // limits:end constants
 
-/// Whether text has more characters than this, as JavaScript counts them.
+/// Whether a text has more than `max` characters, as JavaScript counts them.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
-pub(crate) fn is_longer(text: &str, longest: usize) -> bool {
-    // A character has no more code units in UTF-16 than in UTF-8.
-    text.len() > longest && text.encode_utf16().nth(longest).is_some()
+pub(crate) fn is_longer(text: &str, max: usize) -> bool {
+    // A character has at most as many UTF-16 code units as UTF-8 bytes.
+    text.len() > max && text.encode_utf16().nth(max).is_some()
 }
 
-/// Every bound, with its default. Each can be set; none is off by accident.
+/// The limits that can be set, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

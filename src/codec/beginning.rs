@@ -1,4 +1,4 @@
-//! The beginning of a message that is dropped. If the message is an answer, its id may be in there.
+//! The beginning of a dropped message. If the message is an answer, its beginning may hold the id.
 
 use alloc::vec::Vec;
 
@@ -16,7 +16,7 @@ enum State {
     None,
     /// More of the message may come.
     Open(Unreadable),
-    /// The beginning is complete, and is still to be returned.
+    /// The beginning is complete, and was not returned yet.
     Complete(Unreadable),
 }
 
@@ -25,7 +25,7 @@ impl Beginning {
         Self { bytes: Vec::new(), state: State::None }
     }
 
-    /// A message is dropped for this reason. Its bytes are to be added as they come.
+    /// Starts the record of a message that is dropped for this reason.
     pub(super) fn open(&mut self, why: Unreadable) {
         self.bytes.clear();
         self.state = State::Open(why);
@@ -41,14 +41,14 @@ impl Beginning {
         }
     }
 
-    /// The message has ended.
+    /// Completes the beginning: the message has ended.
     pub(super) const fn close(&mut self) {
         if let State::Open(why) = self.state {
             self.state = State::Complete(why);
         }
     }
 
-    /// Drops a message, of which these parts have come.
+    /// Records a dropped message that consists of these parts.
     pub(super) fn drop_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));
@@ -62,7 +62,7 @@ impl Beginning {
         Some(why)
     }
 
-    /// The beginning that is returned.
+    /// Returns the recorded bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

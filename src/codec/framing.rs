@@ -1,4 +1,4 @@
-//! The framings of byte streams, to be chosen at adapter time.
+//! The framings of byte streams, selected at run time.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,20 +10,20 @@ use super::wipc::FrameType;
 use super::{content_length, json, newline, wipc};
 use crate::Limits;
 
-/// How messages are told apart in a stream of bytes.
+/// How messages are separated in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length: N`, a blank line, and N bytes. See [`content_length`].
     ContentLength,
-    /// One message a line. See [`newline`].
+    /// One message per line. See [`newline`].
     Newline,
     /// One message in each `CALL` frame, among other output. See [`wipc`].
     Wipc,
 }
 
 impl Framing {
-    /// Detects the framing of a peer by the first bytes that it sent; `None` if they do not show it, or not yet. A line
-    /// of JSON without the member `jsonrpc` does not count: it may be of a log.
+    /// Detects the framing of a peer from the first bytes it sent. Returns `None` if they do not show it yet. A line of
+    /// JSON without the member `jsonrpc` does not count, since it may belong to a log.
     ///
     /// # Examples
     ///
@@ -50,7 +50,7 @@ impl Framing {
         }
     }
 
-    /// The longest message that can be framed, in bytes, if there is a longest one.
+    /// Returns the maximum length of a message, in bytes, or `None` if the framing has no maximum.
     #[must_use]
     pub const fn longest_message(self) -> Option<usize> {
         match self {
@@ -59,8 +59,8 @@ impl Framing {
         }
     }
 
-    /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it. One that is longer than
-    /// [`Framing::longest_message`] is left out.
+    /// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it. A message longer than
+    /// [`Framing::longest_message`] is not appended.
     pub fn encode(self, body: &str, out: &mut Vec<u8>) {
         match self {
             Self::ContentLength => content_length::encode(body, out),
@@ -70,7 +70,7 @@ impl Framing {
     }
 }
 
-/// Recognises a framing in bytes that come in pieces, line by line.
+/// Detects a framing in a stream of pieces, line by line.
 ///
 /// # Examples
 ///
@@ -83,13 +83,13 @@ impl Framing {
 /// ```
 #[derive(Debug, Default)]
 pub struct Recogniser {
-    /// The beginning of the line that has no end yet.
+    /// The beginning of the incomplete line.
     line: Vec<u8>,
 }
 
 impl Recogniser {
-    /// Looks at the next bytes. Returns the framing that one of their lines, or the incomplete line at their end, looks
-    /// like.
+    /// Examines the next bytes. Returns the framing that one of their lines, or the incomplete line at their end,
+    /// shows.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();
@@ -116,7 +116,7 @@ impl fmt::Display for Framing {
     }
 }
 
-/// The decoder of any framing. Its methods are those of [`content_length::Decoder`].
+/// A decoder for any framing. Its methods are those of [`content_length::Decoder`].
 #[derive(Debug)]
 pub struct FrameDecoder(Inner);
 
@@ -128,7 +128,7 @@ enum Inner {
 }
 
 impl FrameDecoder {
-    /// A decoder at the beginning of its stream.
+    /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(framing: Framing, limits: &Limits) -> Self {
         Self(match framing {
@@ -141,8 +141,8 @@ impl FrameDecoder {
         })
     }
 
-    /// The same, to which a longer payload, in bytes, is no frame of WIPC; of a frame that is a message, the limit remains.
-    /// Before anything is read; with other framings it does nothing.
+    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. The limit of messages remains. Call it before the
+    /// first input; with other framings it has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
@@ -164,7 +164,7 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::finish`]. To be called until it gives `None`.
+    /// See [`content_length::Decoder::finish`]. Call it until it returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         match &mut self.0 {
@@ -184,8 +184,8 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::time_out`]. A frame of WIPC that is given up is searched again for others, so
-    /// [`FrameDecoder::next`] may then find something without more input.
+    /// See [`content_length::Decoder::time_out`]. The bytes of an abandoned WIPC frame are scanned again, so
+    /// [`FrameDecoder::next`] may return an event without more input.
     pub fn time_out(&mut self) -> FrameFault {
         match &mut self.0 {
             Inner::ContentLength(decoder) => decoder.time_out(),
@@ -194,7 +194,8 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::unread`]. With other framings a message holds no other: there it does nothing.
+    /// See [`content_length::Decoder::unread`]. In other framings a message cannot swallow another one: there it has no
+    /// effect.
     pub fn unread(&mut self, bytes: &[u8]) {
         match &mut self.0 {
             Inner::ContentLength(decoder) => decoder.unread(bytes),
@@ -203,11 +204,11 @@ impl FrameDecoder {
     }
 }
 
-/// What WIPC finds, in the words of all framings.
+/// Converts the events of WIPC to those of all framings.
 #[derive(Debug)]
 struct WipcAdapter {
     message_bytes: usize,
-    /// Whether what is passed through next continues a adapter.
+    /// Whether the next passthrough continues a run of noise.
     has_begun: bool,
 }
 

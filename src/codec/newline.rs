@@ -1,8 +1,8 @@
-//! One message a line: the framing of MCP on stdio and of ACP.
+//! One message per line: the framing of MCP on stdio and of ACP.
 //!
-//! A line ends with LF or CRLF. Blanks before a message and blank lines are passed over. A line that is too long is told
-//! once, and dropped up to its end as it comes. What a line holds is not looked at, so there is no noise here: what is no
-//! JSON is told by who reads it.
+//! A line ends with LF or CRLF. Whitespace before a message and blank lines are skipped. A line over the limit is
+//! reported once, and dropped up to its end. The decoder does not look into lines, so it reports no noise: the JSON
+//! decoder refuses a line that is not JSON.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -15,13 +15,13 @@ use super::frame::{Event, FrameFault};
 use crate::Limits;
 use crate::message::Unreadable;
 
-/// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
+/// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(body.as_bytes());
     out.push(b'\n');
 }
 
-/// Finds the messages in a stream.
+/// Decodes the messages of a byte stream.
 ///
 /// # Examples
 ///
@@ -36,17 +36,17 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder {
     max_bytes: usize,
-    /// The line that has begun.
+    /// The received part of an incomplete line.
     held: Vec<u8>,
-    /// The line that was returned away last.
+    /// The line that the last event borrows.
     returned: Vec<u8>,
-    /// The beginning of the line that is dropped.
+    /// The beginning of the dropped line.
     beginning: Beginning,
     skipping: Skipping,
     count: u64,
 }
 
-/// Whether what comes is dropped up to the end of the line.
+/// Whether the rest of the current line is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Skipping {
     No,
@@ -55,7 +55,7 @@ enum Skipping {
 }
 
 impl Decoder {
-    /// A decoder at the beginning of its stream.
+    /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl Decoder {
         }
     }
 
-    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up. A whole line in
-    /// `input` is borrowed from there.
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up.
+    /// A complete line in `input` is borrowed, not copied.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         release(&mut self.returned);
@@ -86,12 +86,12 @@ impl Decoder {
         if self.held.is_empty() {
             *input = input.get(leading_whitespace(input)..).unwrap_or_default();
         }
-        // There is no line end to look for behind what the limit and a CRLF have room for.
+        // A line end beyond the limit and a CRLF is not searched for.
         let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
-        // Without its line end, a last CR may be half of it.
+        // Without the line end, a last CR may be half of it.
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.max_bytes {
@@ -112,7 +112,7 @@ impl Decoder {
         Some(Event::Body(without_return(&self.returned)))
     }
 
-    /// The input has ended: a last line without a line end is a message.
+    /// Ends the input. A last line without a line end is a message.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         release(&mut self.returned);
@@ -123,14 +123,14 @@ impl Decoder {
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
-    /// A number that stays the same while one message has begun and is not complete; `None` in between. A line that is
-    /// dropped for its length counts.
+    /// Returns a number that stays the same while one message is incomplete, or `None` between messages. A line that is
+    /// dropped for its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Drops the message that has begun. The rest of its line is dropped in silence. [`Self::next`] then returns its
+    /// Drops the incomplete message. The rest of its line is dropped without an event. [`Self::next`] then returns its
     /// beginning, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();

@@ -1,11 +1,12 @@
-//! A list that never moves what it holds: it grows by as much at a time, however long it is.
+//! A list that never moves its items. It grows by chunks of a fixed size.
 //!
-//! A `Vec` that grows leaves its old places behind, and up to as many empty ones; memory of wasm is never given back.
+//! A growing `Vec` frees its old memory and may leave half of the new memory empty. Memory of wasm is never returned to
+//! the system.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// As many items are allocated at a time.
+/// Items allocated at a time.
 const CHUNK_ITEMS: usize = 128;
 
 #[derive(Debug)]
@@ -18,12 +19,12 @@ impl<T: Copy> ChunkedVec<T> {
         Self { chunks: Vec::new() }
     }
 
-    /// How many items there are: whole chunks of them.
+    /// Returns the number of items in all chunks.
     pub(super) fn len(&self) -> u32 {
         (self.chunks.len() * CHUNK_ITEMS) as u32
     }
 
-    /// Adds a chunk of such items.
+    /// Adds a chunk of copies of `item`.
     pub(super) fn grow(&mut self, item: T) {
         self.chunks.push(Box::new([item; CHUNK_ITEMS]));
     }

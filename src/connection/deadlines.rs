@@ -1,27 +1,27 @@
-//! When calls time out: constant work per call, and one deadline for all of them.
+//! Call timeouts: constant work per call, and one timer for all calls.
 //!
-//! Calls with the same timeout end in the order in which they began, so each distinct timeout has a queue, and only the
-//! heads of the queues matter. A call counts from the first reading of the clock after it was made; calls that no reading
-//! has seen yet are the *unstamped* tail of their queue. So making a call needs no clock.
+//! Calls with the same timeout end in the order in which they began. So each distinct timeout has a queue, and only the
+//! heads of the queues matter. The timeout of a call starts at the first clock reading after the call was made. Calls
+//! without a reading are the *unstamped* tail of their queue. Making a call needs no clock.
 
 use alloc::vec::Vec;
 
 use super::chunked_vec::ChunkedVec;
 
-/// The end of a queue, and the queue of a call without a timeout.
+/// The end of a queue. Also the queue of a call without a timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    /// One for each timeout in use; an empty one is used again for another.
+    /// One for each timeout in use. An empty queue is reused for another timeout.
     queues: Vec<Queue>,
     /// One for each call slot.
     nodes: ChunkedVec<Node>,
     now: u64,
     next: Option<u64>,
     grain: u64,
-    /// Longest wait of a call for its first reading of the clock. A driver's timer may outlive the last call by as
-    /// much.
+    /// Maximum wait of a call for its first clock reading. The timer of a driver may outlive the last call by this
+    /// time.
     longest_wait: u64,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Deadlines {
 #[derive(Debug)]
 struct Queue {
     timeout: u64,
-    /// How long a unstamped call may wait for a reading of the clock.
+    /// Maximum wait of an unstamped call for a clock reading.
     stamp_within: u64,
     head: u32,
     tail: u32,
-    /// The first call that no reading of the clock has seen.
+    /// The first call without a clock reading.
     unstamped: u32,
 }
 
@@ -52,7 +52,7 @@ impl Deadlines {
         Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, longest_wait }
     }
 
-    /// When the next reading of the clock is wanted.
+    /// Returns when the next clock reading is due.
     pub(super) const fn next(&self) -> Option<u64> {
         self.next
     }
@@ -113,8 +113,8 @@ impl Deadlines {
         }
     }
 
-    /// Takes a reading of the clock. Afterwards [`pop_expired`](Self::pop_expired) returns the slots whose time is up, and
-    /// [`recompute_next`](Self::recompute_next) must be called when it returns no more.
+    /// Handles a clock reading. Call [`pop_expired`](Self::pop_expired) afterwards until it returns `None`, and then
+    /// [`recompute_next`](Self::recompute_next).
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
         for queue in &mut self.queues {
@@ -127,7 +127,7 @@ impl Deadlines {
         }
     }
 
-    /// A slot whose time is up; its timeout is ended.
+    /// Returns the slot of an expired call, and ends its timeout.
     pub(super) fn pop_expired(&mut self) -> Option<u32> {
         let slot = self.queues.iter().find_map(|queue| {
             let node = self.nodes.get(queue.head)?;
@@ -137,7 +137,7 @@ impl Deadlines {
         Some(slot)
     }
 
-    /// Finds the next time of interest.
+    /// Computes when the next clock reading is due.
     pub(super) fn recompute_next(&mut self) {
         self.next = None;
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
@@ -146,13 +146,13 @@ impl Deadlines {
                 Some(node) if queue.unstamped != queue.head => node.at,
                 _ => reading,
             };
-            // Calls to come will want their reading even if no queue is unstamped now.
+            // Future calls need their reading even if no queue has an unstamped call now.
             let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
             self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
         }
     }
 
-    /// How long a unstamped call with this timeout may wait for a reading of the clock.
+    /// Returns the maximum wait of an unstamped call with this timeout for a clock reading.
     const fn until_reading(&self, timeout: u64) -> u64 {
         match timeout.checked_div(self.grain) {
             None => 0,
@@ -162,7 +162,7 @@ impl Deadlines {
         }
     }
 
-    /// The queue for a timeout. Applications have a handful of timeouts, so a search finds one soon.
+    /// Returns the queue for a timeout. Applications use few distinct timeouts, so a linear search is fast.
     fn queue_for(&mut self, timeout: u64) -> u32 {
         let mut empty = None;
         for (key, queue) in self.queues.iter().enumerate() {

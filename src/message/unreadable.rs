@@ -1,8 +1,8 @@
-//! Answers that cannot be read.
+//! Answers that cannot be decoded.
 
 use core::fmt;
 
-/// Why an answer to an own call cannot be read. The peer's handler did not cause it.
+/// Why an answer to an own call cannot be decoded. The peer's handler did not cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -12,17 +12,17 @@ pub enum Unreadable {
     HeaderTooLarge,
     /// Its header declares another type than JSON-RPC in UTF-8.
     ContentType,
-    /// It is not JSON (RFC 8259): `NaN` and `Infinity` are not, nor is text that is not UTF-8.
+    /// It is not JSON (RFC 8259), for example `NaN`, or it is not UTF-8.
     NotJson,
     /// It is nested deeper than [`crate::Limits::depth`].
     TooDeep,
-    /// A string in it holds half of a surrogate pair, so it is not Unicode text.
+    /// A string in it has a lone surrogate, so it is not Unicode text.
     LoneSurrogate,
     /// It holds a number that is too large for a double.
     NumberOutOfRange,
-    /// A member of its envelope, such as `result`, comes twice.
+    /// A member of its envelope, such as `result`, is repeated.
     RepeatedMember,
-    /// No byte of it came for [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the timeout of
+    /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the timeout of
     /// payloads.
     Stalled,
 }

@@ -1,4 +1,4 @@
-//! The process of a guest. It ends when its grace is over.
+//! The process of a guest, and its end.
 
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -15,10 +15,10 @@ use super::channel::{Output, WriteState, run_until};
 use crate::native::child::ChildProcess;
 use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
-/// The process of a guest, and its descendants. They end when the grace is over.
+/// The process of a guest, and its descendants. They are ended when the grace is over.
 ///
-/// A task waits for the exit and sends the signals, even if nothing waits for the guest. A drop kills the guest at
-/// once.
+/// A task waits for the exit and sends the signals, even if nothing waits for the guest. Dropping this value kills the
+/// guest at once.
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
@@ -44,7 +44,7 @@ enum ProcessState {
 }
 
 impl GuestProcess {
-    /// Starts the task; needs a runtime.
+    /// Starts the task. It requires a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
         let ending = Arc::new(Notify::new());
@@ -57,12 +57,12 @@ impl GuestProcess {
         lock(&self.guest).grace = grace;
     }
 
-    /// Ends once the guest has exited.
+    /// Waits until the guest has exited.
     pub(super) async fn exited(&self) {
         self.wait_for(ProcessState::Exited).await;
     }
 
-    /// Ends once the guest and its descendants have ended.
+    /// Waits until the guest and its descendants have exited.
     pub(super) async fn all_exited(&self) {
         self.wait_for(ProcessState::AllExited).await;
     }
@@ -125,7 +125,7 @@ async fn watch_guest(
         poll_guest(&guest, ChildProcess::poll_exit).await;
     }
     if let Some(guest) = guest.upgrade() {
-        // Its descendants end soon after it.
+        // Ends its descendants soon after it.
         lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
@@ -135,7 +135,7 @@ async fn watch_guest(
     state.send_replace(ProcessState::AllExited);
 }
 
-/// Ends once `poll` has, or the handle of the guest is dropped.
+/// Waits until `poll` is ready, or the handle of the guest is dropped.
 async fn poll_guest(guest: &Weak<Mutex<Guest>>, mut poll: impl FnMut(&mut ChildProcess, &mut Context<'_>) -> Poll<()>) {
     poll_fn(|context| match guest.upgrade() {
         Some(guest) => poll(&mut lock(&guest).process, context),

@@ -1,4 +1,4 @@
-//! JSON-RPC calls of the host, answered one after the other by a guest that waits for them.
+//! A blocking server for the JSON-RPC calls of the host, which handles one call at a time.
 
 use core::fmt;
 use std::boxed::Box;
@@ -23,7 +23,7 @@ use crate::text::{
     RpcError, Text, handler_panicked, invalid_params, length, method_not_found, read_params, write_params, write_result,
 };
 
-/// What a guest offers to its host.
+/// The methods of a guest, for its host.
 ///
 /// ```no_run
 /// use portway::wipc::{Guest, GuestServer, RpcError};
@@ -48,10 +48,10 @@ type Method<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) -> Result<Text
 type OnNotify<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) + 'h;
 type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
 
-/// The way to the host, for handlers.
+/// Sends to the host, for handlers.
 pub struct HostLink<'a> {
     output: &'a mut dyn Output,
-    /// How long a message may be, in bytes.
+    /// Maximum length of a message, in bytes.
     max_bytes: usize,
 }
 
@@ -66,11 +66,11 @@ impl<R: Read, W: Write> Output for Guest<R, W> {
 }
 
 impl HostLink<'_> {
-    /// Tells the host something, without an answer. `params` has to be an object or an array, or `()` for none.
+    /// Sends a notification to the host. `params` must serialize to an object or an array, or be `()` for no params.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, or the message would be longer than
-    /// [`Limits::message_bytes`]; else as [`Guest::send`].
+    /// [`io::ErrorKind::InvalidInput`] if the params cannot be serialized, or if the message would exceed
+    /// [`Limits::message_bytes`]. Otherwise as [`Guest::send`].
     pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
         let to_io_error =
             |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
@@ -80,7 +80,7 @@ impl HostLink<'_> {
         self.output.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
     }
 
-    /// Sends a frame that is no call, such as `DATA`.
+    /// Sends a frame of another type than `CALL`, such as `DATA`.
     ///
     /// # Errors
     /// As [`Guest::send`].
@@ -96,13 +96,13 @@ impl fmt::Debug for HostLink<'_> {
 }
 
 impl<'h> GuestServer<'h> {
-    /// A server without methods.
+    /// Creates a server without methods.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Has a handler for a method: it takes the params and gives the result, or an error that is answered. One that panics is
-    /// answered -32603, where the target unwinds.
+    /// Registers a method handler. It receives the params, and returns the result or the error that answers the call. A
+    /// call whose handler panics is answered with -32603, where the target unwinds.
     pub fn method<P, R, E>(
         mut self,
         name: &str,
@@ -123,8 +123,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a handler for a notification. A notification whose params do not fit is ignored. After a panic of the handler, the
-    /// server reads the next frame, where the target unwinds. The panic hook runs as usual.
+    /// Registers a notification handler. A notification with params of another type is ignored. After a panic of the
+    /// handler, the server reads the next frame, where the target unwinds. The panic hook runs as usual.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -141,19 +141,19 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a function for each frame other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the function, the server
-    /// reads the next frame, where the target unwinds.
+    /// Sets a handler for all frames other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the handler, the
+    /// server reads the next frame, where the target unwinds.
     pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
         self.on_frame = Some(Box::new(handler));
         self
     }
 
-    /// The same, with other bounds on what the host may send.
+    /// Sets the limits on the host. Default: [`Limits::DEFAULT`].
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits: Some(limits), ..self }
     }
 
-    /// Names that begin with `rpc.` are the protocol's own (JSON-RPC 2.0 §4).
+    /// Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
     fn may_register(&mut self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {
@@ -162,11 +162,11 @@ impl<'h> GuestServer<'h> {
         may
     }
 
-    /// Sends `OPEN`, and answers until `CLOSE` has come or was sent by a handler, or the input ends. A frame that cannot be
-    /// read as JSON-RPC is answered with an error, and the next one is read.
+    /// Sends `OPEN`, and answers calls until `CLOSE` is received or sent, or the input ends. A `CALL` that is not valid
+    /// JSON-RPC is answered with an error, and does not end the server.
     ///
     /// # Errors
-    /// As [`Guest::send`] and [`Guest::receive`]; [`io::ErrorKind::InvalidInput`] for a method whose name is reserved.
+    /// As [`Guest::send`] and [`Guest::receive`]. [`io::ErrorKind::InvalidInput`] for a method with a reserved name.
     pub fn serve<R: Read, W: Write>(mut self, guest: &mut Guest<R, W>) -> io::Result<()> {
         if let Some(name) = &self.reserved {
             let problem = format!("{name:?} cannot be registered: names that begin with rpc. are reserved");
@@ -245,7 +245,8 @@ impl<'h> GuestServer<'h> {
     }
 }
 
-/// Runs a handler. Returns `None` if it panics. The handler's own state may then be inconsistent, that of the server is not.
+/// Runs a handler. Returns `None` if it panics. The state of the handler may then be inconsistent, the state of the
+/// server is not.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }

@@ -1,4 +1,4 @@
-//! One end of the link, and what it owes.
+//! One end of the connection, and the replies that it must send.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,38 +10,39 @@ use serde_json::value::RawValue;
 
 pub(super) type Payload = Box<RawValue>;
 
-/// One end, its driver, and what it sent that has not arrived.
+/// One end, its driver, and the frames that it sent and that have not arrived.
 pub(super) struct Endpoint {
     pub(super) link: Connection<Payload>,
     pub(super) sent: VecDeque<String>,
-    /// The calls that wait, by their id.
+    /// The pending calls, by id.
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls that have ended.
     ended: Vec<CallKey>,
-    /// Requests that the application was told of, or asked to stop, and has not answered.
+    /// Requests that an event reported, as new or as cancelled, and that are unanswered.
     pub(super) requests: Vec<RequestKey>,
-    /// Those of them that it was told to work on.
+    /// Those of them that an event reported as new.
     running: Vec<RequestKey>,
-    /// Notifications that have come, and were not told to the application.
+    /// Notifications that were received and not reported by an event.
     undelivered: usize,
-    /// Nothing more will come.
+    /// Whether the input has ended.
     pub(super) input_ended: bool,
-    /// Answers that are still expected, and of those how many need not be: it depends on what else waits.
+    /// For each id, how many replies are expected, and how many of them are optional: those depend on which calls are
+    /// pending.
     expected: BTreeMap<Id, (i64, i64)>,
-    /// Every answer that was sent, as text.
+    /// Every reply that was sent, as text.
     replies: BTreeMap<Id, Vec<String>>,
-    /// The latest time that it was told.
+    /// The latest clock reading.
     now: u64,
 }
 
-/// A call that waits.
+/// A pending call.
 #[derive(Debug)]
 pub(super) struct Call {
     key: CallKey,
     pub(super) timeout: Option<u64>,
-    /// The first reading of the clock after it was made.
+    /// The first clock reading after the call was made.
     pub(super) since: Option<u64>,
-    /// Whether its request left.
+    /// Whether its request was sent.
     pub(super) is_sent: bool,
 }
 
@@ -77,14 +78,14 @@ impl Endpoint {
         assert!(self.calls.insert(key.id(), call).is_none(), "an id is used twice");
     }
 
-    /// A call that was made at some time, and whether it waits.
+    /// Picks any call of the past, and returns whether it is pending.
     pub(super) fn pick_call(&self, choice: u8) -> Option<(CallKey, bool)> {
         let waiting = self.calls.values().rev().map(|call| (call.key, true));
         let mut all = waiting.chain(self.ended.iter().rev().map(|key| (*key, false)));
         all.nth(usize::from(choice).checked_rem(self.calls.len() + self.ended.len())?)
     }
 
-    /// The call has ended.
+    /// Records the end of a call.
     pub(super) fn call_ended(&mut self, key: CallKey) -> Call {
         assert_eq!(self.link.call_with_id(key.id()), None);
         let call = self.calls.remove(&key.id()).expect("a call that was never made, or has ended before");
@@ -93,7 +94,7 @@ impl Endpoint {
         call
     }
 
-    /// Takes a frame as a driver does.
+    /// Handles a frame as a driver does.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
         if self.input_ended {
             return;
@@ -134,7 +135,7 @@ impl Endpoint {
             Ok(Message::Request(request)) => self.expect_reply_to(&request.id, false),
             Ok(Message::Notification(_)) => self.undelivered += 1,
             Err(Unusable::Reject(rejected)) => self.expect_reply_to(&rejected.id, false),
-            // It is the answer to a call, if one waits; elements before it may have ended that.
+            // It answers a call that is pending. An earlier element of the batch may have ended that call.
             Err(Unusable::Empty(id)) if !self.link.config().profile.foreign_is_ignored => {
                 let is_call = id.to_call().is_some_and(|id| self.calls.contains_key(&id));
                 if !is_call || in_batch {
@@ -151,7 +152,7 @@ impl Endpoint {
         *optional_replies += i64::from(optional);
     }
 
-    /// Gives the application's answer to a request.
+    /// Answers a request as the application does.
     pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Payload, ErrorObject<Payload>>) {
         let is_open = !self.link.is_closed();
         assert_eq!(self.link.is_unanswered(key), is_open);
@@ -165,7 +166,7 @@ impl Endpoint {
         assert!(id.is_none_or(|id| self.link.request_with_id(&id) != Some(key)));
     }
 
-    /// Tells the time, and takes all that comes of it. `other` is the end that it hears of.
+    /// Passes the time to the connection, and drains its output. `other` is the other end.
     pub(super) fn drain(&mut self, now: u64, other: &Self, has_foreign_input: bool) {
         self.link.handle_timeout(now);
         self.now = self.now.max(now);
@@ -190,7 +191,7 @@ impl Endpoint {
             Outgoing::Batch(messages) => messages,
             Outgoing::Cancel(id) => {
                 let has_ended = |id| {
-                    // Its time is up, and its end is told next.
+                    // It is due, and the next event reports its end.
                     let is_due = |call: &Call| call.due().is_some_and(|due| due <= self.now);
                     self.calls.get(&id).is_some_and(is_due) || self.ended.iter().any(|call| call.id() == id)
                 };
@@ -236,7 +237,7 @@ impl Endpoint {
                     }
                     CallEnd::Answered(outcome) if !has_foreign_input => other.check_replied(key.id(), outcome),
                     CallEnd::Answered(_) => {}
-                    // It is well for any text of the peer.
+                    // Any text of the peer may be undecodable.
                     CallEnd::Unreadable(_) => {}
                     CallEnd::Invalid => assert!(has_foreign_input, "a peer of ours says nothing that is invalid"),
                     CallEnd::Closed => assert!(self.link.is_closed() || self.input_ended),
@@ -250,7 +251,7 @@ impl Endpoint {
         }
     }
 
-    /// What ended a call of the other end is what this one said.
+    /// Checks that the outcome of a call at the other end was sent from here.
     fn check_replied(&self, call: u64, outcome: Result<Payload, ErrorObject<Payload>>) {
         let text = outcome_text(outcome);
         let mut replies = [Id::from_call(call), Id::Null].into_iter().filter_map(|id| self.replies.get(&id)).flatten();
@@ -283,7 +284,7 @@ impl Endpoint {
         }
     }
 
-    /// Nothing is left to be answered or told.
+    /// Checks that every request is answered and every notification is reported.
     pub(super) fn check_all_answered(&self) {
         assert_eq!((self.undelivered, self.link.unanswered_requests()), (0, 0));
         for (id, (expected, optional)) in &self.expected {
@@ -291,13 +292,13 @@ impl Endpoint {
         }
     }
 
-    /// Whether it could not tell the other end which message it refused.
+    /// Whether a reply with the id null was sent, which names no request.
     pub(super) fn has_replied_to_null(&self) -> bool {
         self.replies.contains_key(&Id::Null)
     }
 }
 
-/// An outcome as it stands on the wire.
+/// Returns an outcome as JSON text.
 fn outcome_text(outcome: Result<Payload, ErrorObject<Payload>>) -> String {
     json::encode(&Outgoing::Single(Message::Response(Response { id: Id::Null, outcome })))
 }

@@ -1,4 +1,4 @@
-//! Two connections joined back to back on virtual time, and a third party that says anything to either.
+//! Two connections joined back to back on virtual time, and a third party that sends anything to either.
 
 mod endpoint;
 mod operation;
@@ -11,11 +11,11 @@ use portway::profile::Profile;
 use endpoint::{Endpoint, error, payload};
 use operation::{Act, Operation, Outcome};
 
-/// No input needs more steps to show a fault; more only make it slow.
+/// More steps make an input slow, and show no further fault.
 const MAX_OPERATIONS: usize = 120;
 
-/// Reads the bytes as what happens to the link, and at its end lets both ends come to rest: each call has ended once, each
-/// request is answered once.
+/// Reads the bytes as a sequence of operations, and then lets both ends finish. Each call must end once, and each
+/// request must be answered once.
 pub fn connection(bytes: &[u8]) {
     let mut bytes = Unstructured::new(bytes);
     let Ok(configs) = <[u8; 2]>::arbitrary(&mut bytes) else { return };
@@ -23,7 +23,7 @@ pub fn connection(bytes: &[u8]) {
     // Set by `cargo xtask fuzz --input`.
     let is_shown = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
     for _ in 0..MAX_OPERATIONS {
-        // Beyond their end there are zeroes without end.
+        // After the end of the bytes, `arbitrary` would return zeroes for ever.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
@@ -38,7 +38,7 @@ pub fn connection(bytes: &[u8]) {
 struct World {
     ends: [Endpoint; 2],
     now: u64,
-    /// For each end, whether somebody else than the other end has spoken to it.
+    /// For each end, whether it received anything from the third party.
     has_foreign_input: [bool; 2],
     /// Whether a frame was lost.
     is_lossy: bool,
@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// Answers and delivers all there is, lets the time pass, and closes both ends.
+    /// Delivers and answers all messages, lets all timeouts pass, and closes both ends.
     fn come_to_rest(&mut self) {
         loop {
             let mut is_quiet = true;
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// A driver that looks at the clock when it is told to, and at no other time, sees each call end that has a timeout.
+    /// Reads the clock only when a connection requests it. Each call with a timeout must end.
     fn run_timers(&mut self) {
         for _ in 0..60 {
             let next = self.ends.iter().filter_map(|end| end.link.poll_timeout()).min();
@@ -194,7 +194,7 @@ impl World {
             self.now = next;
             self.drain();
         }
-        // With a grain, long timeouts take many looks.
+        // With a grain, long timeouts take many readings.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for end in &self.ends {
@@ -204,7 +204,7 @@ impl World {
     }
 }
 
-/// One end, and the other.
+/// Returns the end at this index, and the other one.
 fn pair(ends: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &mut Endpoint)> {
     let [first, second] = ends;
     Some(if index == 0 { (first, second) } else { (second, first) })

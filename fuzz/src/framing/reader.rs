@@ -1,4 +1,4 @@
-//! Reads a stream as a driver does, and keeps what was found.
+//! Reads a stream as a driver does, and records the events.
 
 use portway::Limits;
 use portway::codec::content_length::header_within;
@@ -12,7 +12,7 @@ pub(super) enum Found {
     Body(Vec<u8>),
     Refused(Vec<u8>, Reason),
     Fault(FrameFault),
-    /// Pieces that follow each other are one: where one ends means nothing.
+    /// Adjacent pieces are joined, since their cuts have no meaning.
     Noise {
         bytes: Vec<u8>,
         starts: bool,
@@ -22,9 +22,9 @@ pub(super) enum Found {
 pub(super) struct Reader {
     pub(super) decoder: FrameDecoder,
     pub(super) found: Vec<Found>,
-    /// How many bytes have come.
+    /// How many bytes were received.
     fed: usize,
-    /// How many bytes were given back, to be found again.
+    /// How many bytes were unread.
     pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
@@ -51,7 +51,7 @@ impl Reader {
         assert!(input.is_empty(), "input is left over");
     }
 
-    /// Reads the stream, and puts what was swallowed in front of the rest of it by hand.
+    /// Reads the stream, and puts swallowed bytes in front of the rest without `unread`.
     pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
@@ -66,7 +66,7 @@ impl Reader {
         }
     }
 
-    /// The clock runs out, if it runs.
+    /// Lets the timeout pass, if it runs.
     pub(super) fn time_out(&mut self) {
         if self.decoder.unfinished().is_some() {
             let fault = self.decoder.time_out();
@@ -76,7 +76,7 @@ impl Reader {
     }
 
     pub(super) fn finish(&mut self) {
-        // At most one thing is held; a second call finds nothing.
+        // At most one event is left. A second call returns none.
         if let Some(last) = self.decoder.finish().and_then(found) {
             self.record(last);
         }
@@ -117,7 +117,7 @@ impl Reader {
     }
 }
 
-/// Reads the stream and keeps nothing.
+/// Reads the stream and records nothing.
 pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<Item = &'s [u8]>) {
     let mut decoder = FrameDecoder::new(framing, limits);
     for mut input in pieces {
@@ -130,7 +130,7 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// What a body has swallowed of the next frame, its length being too long.
+/// Returns the part of the next frame that a body with too long a length has swallowed.
 fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     let is_json = str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok());
@@ -143,7 +143,7 @@ fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
 
 fn found(event: Event<'_>) -> Option<Found> {
     Some(match event {
-        // It has its fault already.
+        // A fault was recorded for it before.
         Event::Dropped { .. } => return None,
         Event::Body(body) => Found::Body(body.to_vec()),
         Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),

@@ -1,35 +1,35 @@
-//! The search for a header where none is due: in a line of something else, or in a body that is no JSON.
+//! The search for a header inside noise, or inside a body that is not JSON.
 
 use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// The longest beginning of a body that is compared with a header, in bytes. Names are shorter, and leave room for a few blanks.
+/// How many bytes of a body are compared with a header. Names are shorter, and leave room for some whitespace.
 const MAX_PEEK_BYTES: usize = 32;
 
-/// How much of a line `Content-Length: N` has been seen.
+/// How much of a line `Content-Length: N` has matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderMatch {
-    /// So many characters of the name.
+    /// This many characters of the name.
     Name(usize),
-    /// The name, and perhaps blanks.
+    /// The name, and optional whitespace.
     BeforeColon,
-    /// The colon, and perhaps blanks.
+    /// The colon, and optional whitespace.
     Value,
     Digits,
-    /// Blanks behind the digits.
+    /// Whitespace after the digits.
     AfterDigits,
-    /// The first half of a CRLF.
+    /// The CR of a line end.
     Return,
-    /// All of it, with its line end.
+    /// The whole line, with its line end.
     Complete,
 }
 
 impl HeaderMatch {
     pub(super) const NONE: Self = Self::Name(0);
 
-    /// The progress after one more byte. The name holds its first letter only once: whatever does not go on is either the
-    /// first letter of another try, or nothing.
+    /// Returns the progress after one more byte. The name has its first letter only once. A byte that does not continue
+    /// the match is therefore the first letter of a new match, or no match.
     pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
@@ -51,8 +51,8 @@ impl HeaderMatch {
     }
 }
 
-/// Where in `bytes` a line `Content-Length: N` is that reaches their end, whole or as far as they go; with the progress that it
-/// is in. A line that ends before that is given as [`HeaderMatch::Complete`], with where it starts.
+/// Finds a line `Content-Length: N` in `bytes`, or the beginning of one at their end. Returns its start and how much of
+/// it has matched.
 pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     let mut progress = HeaderMatch::NONE;
     let mut start = 0;
@@ -75,22 +75,22 @@ pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
-/// Where in a body that is no JSON the next header may begin: a whole line `Content-Length: N`, or the beginning of one at the
-/// very end. A length that is too long makes a body swallow it.
+/// Returns where the next header may begin in a body that is not JSON: a whole line `Content-Length: N`, or the
+/// beginning of one at the very end. A length that is too long makes a body swallow the next header.
 ///
-/// What stands there is to be given back by [`super::Decoder::unread`]. A string in JSON holds no line end, so the text of a
-/// broken message is not taken for a header.
+/// Pass the bytes from there on to [`super::Decoder::unread`]. A JSON string holds no line end, so the text of a broken
+/// message is not taken for a header.
 #[must_use]
 pub fn header_within(body: &[u8]) -> Option<usize> {
     find(body).map(|(start, _)| start)
 }
 
-/// Whether bytes that should be a body are the next header instead: no JSON text begins with a name and a colon.
+/// Whether the next header comes in place of a body. JSON text does not begin with a name and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peek {
     Header,
     Body,
-    /// There are too few to tell.
+    /// More bytes are needed.
     Open,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn peek(bytes: &[u8]) -> Peek {
     }
 }
 
-/// The characters of a header's name (RFC 9110 §5.6.2, `token`).
+/// Whether the byte may be in a header name (RFC 9110 §5.6.2, `token`).
 pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(

@@ -1,4 +1,4 @@
-//! The members of one object, unread.
+//! The members of an envelope and of an error object, as text.
 
 use alloc::boxed::Box;
 
@@ -18,19 +18,19 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) result: Option<&'a str>,
     pub(super) error: Option<&'a str>,
-    /// Whether one of them came twice. The last one is kept.
+    /// Whether a member is repeated. The last value is kept.
     pub(super) repeated: bool,
-    /// Whether the id came twice.
+    /// Whether the id is repeated.
     pub(super) is_id_repeated: bool,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads an object; `None` if the value is none.
+    /// Reads an object. Returns `None` for any other value.
     pub(super) fn read(value: &'a str) -> Option<Self> {
         Self::scan(&mut Scanner::new(value, usize::MAX))
     }
 
-    /// Reads the object that comes next; `None` if the text is no JSON, or no object comes.
+    /// Reads the next object. Returns `None` if the text is not JSON, or if another value comes.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
             "jsonrpc" => Some(0),
@@ -45,7 +45,8 @@ impl<'a> Envelope<'a> {
         Some(Self { jsonrpc, id, method, params, result, error, repeated, is_id_repeated })
     }
 
-    /// The name of a method that is longer than this, in characters, has a kind of its own.
+    /// Returns the kinds of the members. The name of a method with more characters than `max_method_length` is
+    /// [`Kind::TooLong`].
     pub(super) fn shape(&self, max_method_length: usize) -> Shape {
         let method = match kind(self.method) {
             Kind::String if self.method.is_some_and(|method| is_string_longer(method, max_method_length)) => {
@@ -73,7 +74,7 @@ pub(super) struct ErrorMembers<'a> {
 }
 
 impl<'a> ErrorMembers<'a> {
-    /// Reads an object; `None` if the value is none.
+    /// Reads an object. Returns `None` for any other value.
     pub(super) fn read(value: &'a str) -> Option<Self> {
         let mut scanner = Scanner::new(value, usize::MAX);
         let ([code, message, data], _) = read_members(&mut scanner, |name| match name {
@@ -96,7 +97,7 @@ impl<'a> ErrorMembers<'a> {
     }
 }
 
-/// What kind of value it is. For a number that is a question of its value, not of its text.
+/// Returns the kind of a value. The kind of a number depends on its value, not on its text.
 pub(super) fn kind(value: Option<&str>) -> Kind {
     let Some(text) = value else { return Kind::Missing };
     match text.as_bytes() {
@@ -117,15 +118,15 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
     }
 }
 
-/// The string that the value is; `None` if it is none, or holds half of a surrogate pair.
+/// Returns the string that the value is. Returns `None` for any other value, and for a lone surrogate.
 pub(super) fn string(value: &str) -> Option<Box<str>> {
     let inner = within_quotes(value)?;
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
 
-/// Whether a string, as it stands in JSON text, has more characters than this.
+/// Whether a string, given as JSON text, has more than `max` characters.
 fn is_string_longer(value: &str, max: usize) -> bool {
-    // Escapes only make it longer. What is no string after all is refused for that, later.
+    // Escapes only make it longer. A value that is not a string is refused later.
     value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
 }
 
@@ -133,7 +134,7 @@ fn is_version(value: &str) -> bool {
     value == "\"2.0\"" || string(value).as_deref() == Some("2.0")
 }
 
-/// What is within the quotes of a string, as it stands there.
+/// Returns the text within the quotes of a string, unescaped.
 fn within_quotes(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -142,8 +143,8 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// The members of the object that comes next, each at its place, with one bit for each that came twice: then the last
-/// one counts. `None` if the text is not JSON, or no object comes.
+/// Reads the next object. Returns its members by index, the last value of each, with one bit for each repeated member.
+/// Returns `None` if the text is not JSON, or if another value comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     index_of: impl Fn(&str) -> Option<usize>,
@@ -151,7 +152,7 @@ fn read_members<'a, const N: usize>(
     let mut values = [None; N];
     let mut repeats = 0;
     scanner.members(|name, value| {
-        // Hardly anybody writes names with escapes.
+        // Names with escapes are rare.
         let index = within_quotes(name).and_then(&index_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
             index_of(&string(name)?)

@@ -1,26 +1,27 @@
-//! One look over a JSON text: its grammar (RFC 8259), where its parts are, and what the grammar lets pass and we do not.
+//! Scanner for JSON text (RFC 8259). It checks the grammar, locates the parts, and reports values that the grammar
+//! allows and Portway refuses.
 //!
-//! It is not recursive. What it has passed over is known to be JSON, so that nobody has to look at it again.
+//! The scanner is not recursive. Text that it has passed is known to be JSON and is not checked again.
 
 use alloc::vec::Vec;
 
-/// Why a value is not taken.
+/// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
-    /// Arrays and objects in each other, more than the limit.
+    /// Arrays and objects are nested deeper than the limit.
     TooDeep,
-    /// It holds a string that is not Unicode.
+    /// A string is not Unicode text.
     LoneSurrogate,
-    /// It holds a number that is too large for a double.
+    /// A number is too large for a double.
     NumberOutOfRange,
 }
 
-/// Reads a text from its beginning to its end. What gives `None` has found that the text is no JSON.
+/// Reads a text from its beginning to its end. A method returns `None` if the text is not JSON.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
     rest: &'a [u8],
-    /// How many arrays and objects are open, outside of the value that is read.
+    /// How many arrays and objects are open around the current value.
     depth: usize,
     depth_limit: usize,
     defect: Option<Defect>,
@@ -31,23 +32,23 @@ impl<'a> Scanner<'a> {
         Self { text, rest: text.as_bytes(), depth: 0, depth_limit, defect: None }
     }
 
-    /// The next character that is not white space.
+    /// Returns the next character that is not whitespace.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = after_blanks(self.rest);
         self.rest.first().copied()
     }
 
-    /// Whether there is nothing left but white space.
+    /// Whether only whitespace is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// The first defect since this was asked last.
+    /// Returns the first defect since the last call.
     pub(super) const fn take_defect(&mut self) -> Option<Defect> {
         self.defect.take()
     }
 
-    /// Passes over one value, and gives its text.
+    /// Skips one value, and returns its text.
     pub(super) fn value(&mut self) -> Option<&'a str> {
         let mut rest = after_blanks(self.rest);
         let start = self.text.len() - rest.len();
@@ -105,7 +106,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads an object: each name, with its quotes and as it stands there, and each value are given to `take`.
+    /// Reads an object. Calls `take` with each name, in its quotes and unescaped, and with each value.
     pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
@@ -117,7 +118,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads an array: `read` reads each of its elements.
+    /// Reads an array. Calls `read` for each element.
     pub(super) fn elements(&mut self, read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.items(b'[', b']', read)
     }
@@ -162,13 +163,13 @@ enum Kind {
     Object,
 }
 
-/// The arrays and objects that are open, one bit each.
+/// The open arrays and objects, one bit each.
 #[derive(Debug, Default)]
 struct Open {
     depth: usize,
-    /// Of the innermost ones; the last bit is that of the innermost.
+    /// The innermost 64 at most. The lowest bit is the innermost one.
     bits: u64,
-    /// Of those around them, 64 at a time.
+    /// The outer ones, 64 in each word.
     outer: Vec<u64>,
 }
 
@@ -205,7 +206,7 @@ fn after_blanks(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// What follows a name and its colon, up to the value; and how long the name is with its quotes.
+/// Skips a name, its colon and the whitespace behind it. Returns the length of the name with its quotes, and the rest.
 fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize, &'a [u8])> {
     let [b'"', rest @ ..] = text else { return None };
     let rest = after_string(rest, defect)?;
@@ -216,7 +217,7 @@ fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize,
     }
 }
 
-/// What follows the string whose first quote was taken.
+/// Returns the text after a string whose first quote was taken.
 #[inline]
 fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     match from_special(rest) {
@@ -225,7 +226,7 @@ fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
     }
 }
 
-/// The same, from the first escape on.
+/// Returns the text after a string, from its first escape on.
 fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     loop {
         rest = match rest {
@@ -251,7 +252,7 @@ fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<
     }
 }
 
-/// What is left of a string from its first quote, backslash or control character on.
+/// Returns the text from the first quote, backslash or control character on.
 #[inline]
 fn from_special(mut rest: &[u8]) -> &[u8] {
     while let Some((bytes, tail)) = rest.split_first_chunk() {
@@ -265,8 +266,8 @@ fn from_special(mut rest: &[u8]) -> &[u8] {
     rest.get(length..).unwrap_or_default()
 }
 
-/// Eight bytes at once: the highest bit of each that is a quote, a backslash or a control character. Bits above the lowest
-/// one that is set mean nothing, since a subtraction may have borrowed from there.
+/// Sets the highest bit of each byte that is a quote, a backslash or a control character. Only the lowest set bit is
+/// reliable, since a subtraction may borrow from higher bytes.
 const fn special_bytes(bytes: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let quote = bytes ^ (ONES * b'"' as u64);
@@ -285,7 +286,7 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// What follows the number that `text` starts with (RFC 8259 §6).
+/// Returns the text after the number at its start (RFC 8259 §6).
 fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {
@@ -312,7 +313,7 @@ fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
     Some(rest)
 }
 
-/// What follows the digits that `text` starts with; `None` if there are none.
+/// Returns the text after its leading digits, or `None` without digits.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let [b'0'..=b'9', rest @ ..] = text else { return None };
     let mut rest = rest;
@@ -329,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// The first defect; `Err` if the text is no JSON.
+    /// Returns the first defect, or `Err` if the text is not JSON.
     fn scan(text: &str, depth_limit: usize) -> Result<Option<Defect>, ()> {
         let mut scanner = Scanner::new(text, depth_limit);
         scanner.value().ok_or(())?;

@@ -1,5 +1,5 @@
-//! The decoder. Its state is a header that is not complete (`head`), or one that was accepted and what has come of its
-//! payload (`frame`, `held`); all other bytes leave as they come.
+//! The decoder. It holds an incomplete header (`partial_header`), or an accepted header (`frame`) and the received part
+//! of its payload (`held`). All other bytes pass through.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -12,7 +12,7 @@ use crate::codec::buffer::{grow, release};
 use crate::codec::lent::{Lent, Span};
 use crate::message::Unreadable;
 
-/// Finds the frames in a stream.
+/// Decodes the frames of a byte stream.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use crate::message::Unreadable;
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// What was given up, and is searched again from `read` on.
+    /// Bytes of an abandoned frame, which are scanned again from `rescan_pos` on.
     rescan: Vec<u8>,
     rescan_pos: usize,
 }
@@ -36,32 +36,32 @@ pub struct Decoder {
 #[derive(Debug)]
 struct Machine {
     max_payload: u32,
-    /// The longest payload of a `CALL` that is kept, in bytes.
+    /// Maximum payload of a `CALL`, in bytes.
     max_call: usize,
-    /// A payload that is longer than that: its length, and how much of it is still to come.
+    /// A payload over that limit: its length, and how many bytes are missing.
     dropped: Option<(usize, usize)>,
-    /// The beginning of the payload of a `CALL` that is dropped.
+    /// The beginning of the payload of a dropped `CALL`.
     beginning: Beginning,
-    /// What may be the beginning of a header.
+    /// A possible beginning of a header.
     partial_header: HeaderBuffer,
-    /// The frame whose header was accepted, and the length of its payload.
+    /// The type and the payload length of the accepted header.
     frame: Option<(FrameType, usize)>,
-    /// What has come of its payload.
+    /// The received part of the payload.
     held: Vec<u8>,
     lent: Lent,
-    /// How many bytes the end of the input has left of a frame, until that is told.
+    /// How many bytes of a frame had come at the end of the input, until an event reports them.
     truncated_len: Option<u64>,
     count: u64,
 }
 
-/// Up to a whole header.
+/// At most one header.
 #[derive(Debug)]
 struct HeaderBuffer {
     bytes: [u8; HEADER_BYTES],
     length: usize,
 }
 
-/// A find, as [`Event`].
+/// An event whose bytes are given as a span, see [`Event`].
 #[derive(Debug)]
 enum Item {
     Frame(FrameType, Span),
@@ -78,16 +78,16 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder at the beginning of its stream, which takes payloads of any length.
+    /// Creates a decoder for the beginning of a stream, which accepts payloads of any length.
     ///
-    /// No memory is reserved for what a header says: it grows as bytes come. Who has to bound it takes
-    /// [`Decoder::with_max_payload`].
+    /// It reserves no memory for the length in a header: a buffer grows as bytes come. Use
+    /// [`Decoder::with_max_payload`] to bound it.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_max_payload(MAX_PAYLOAD)
     }
 
-    /// A decoder to which a header is invalid if it tells of a payload longer than this, in bytes.
+    /// Creates a decoder that rejects headers whose payload exceeds `max_payload` bytes.
     #[must_use]
     pub const fn with_max_payload(max_payload: u32) -> Self {
         let machine = Machine {
@@ -105,16 +105,16 @@ impl Decoder {
         Self { machine, rescan: Vec::new(), rescan_pos: 0 }
     }
 
-    /// The same decoder, which keeps no payload of a `CALL` that is longer than this, in bytes: it is item as
-    /// [`Event::Oversize`], and dropped as it comes.
+    /// Sets the maximum payload of a `CALL`, in bytes. A longer one is reported as [`Event::Oversize`], and dropped as
+    /// it comes. Default: no limit.
     #[must_use]
     pub const fn with_max_call(mut self, max_call: usize) -> Self {
         self.machine.max_call = max_call;
         self
     }
 
-    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
-    /// is kept inside. A payload that is whole in `input` is borrowed from there.
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
+    /// an incomplete frame is buffered. A complete payload in `input` is borrowed, not copied.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.lent.recycle(&mut self.machine.held);
@@ -142,8 +142,8 @@ impl Decoder {
         self.machine.next(&self.rescan, &mut self.rescan_pos)
     }
 
-    /// The input has ended: what was held is passed through, and then it is told if it was a part of a frame. To be called
-    /// until it gives `None`, after [`Self::next`] gave `None`.
+    /// Ends the input. Returns buffered bytes as passthrough, and then reports a truncated frame. Call it after
+    /// [`Self::next`] has returned `None`, until it returns `None` too.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.lent.recycle(&mut self.machine.held);
@@ -151,17 +151,18 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// A number that stays the same while a header was accepted and its payload is not complete; `None` in between.
+    /// Returns a number that stays the same while the payload of an accepted header is incomplete, or `None` between
+    /// frames.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if self.machine.frame.is_some() || self.machine.dropped.is_some() { Some(self.machine.count) } else { None }
     }
 
-    /// Takes the header whose payload does not come for no header: [`Self::next`] then passes its first byte through, and
-    /// searches what has come behind that, so it is to be called even if there is no more input. Gives how many bytes had
-    /// come, header included; 0 if no payload is waited for.
+    /// Abandons the incomplete frame: its first byte becomes passthrough, and the following bytes are scanned again for
+    /// headers. Call [`Self::next`] afterwards, even without more input. Returns how many bytes of the frame had come,
+    /// header included, or 0 without an incomplete frame.
     ///
-    /// Of a payload that is dropped nothing is searched: what still comes of it is searched, as if it were no part of one.
+    /// The received part of a dropped payload is not scanned. The rest of that payload is scanned as it comes.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
             self.machine.beginning.close();
@@ -184,7 +185,7 @@ impl Decoder {
 }
 
 impl Machine {
-    /// The next find in `source` from `at` on. `None` when all of it is used up.
+    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
     fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
             if let Some((length, rest)) = self.dropped {
@@ -250,7 +251,7 @@ impl Machine {
         self.accept(self.partial_header.bytes)
     }
 
-    /// Where the first of these bytes is that may begin a header, as far as they tell; their end if none may.
+    /// Returns the position of the first byte that may begin a header, or the end if none may.
     fn search(&self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
@@ -263,7 +264,7 @@ impl Machine {
         bytes.len()
     }
 
-    /// Whether a header may begin with these bytes. A whole one is valid then.
+    /// Whether a header may begin with these bytes. A complete header is valid if so.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         match bytes {
             [b'W', b'I', b'P', b'C', code, length @ ..] => {
@@ -274,7 +275,7 @@ impl Machine {
         }
     }
 
-    /// Goes over to the payload of a valid header. A frame without one is complete.
+    /// Begins the payload of a valid header. A frame without a payload is complete.
     fn accept(&mut self, header: [u8; HEADER_BYTES]) -> Option<Item> {
         let [_, _, _, _, code, length @ ..] = header;
         let frame_type = FrameType::from_code(code)?;
@@ -309,10 +310,10 @@ impl Machine {
         Some(Item::Frame(frame_type, self.lent.lend(&mut self.held)))
     }
 
-    /// The header of the frame that is waited for, which is waited for no more.
+    /// Removes the incomplete frame, and returns its header.
     fn abandon_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
         let (frame_type, length) = self.frame.take()?;
-        // Its length was read from such a header.
+        // The length came from such a header.
         header(frame_type, length).ok()
     }
 
@@ -325,7 +326,7 @@ impl Machine {
             return Some(Item::Passthrough(self.lent.copy(&header)));
         }
         if self.partial_header.length > 0 {
-            // Less than the magic is text that happens to end so.
+            // Fewer bytes than the magic are text that happens to end so.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
             let span = self.lent.copy(self.partial_header.get());
@@ -344,7 +345,7 @@ impl HeaderBuffer {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// `more` has to fit.
+    /// `more` must fit.
     fn push(&mut self, more: &[u8]) {
         let end = self.length + more.len();
         if let Some(slot) = self.bytes.get_mut(self.length..end) {

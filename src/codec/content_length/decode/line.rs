@@ -1,4 +1,4 @@
-//! Header lines: what may be one, what it says, and what follows from all of them.
+//! Header lines: recognition, reading, and the effect on the header.
 
 use core::mem;
 
@@ -13,20 +13,20 @@ use crate::codec::lent::Span;
 use crate::message::Unreadable;
 
 impl Machine {
-    /// Reads a line that may be a header, up to its end or to where it turns out to be none.
+    /// Reads a line that may be a header line, up to its end or to the first byte that rules it out.
     pub(super) fn in_line(&mut self, mut position: LinePosition, source: &[u8], at: &mut usize) -> Option<Item> {
         let mut rest = source.get(*at..)?;
         if position == LinePosition::Start && self.header.bytes == 0 {
             let blanks = leading_whitespace(rest);
             let start = *at;
             *at += blanks;
-            // Line ends between frames mean nothing, but text that is noise keeps them.
+            // Line ends between frames are skipped. Noise keeps them.
             if blanks > 0 && self.in_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;
         }
-        // One byte more than a header may have tells that the line is too long, and that as what.
+        // One byte above the limit shows that the line is too long, and in which part.
         let room = self.header_bytes.saturating_sub(self.held.len());
         rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
@@ -60,7 +60,7 @@ impl Machine {
         }
     }
 
-    /// Keeps the beginning of a line, unless it is too long for one.
+    /// Buffers the beginning of a line, unless it is too long.
     fn buffer_line(&mut self, position: LinePosition, bytes: &[u8], at: &mut usize) -> Option<Item> {
         let room = self.header_bytes.saturating_sub(self.held.len());
         if bytes.len() <= room {
@@ -75,7 +75,7 @@ impl Machine {
         self.split_long_line(position, bytes, room, at)
     }
 
-    /// A line is complete, with `length` bytes of it in `source`.
+    /// Handles a complete line, of which the last `length` bytes are in `source`.
     fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let bytes = source.get(*at..*at + length)?;
         let room = self.header_bytes.saturating_sub(self.held.len());
@@ -103,8 +103,8 @@ impl Machine {
         fault.or_else(|| self.return_noise())
     }
 
-    /// The fault, if the header with these bytes of a line is over the limit for the first time. What may still turn out to
-    /// be no header is not counted.
+    /// Returns the fault if the header exceeds the limit for the first time with `more` bytes. A line that may still
+    /// turn out to be noise is not counted.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
@@ -119,12 +119,12 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Whether this header is more of the noise before it, unless there comes a length.
+    /// Whether this header continues the noise before it, unless a length follows.
     const fn is_noise(&self) -> bool {
         self.in_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Gives up a line that alone is too long for a header. Its first bytes are dropped with the header, or are noise.
+    /// Splits a line that exceeds the limit of headers. Its first bytes are dropped with the header, or are noise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
@@ -142,14 +142,14 @@ impl Machine {
         }
         let before = self.held.last().copied().unwrap_or_default();
         let line_end = if self.header.bytes == 0 { LineEndEffect::First { before } } else { LineEndEffect::Any };
-        // The header has begun, even if all of its line may turn out to be another one.
+        // The header has begun, even if all of its line turns out to be the start of another one.
         self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
         self.state = State::Noise { progress, line_end };
         self.held = begun;
         None
     }
 
-    /// The line turned out to be no header.
+    /// Handles a line that turned out to be noise.
     fn end_as_noise(&mut self, bytes: &[u8], at: usize) -> Option<Item> {
         self.mark_uncertain();
         self.state = State::Noise { progress: HeaderMatch::NONE, line_end: LineEndEffect::Any };
@@ -160,7 +160,7 @@ impl Machine {
         self.return_noise()
     }
 
-    /// There is noise in the header: only one with a length is worth to be continued.
+    /// Records noise within the header. Only a header with a length is continued after noise.
     fn mark_uncertain(&mut self) {
         if self.header.length.is_some() || self.header.is_refused || self.header.is_contradictory {
             self.header.is_uncertain = true;
@@ -170,7 +170,7 @@ impl Machine {
         }
     }
 
-    /// Reads a header line. Gives the fault in it, and how many bytes at its beginning are noise.
+    /// Reads a header line. Returns the fault in it, and how many bytes at its beginning are noise.
     fn read_header_line(&mut self, line: &[u8]) -> (Option<Item>, usize) {
         let (kind, inner) = read_line(line);
         let is_first = self.header.bytes == 0;
@@ -224,7 +224,7 @@ impl Machine {
         Some(Item::Fault(FrameFault::InvalidHeader))
     }
 
-    /// A header begins with this line, which did not stand at the start of its own.
+    /// Begins a header with this line, which was found in the middle of another line.
     pub(super) fn begin_header(&mut self, line: &[u8]) {
         self.start_over();
         self.header = Header {
@@ -236,7 +236,7 @@ impl Machine {
         };
     }
 
-    /// The blank line came.
+    /// Handles the blank line at the end of a header.
     fn end_header(&mut self) -> Option<Item> {
         let header = self.header;
         let length = header.length.or(header.perhaps_length).filter(|_| !header.is_contradictory);
@@ -252,7 +252,7 @@ impl Machine {
         }
         let Some(length) = length else {
             self.start_over();
-            // In the middle of noise, what has no length is more of it.
+            // A header without a length continues the noise before it.
             let is_news = !mem::replace(&mut self.in_run, true);
             return is_news.then_some(Item::Fault(FrameFault::InvalidHeader));
         };

@@ -1,4 +1,4 @@
-//! The state machine: header lines (`line`), bodies, and what is neither (`noise`).
+//! The state machine: header lines (`line`), bodies, and noise (`noise`).
 
 mod line;
 mod noise;
@@ -16,7 +16,7 @@ use crate::codec::frame::FrameFault;
 use crate::codec::lent::{Lent, Span};
 use crate::message::{Reason, Unreadable};
 
-/// A find, as [`crate::codec::frame::Event`].
+/// An event whose bytes are given as a span, see [`crate::codec::frame::Event`].
 #[derive(Debug)]
 pub(super) enum Item {
     Body(Span, Option<Reason>),
@@ -31,12 +31,12 @@ pub(super) struct Machine {
     header_bytes: usize,
     state: State,
     header: Header,
-    /// What came of the line or body that is not complete.
+    /// The received part of an incomplete line or body.
     held: Vec<u8>,
     lent: Lent,
-    /// The beginning of the message that is dropped.
+    /// The beginning of the dropped message.
     beginning: Beginning,
-    /// Whether noise would continue a run, or a fault.
+    /// Whether further noise continues a run of noise or a fault.
     in_run: bool,
     count: u64,
 }
@@ -45,7 +45,7 @@ pub(super) struct Machine {
 enum State {
     /// In a line that may be a header.
     Line(LinePosition),
-    /// In a line that is none, or is too long for one.
+    /// In noise, or in a line that is too long for a header.
     Noise {
         progress: HeaderMatch,
         line_end: LineEndEffect,
@@ -54,49 +54,49 @@ enum State {
         length: usize,
         reason: Option<Reason>,
     },
-    /// In a body that is dropped. `is_new` while it may turn out that it was never sent.
+    /// In a dropped body. `is_new` while the body may still turn out to be missing.
     Drop {
         remaining: u64,
         is_new: bool,
     },
 }
 
-/// How far a line is that may be a header.
+/// The position in a line that may be a header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinePosition {
     Start,
-    /// In the first half of a CRLF at the start.
+    /// After a CR at the start of the line.
     Return,
     Name,
-    /// In blanks before the colon.
+    /// In whitespace before the colon.
     BeforeColon,
     Value,
 }
 
-/// What the end of a line means to the header that it is in.
+/// The effect of the next line end on the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineEndEffect {
-    /// Nothing.
+    /// No effect.
     Any,
-    /// The line is the first of its header, and too long. If it ends with a mere LF, it was a line of text, and there is no
-    /// header. The byte before is needed to tell.
+    /// The line is the first of its header, and is too long. If it ends with LF alone, it was text, and there is no
+    /// header. The check needs the byte before the LF.
     First { before: u8 },
 }
 
-/// What the lines of a header have said so far.
+/// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     bytes: usize,
     length: Option<Option<u64>>,
     perhaps_length: Option<Option<u64>>,
     reason: Option<Reason>,
-    /// There were lines that only a message of this protocol has.
+    /// At least one line occurs only in headers of this protocol.
     is_known: bool,
-    /// It was item inside of a line, or there was noise between its lines: what says another length is another header.
+    /// The header was found inside a line, or noise came between its lines. A second length then begins another header.
     is_uncertain: bool,
-    /// It has been answered; it is read to its end only to know what to drop.
+    /// A fault was already reported. The rest is read only to learn how many bytes to drop.
     is_refused: bool,
-    /// It said two lengths.
+    /// The header has two different lengths.
     is_contradictory: bool,
 }
 
@@ -137,7 +137,7 @@ impl Machine {
         self.beginning.bytes()
     }
 
-    /// The message that was dropped, once enough of it is known.
+    /// Returns the dropped message, once its beginning is complete.
     pub(super) fn dropped(&mut self) -> Option<Item> {
         self.beginning.take().map(Item::Dropped)
     }
@@ -148,7 +148,7 @@ impl Machine {
     }
 
     pub(super) const fn unfinished(&self) -> Option<u64> {
-        // Of a header that is refused, no line may have been counted yet.
+        // A refused header may not have counted a line yet.
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
             State::Line(_) => in_header || !self.held.is_empty(),
@@ -158,7 +158,7 @@ impl Machine {
         if has_begun { Some(self.count) } else { None }
     }
 
-    /// Drops what is held, and how many bytes it was.
+    /// Drops the buffered bytes, and returns how many bytes of the message had come.
     pub(super) fn time_out(&mut self) -> usize {
         let held = self.header.bytes + self.held.len();
         match self.state {
@@ -172,7 +172,7 @@ impl Machine {
         held
     }
 
-    /// The next find in `source` from `at` on. `None` when all of it is used up.
+    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
     pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
             let item = match self.state {
@@ -197,7 +197,7 @@ impl Machine {
         None
     }
 
-    /// Reads a header in one go, if it is the one that nearly all messages have and is whole.
+    /// Reads a complete header of the usual form at once. Returns false for any other header.
     fn read_usual_header(&mut self, source: &[u8], at: &mut usize) -> bool {
         if self.header != Header::NEW || !self.held.is_empty() {
             return false;
@@ -217,7 +217,7 @@ impl Machine {
         let held = self.header.bytes + self.held.len();
         let is_header = match self.state {
             State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.in_run,
-            // The beginning of a line is noise, unless it is that of a header that we know.
+            // The beginning of a line is noise, unless it is the beginning of a known header name.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
                 let shorter = name.len().min(self.held.len());
                 !self.held.is_empty()
@@ -262,7 +262,7 @@ impl Machine {
                 _ => {}
             }
         } else if peek(&self.held) == Peek::Open {
-            // One byte at a time, for the few that it can be.
+            // Until the bytes can be told from a header, they are read one by one. There are at most `MAX_PEEK_BYTES`.
             self.held.push(*rest.first()?);
             *at += 1;
             if peek(&self.held) == Peek::Header {
@@ -317,7 +317,7 @@ impl Machine {
         None
     }
 
-    /// So many bytes of a body are dropped. They count, for who wants to know what came.
+    /// Counts dropped bytes of a body. A fault reports them as received.
     fn count_dropped(&mut self, remaining: u64, dropped: usize) {
         self.header.bytes = self.header.bytes.saturating_add(dropped);
         let remaining = remaining - dropped as u64;

@@ -1,4 +1,4 @@
-//! Noise: lines that are no header, and the header that may begin inside of one.
+//! Noise: lines that are not header lines, and headers that begin inside them.
 
 use memchr::memchr;
 
@@ -7,7 +7,7 @@ use crate::codec::buffer::grow;
 use crate::codec::content_length::search::{HeaderMatch, find};
 
 impl Machine {
-    /// Looks for a header inside of a line, up to the end of the line.
+    /// Searches a line for a header, up to the end of the line.
     pub(super) fn in_noise(
         &mut self,
         progress: HeaderMatch,
@@ -43,7 +43,7 @@ impl Machine {
         Some(self.noise(start..*at))
     }
 
-    /// A header may have begun in what is held.
+    /// Continues a header that may have begun in the buffered bytes.
     fn continue_match(
         &mut self,
         mut progress: HeaderMatch,
@@ -79,7 +79,7 @@ impl Machine {
         None
     }
 
-    /// The next state after these bytes of noise.
+    /// Sets the state after these bytes of noise.
     fn skip(&mut self, bytes: &[u8], line_end: LineEndEffect) {
         let last = bytes.last().copied().unwrap_or_default();
         if last != b'\n' {
