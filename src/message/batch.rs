@@ -58,7 +58,7 @@ pub enum Outgoing<P: Payload> {
     Single(Message<P>),
     /// An array of at least one message.
     Batch(Vec<Message<P>>),
-    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in the
-    /// Language Server Protocol. A peer that does not know it ignores it.
+    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in
+    /// the Language Server Protocol. A peer that does not know it ignores it.
     Cancel(P::Id),
 }

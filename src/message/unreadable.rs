@@ -22,8 +22,8 @@ pub enum Unreadable {
     NumberOutOfRange,
     /// A member of its envelope, such as `result`, is repeated.
     RepeatedMember,
-    /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the timeout of
-    /// payloads.
+    /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the
+    /// timeout of payloads.
     Stalled,
 }
 
@@ -32,13 +32,13 @@ impl fmt::Display for Unreadable {
         f.write_str(match self {
             Self::TooLarge => "it is longer than the limit of messages",
             Self::HeaderTooLarge => "its header is longer than the limit of headers",
-            Self::ContentType => "its header says that it is not JSON-RPC in UTF-8",
+            Self::ContentType => "its header declares another type than JSON-RPC in UTF-8",
             Self::NotJson => "it is not JSON",
             Self::TooDeep => "it is nested deeper than the limit",
             Self::LoneSurrogate => "a string in it holds half of a surrogate pair",
             Self::NumberOutOfRange => "a number in it is too large for a double",
             Self::RepeatedMember => "a member of its envelope comes twice",
-            Self::Stalled => "it stopped before its end",
+            Self::Stalled => "it is incomplete: no further byte came in time",
         })
     }
 }

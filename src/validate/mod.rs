@@ -90,9 +90,8 @@ pub enum Expect {
 /// use portway::validate::{Code, Options, Rule, Subject, check};
 ///
 /// let shape = Shape { version: true, method: Kind::String, ..Shape::from_bits(0) };
-/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing };
-/// let findings = check(notification, Options::default());
-/// assert!(findings.is_valid());
+/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing
+/// }; let findings = check(notification, Options::default()); assert!(findings.is_valid());
 /// assert_eq!(findings.iter().collect::<Vec<_>>(), [&Rule::NoId]);
 /// ```
 #[must_use]

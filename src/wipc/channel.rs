@@ -45,8 +45,8 @@ const READ_BYTES: usize = 64 * 1024;
 /// # }
 /// ```
 ///
-/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is closed.
-/// [`Sender::end`] waits without a timeout.
+/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is
+/// closed. [`Sender::end`] waits without a timeout.
 #[derive(Debug)]
 pub struct Channel {
     sender: Sender,
@@ -200,7 +200,7 @@ impl Output {
 fn send_error(state: WriteState) -> io::Error {
     let problem = match state {
         WriteState::Open | WriteState::HandlesDropped => "the channel has ended",
-        WriteState::CloseSent => "CLOSE was sent: there are no frames behind it",
+        WriteState::CloseSent => "cannot send after CLOSE",
         WriteState::GuestExited => "the guest has exited",
         WriteState::CloseReceived => "the guest has sent CLOSE",
     };
@@ -227,8 +227,8 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same holds once
-/// the receiver and all senders are dropped.
+/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same
+/// holds once the receiver and all senders are dropped.
 async fn write(
     commands: mpsc::Receiver<WriteCommand>,
     writer: impl AsyncWrite + Unpin,
@@ -435,7 +435,7 @@ impl Receiver {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
                 Event::Truncated { held } => {
-                    let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
+                    let problem = format!("the stream ended within a frame, after {held} of its bytes");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
                 Event::Frame(_) | Event::Oversize { .. } | Event::Dropped { .. } => {}

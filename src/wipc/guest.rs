@@ -92,7 +92,7 @@ impl<R: Read, W: Write> Guest<R, W> {
     /// written. [`io::ErrorKind::BrokenPipe`] after `CLOSE` was sent.
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         if self.has_closed {
-            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "CLOSE was sent: there are no frames behind it"));
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "cannot send after CLOSE"));
         }
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
@@ -161,7 +161,7 @@ impl<R: Read, W: Write> Guest<R, W> {
     fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {
         while let Some(event) = self.decoder.finish() {
             if let Event::Truncated { held } = event {
-                let problem = format!("the input ended inside of a frame, of which {held} bytes had come");
+                let problem = format!("the input ended within a frame, after {held} of its bytes");
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
             }
         }

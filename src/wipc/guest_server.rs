@@ -33,7 +33,7 @@ use crate::text::{
 ///     .serve(&mut Guest::new())?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[must_use = "a guest answers nothing until it serves"]
+#[must_use = "a guest answers no call until `serve` runs"]
 #[derive(Default)]
 pub struct GuestServer<'h> {
     methods: HashMap<String, Box<Method<'h>>>,

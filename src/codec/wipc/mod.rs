@@ -128,7 +128,7 @@ pub struct PayloadTooLong {
 
 impl fmt::Display for PayloadTooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a payload of {} bytes is too long for a frame, whose limit is {}", self.length, u32::MAX)
+        write!(f, "payload must be at most {} bytes, got {}", u32::MAX, self.length)
     }
 }
 
