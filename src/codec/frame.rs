@@ -48,7 +48,7 @@ pub enum FrameFault {
     },
     /// The header is longer than [`crate::Limits::header_bytes`]. The message is dropped as it comes.
     HeaderTooLarge,
-    /// The header has no valid length: it is missing, is not a number, or is given twice with different values.
+    /// The header has no valid length: it is missing, is not a number, or occurs twice with different values.
     InvalidHeader,
     /// The input ended within a message.
     Truncated {

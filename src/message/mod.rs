@@ -35,7 +35,7 @@ pub trait Payload: Sized + Debug {
     /// The `error` member of a response. It must be able to express the [`Fault`]s of the library.
     type Error: Clone + Debug + From<Fault>;
     /// Whether a message can wait, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) requires. If not,
-    /// each request runs at once, whatever the profile says.
+    /// each request runs at once, whatever the profile requires.
     const CAN_WAIT: bool = true;
     /// Bytes that a reply counts while it waits for the rest of its batch, beside its id and its result or error. Where
     /// values stay outside Rust and nothing else has a size, this is the unit of

@@ -35,7 +35,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// use portway::wipc::{Channel, FrameType};
 ///
 /// # async fn run() -> std::io::Result<()> {
-/// // A guest that gives back whatever comes.
+/// // A guest that sends each frame back.
 /// let (sender, mut receiver) = Channel::stdio()?.split();
 /// while let Some(frame) = receiver.receive().await? {
 ///     sender.send(frame.frame_type, &frame.payload).await?;

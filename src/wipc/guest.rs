@@ -23,7 +23,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// ```no_run
 /// use portway::wipc::{FrameType, Guest};
 ///
-/// // Gives back whatever comes.
+/// // Sends each frame back.
 /// let mut guest = Guest::new();
 /// guest.send(FrameType::Open, b"")?;
 /// while let Some(frame) = guest.receive()? {

@@ -103,7 +103,7 @@ impl Endpoint {
         let incoming = json::decode(bytes, &config.profile, &config.limits);
         if self.link.is_closed() {
             self.link.handle(incoming);
-            return assert!(!self.link.has_output(), "a closed end has heard something");
+            return assert!(!self.link.has_output(), "a closed end handled input");
         }
         match &incoming {
             Incoming::Single(Ok(Message::Notification(notification))) => {
@@ -216,14 +216,14 @@ impl Endpoint {
         match event {
             Event::Request { key, .. } => {
                 assert!(self.link.is_unanswered(key), "a request that needs no answer");
-                assert!(!self.running.contains(&key), "a request is told twice");
+                assert!(!self.running.contains(&key), "a request is reported twice");
                 self.running.push(key);
                 if !self.requests.contains(&key) {
                     self.requests.push(key);
                 }
             }
             Event::Cancelled(key) => {
-                assert!(self.link.is_unanswered(key), "what is answered is cancelled");
+                assert!(self.link.is_unanswered(key), "an answered request is cancelled");
                 // It may be answered before its turn.
                 if !self.requests.contains(&key) {
                     self.requests.push(key);
@@ -239,7 +239,7 @@ impl Endpoint {
                     CallEnd::Answered(_) => {}
                     // Any text of the peer may be undecodable.
                     CallEnd::Unreadable(_) => {}
-                    CallEnd::Invalid => assert!(has_foreign_input, "a peer of ours says nothing that is invalid"),
+                    CallEnd::Invalid => assert!(has_foreign_input, "a correct peer sends no invalid answer"),
                     CallEnd::Closed => assert!(self.link.is_closed() || self.input_ended),
                 }
             }
@@ -263,9 +263,9 @@ impl Endpoint {
         assert_eq!(self.link.pending_calls(), self.calls.len());
         assert!(self.calls.len() <= self.link.config().limits.pending_calls);
         let due = self.calls.values().filter_map(Call::due).min();
-        assert!(due.is_none_or(|due| due > self.now), "a call waits too long");
+        assert!(due.is_none_or(|due| due > self.now), "a call is overdue");
         let next = self.link.poll_timeout();
-        assert!(next.is_none_or(|next| next > self.now), "the past is waited for");
+        assert!(next.is_none_or(|next| next > self.now), "the next reading is in the past");
         assert!(due.is_none_or(|due| next.is_some_and(|next| next <= due)), "{due:?} is missed: {next:?}");
         // With a grain, the timer may outlive the last call by one reading.
         assert!(due.is_some() || next.is_none() || self.link.config().time_grain > 0);

@@ -90,8 +90,8 @@ impl World {
                 }
             }
             Act::Notify { method, params } => {
-                let told = end.link.notify(method.into(), params.and_then(payload));
-                assert_eq!(told, if was_closed { Err(Refused::Closed) } else { Ok(()) });
+                let sent = end.link.notify(method.into(), params.and_then(payload));
+                assert_eq!(sent, if was_closed { Err(Refused::Closed) } else { Ok(()) });
             }
             Act::Cancel { call } => end_call(end, call, |end, key| end.link.cancel(key)),
             Act::Abandon { call } => end_call(end, call, |end, key| end.link.abandon(key)),

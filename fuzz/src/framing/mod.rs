@@ -85,21 +85,21 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
     let mut one_by_one = case.read_in(framing, stream, |part| part.chunks(1));
     let mut in_pieces = case.read_in(framing, stream, |part| pieces(part, case.cuts));
     for other in [&one_by_one, &in_pieces] {
-        assert_eq!(other.found, whole.found, "what is found depends on how the stream is cut");
+        assert_eq!(other.found, whole.found, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
     // Beyond this bound, unread bytes may be dropped.
     if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut by_hand = Reader::new(framing, &case.limits);
         by_hand.feed_by_hand(stream);
-        assert_eq!(by_hand.found, whole.found, "what is given back is not read like what comes");
+        assert_eq!(by_hand.found, whole.found, "unread bytes are not read like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
         reader.finish();
     }
     assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the end depends on the cuts");
-    assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are found twice");
+    assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are reported twice");
     check_memory(framing, case, stream);
     check_recognition(stream);
 }
@@ -153,7 +153,7 @@ fn check_flood(case: &Case, stream: &[u8]) {
     assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame is lost among others");
 }
 
-/// Checks that the received bytes and the limits bound the memory, whatever a header says.
+/// Checks that the received bytes and the limits bound the memory, whatever the header.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     // The buffer, the lent bytes, the unread bytes, and their copy.

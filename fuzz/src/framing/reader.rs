@@ -72,7 +72,7 @@ impl Reader {
             let fault = self.decoder.time_out();
             self.record(Found::Fault(fault));
         }
-        assert_eq!(self.decoder.unfinished(), None, "what is given up is unfinished");
+        assert_eq!(self.decoder.unfinished(), None, "a dropped message is unfinished");
     }
 
     pub(super) fn finish(&mut self) {
@@ -110,7 +110,7 @@ impl Reader {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
             }
             Found::Fault(FrameFault::Truncated { held } | FrameFault::TimedOut { held }) => {
-                assert!(*held <= self.fed + self.reread, "more is given up than has come");
+                assert!(*held <= self.fed + self.reread, "more bytes are dropped than were received");
             }
             Found::Fault(_) => {}
         }

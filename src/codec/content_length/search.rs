@@ -98,8 +98,8 @@ pub(super) fn peek(bytes: &[u8]) -> Peek {
     let bytes = bytes.get(..MAX_PEEK_BYTES).unwrap_or(bytes);
     let name = bytes.iter().position(|byte| !is_name(*byte)).unwrap_or(bytes.len());
     let rest = bytes.get(name..).unwrap_or_default();
-    let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
-    match rest.get(blanks) {
+    let whitespace = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+    match rest.get(whitespace) {
         None if bytes.len() < MAX_PEEK_BYTES && (name > 0 || bytes.is_empty()) => Peek::Open,
         Some(b':') if name > 0 => Peek::Header,
         _ => Peek::Body,

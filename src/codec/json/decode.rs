@@ -18,7 +18,7 @@ use crate::message::{
 use crate::profile::{BatchPolicy, Profile};
 use crate::validate::Code;
 
-/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which says how to react.
+/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which defines the reaction.
 ///
 /// A batch that will be refused, for its size or by the profile, is decoded only as far as the connection needs to
 /// refuse it. All responses in it are decoded.

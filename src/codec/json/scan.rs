@@ -34,7 +34,7 @@ impl<'a> Scanner<'a> {
 
     /// Returns the next character that is not whitespace.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        self.rest = after_blanks(self.rest);
+        self.rest = skip_whitespace(self.rest);
         self.rest.first().copied()
     }
 
@@ -50,7 +50,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips one value, and returns its text.
     pub(super) fn value(&mut self) -> Option<&'a str> {
-        let mut rest = after_blanks(self.rest);
+        let mut rest = skip_whitespace(self.rest);
         let start = self.text.len() - rest.len();
         let mut open = Open::default();
         loop {
@@ -59,7 +59,7 @@ impl<'a> Scanner<'a> {
                 [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.defect)?,
                 [b'{', tail @ ..] => {
                     self.enter(&mut open, Kind::Object);
-                    match after_blanks(tail) {
+                    match skip_whitespace(tail) {
                         tail @ [b'}', ..] => tail,
                         tail => {
                             rest = after_name(tail, &mut self.defect)?.1;
@@ -69,7 +69,7 @@ impl<'a> Scanner<'a> {
                 }
                 [b'[', tail @ ..] => {
                     self.enter(&mut open, Kind::Array);
-                    match after_blanks(tail) {
+                    match skip_whitespace(tail) {
                         tail @ [b']', ..] => tail,
                         tail => {
                             rest = tail;
@@ -87,13 +87,13 @@ impl<'a> Scanner<'a> {
                     self.rest = rest;
                     return self.text.get(start..self.text.len() - rest.len());
                 };
-                rest = match (after_blanks(rest), kind) {
+                rest = match (skip_whitespace(rest), kind) {
                     ([b',', tail @ ..], Kind::Object) => {
-                        rest = after_name(after_blanks(tail), &mut self.defect)?.1;
+                        rest = after_name(skip_whitespace(tail), &mut self.defect)?.1;
                         break;
                     }
                     ([b',', tail @ ..], Kind::Array) => {
-                        rest = after_blanks(tail);
+                        rest = skip_whitespace(tail);
                         break;
                     }
                     ([b'}', tail @ ..], Kind::Object) | ([b']', tail @ ..], Kind::Array) => {
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn skip(&mut self, byte: u8) -> Option<()> {
-        let (first, rest) = after_blanks(self.rest).split_first()?;
+        let (first, rest) = skip_whitespace(self.rest).split_first()?;
         self.rest = rest;
         (*first == byte).then_some(())
     }
@@ -199,7 +199,7 @@ impl Open {
     }
 }
 
-fn after_blanks(mut rest: &[u8]) -> &[u8] {
+fn skip_whitespace(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\n' | b'\r' | b'\t', tail @ ..] = rest {
         rest = tail;
     }
@@ -211,8 +211,8 @@ fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize,
     let [b'"', rest @ ..] = text else { return None };
     let rest = after_string(rest, defect)?;
     let length = text.len() - rest.len();
-    match after_blanks(rest) {
-        [b':', rest @ ..] => Some((length, after_blanks(rest))),
+    match skip_whitespace(rest) {
+        [b':', rest @ ..] => Some((length, skip_whitespace(rest))),
         _ => None,
     }
 }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_double_are_defects() {
+    fn numbers_beyond_a_double_are_flaws() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
             assert_eq!(scan(number, 9), Ok(Some(Defect::NumberOutOfRange)), "{number}");
         }

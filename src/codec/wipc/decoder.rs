@@ -61,7 +61,7 @@ struct HeaderBuffer {
     length: usize,
 }
 
-/// An event whose bytes are given as a span, see [`Event`].
+/// An event with a span in place of its bytes, see [`Event`].
 #[derive(Debug)]
 enum Item {
     Frame(FrameType, Span),

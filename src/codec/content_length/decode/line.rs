@@ -17,11 +17,11 @@ impl Machine {
     pub(super) fn in_line(&mut self, mut position: LinePosition, source: &[u8], at: &mut usize) -> Option<Item> {
         let mut rest = source.get(*at..)?;
         if position == LinePosition::Start && self.header.bytes == 0 {
-            let blanks = leading_whitespace(rest);
+            let whitespace = leading_whitespace(rest);
             let start = *at;
-            *at += blanks;
+            *at += whitespace;
             // Line ends between frames are skipped. Noise keeps them.
-            if blanks > 0 && self.in_run {
+            if whitespace > 0 && self.in_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;

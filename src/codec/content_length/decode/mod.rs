@@ -16,7 +16,7 @@ use crate::codec::frame::FrameFault;
 use crate::codec::lent::{Lent, Span};
 use crate::message::{Reason, Unreadable};
 
-/// An event whose bytes are given as a span, see [`crate::codec::frame::Event`].
+/// An event with a span in place of its bytes, see [`crate::codec::frame::Event`].
 #[derive(Debug)]
 pub(super) enum Item {
     Body(Span, Option<Reason>),
