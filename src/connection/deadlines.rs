@@ -22,7 +22,7 @@ pub(super) struct Deadlines {
     grain: u64,
     /// Maximum wait of a call for its first clock reading. The timer of a driver may outlive the last call by this
     /// time.
-    longest_wait: u64,
+    max_wait: u64,
 }
 
 /// Calls with one timeout, oldest first.
@@ -39,17 +39,17 @@ struct Queue {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    at: u64,
+    deadline: u64,
     queue: u32,
     previous: u32,
     next: u32,
 }
 
-const DETACHED: Node = Node { at: 0, queue: NONE, previous: NONE, next: NONE };
+const DETACHED: Node = Node { deadline: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
-    pub(super) const fn new(grain: u64, longest_wait: u64) -> Self {
-        Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, longest_wait }
+    pub(super) const fn new(grain: u64, max_wait: u64) -> Self {
+        Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, max_wait }
     }
 
     /// Returns when the next clock reading is due.
@@ -77,15 +77,15 @@ impl Deadlines {
             self.nodes.grow(DETACHED);
         }
         if let Some(node) = self.nodes.get_mut(slot) {
-            *node = Node { at: 0, queue: queue_key, previous, next: NONE };
+            *node = Node { deadline: 0, queue: queue_key, previous, next: NONE };
         }
         self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
     }
 
     /// Ends the timeout of a slot, if it has one.
     pub(super) fn remove(&mut self, slot: u32) {
-        let Some(place) = self.nodes.get_mut(slot) else { return };
-        let node = core::mem::replace(place, DETACHED);
+        let Some(slot_node) = self.nodes.get_mut(slot) else { return };
+        let node = core::mem::replace(slot_node, DETACHED);
         let Some(queue) = self.queues.get_mut(node.queue as usize) else { return };
         if queue.head == slot {
             queue.head = node.next;
@@ -121,7 +121,7 @@ impl Deadlines {
             let deadline = self.now.saturating_add(queue.timeout);
             let mut slot = core::mem::replace(&mut queue.unstamped, NONE);
             while let Some(node) = self.nodes.get_mut(slot) {
-                node.at = deadline;
+                node.deadline = deadline;
                 slot = node.next;
             }
         }
@@ -131,7 +131,7 @@ impl Deadlines {
     pub(super) fn pop_expired(&mut self) -> Option<u32> {
         let slot = self.queues.iter().find_map(|queue| {
             let node = self.nodes.get(queue.head)?;
-            (queue.unstamped != queue.head && node.at <= self.now).then_some(queue.head)
+            (queue.unstamped != queue.head && node.deadline <= self.now).then_some(queue.head)
         })?;
         self.remove(slot);
         Some(slot)
@@ -143,7 +143,7 @@ impl Deadlines {
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
             let reading = self.now.saturating_add(queue.stamp_within);
             let deadline = match self.nodes.get(queue.head) {
-                Some(node) if queue.unstamped != queue.head => node.at,
+                Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
             // Future calls need their reading even if no queue has an unstamped call now.
@@ -157,7 +157,7 @@ impl Deadlines {
         match timeout.checked_div(self.grain) {
             None => 0,
             Some(0) => 1,
-            Some(wait) if wait > self.longest_wait => self.longest_wait,
+            Some(wait) if wait > self.max_wait => self.max_wait,
             Some(wait) => wait,
         }
     }
@@ -177,7 +177,7 @@ impl Deadlines {
         let queue =
             Queue { timeout, stamp_within: self.until_reading(timeout), head: NONE, tail: NONE, unstamped: NONE };
         match self.queues.get_mut(key) {
-            Some(place) => *place = queue,
+            Some(slot) => *slot = queue,
             None => self.queues.push(queue),
         }
         key as u32

@@ -148,8 +148,8 @@ impl<P: Payload> InboundRequests<P> {
         // Serials wrap around, but their distances from the first one are in order.
         let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
         let distance = key.serial.wrapping_sub(first);
-        let place = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
-        let Some(waiting) = place.ok().and_then(|place| self.waiting.get_mut(place)) else { return false };
+        let position = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
+        let Some(waiting) = position.ok().and_then(|position| self.waiting.get_mut(position)) else { return false };
         *waiting = Waiting::Answered(key.serial);
         self.answered += 1;
         // Removing each entry at once would move all entries behind it.

@@ -46,9 +46,9 @@ export const MIN_HEARTBEAT = 100;
 export const ANSWER_TIME = 300;
 /** Wait for the own lock before the handshake, in milliseconds. */
 export const LOCK_TIMEOUT = 100;
-/** Wait for a goodbye after a liveness failure, and time that an unused answer to a hello is kept, in milliseconds. */
+/** Wait for a goodbye after a liveness failure, in milliseconds. */
 export const GOODBYE_TIMEOUT = 100;
-/** Wait for a goodbye after its copy has arrived through the window, and time that an unused answer is kept then, in milliseconds. */
+/** Wait for a goodbye after its copy has arrived through the window, in milliseconds. */
 export const COPIED_GOODBYE_TIMEOUT = 1_000;
 /** Silence of an iframe that has fired `load` again, in milliseconds. */
 export const RELOAD_SILENCE = 1_000;

@@ -286,11 +286,12 @@ impl Sender {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        let Some(Ok(place)) = run_until(self.queue.reserve(), self.output.wait_for(WriteState::CloseSent)).await else {
+        let Some(Ok(permit)) = run_until(self.queue.reserve(), self.output.wait_for(WriteState::CloseSent)).await
+        else {
             return Err(self.output.error());
         };
         self.output
-            .put(frame_type, || place.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
+            .put(frame_type, || permit.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
     /// Ends the channel after all queued frames are written: the peer reads the end of its input. Waits until that is

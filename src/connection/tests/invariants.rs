@@ -145,8 +145,8 @@ impl World {
             }
             4 => self.batch(),
             5 | 6 if !self.running.is_empty() => {
-                let place = self.random.below(self.running.len() as u64) as usize;
-                let key = self.running.swap_remove(place);
+                let index = self.random.below(self.running.len() as u64) as usize;
+                let key = self.running.swap_remove(index);
                 let id = self.end.request_id(key).cloned();
                 if self.random.below(2) == 0 && self.end.end_request(key) {
                     *self.owed.entry(id.unwrap_or(Id::Null)).or_default() -= 1;

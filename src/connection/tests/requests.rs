@@ -276,11 +276,11 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
 fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_an_error() {
     let mut server = server_within(Profile::GENERIC, 2_200);
     server.handle(Incoming::Batch((1..=5).map(|id| request(id, "m")).collect()));
-    for (place, (key, _)) in requests(&mut server).into_iter().enumerate() {
+    for (index, (key, _)) in requests(&mut server).into_iter().enumerate() {
         let long = Text("x".repeat(1_000));
         let failure = crate::message::ErrorObject { data: Some(long.clone()), ..Fault::ParseError.into() };
         assert!(
-            server.respond(key, if place == 2 { Err(failure) } else { Ok(if place == 3 { text("ok") } else { long }) })
+            server.respond(key, if index == 2 { Err(failure) } else { Ok(if index == 3 { text("ok") } else { long }) })
         );
         assert!(server.bytes_at_work() < 2_500, "{}", server.bytes_at_work());
     }
