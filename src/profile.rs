@@ -1,33 +1,33 @@
-//! What differs between the protocols that are built on JSON-RPC 2.0.
+//! Profiles: the differences between protocols that are built on JSON-RPC 2.0.
 //!
-//! A profile is plain data: the core asks it, and knows no protocol by name.
+//! A profile is plain data. The core reads it, and knows no protocol by name.
 
-/// How a peer reads JSON-RPC 2.0.
+/// The dialect of JSON-RPC 2.0 that a peer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// What to do with a batch array (JSON-RPC 2.0 §6).
+    /// The reaction to a batch array (JSON-RPC 2.0 §6).
     pub batch: BatchPolicy,
     /// Whether requests may overlap.
     pub ordering: Ordering,
-    /// Whether `params: null` means that there are none. The specification allows arrays and objects only (§4.2), but
-    /// peers in the field send null for a call without arguments.
+    /// Whether `params: null` is accepted as absent. The specification allows arrays and objects only (§4.2), but some
+    /// peers send null for a call without arguments.
     pub null_params_are_absent: bool,
-    /// Whether what does not say `jsonrpc: "2.0"` belongs to somebody else, and is passed over in silence. So on a
-    /// boundary that others use too; a byte stream is ours alone, and there it is an error.
+    /// Whether a message without `jsonrpc: "2.0"` is ignored. This is right for a transport that is shared with other
+    /// software. On a byte stream such a message is an error.
     pub foreign_is_ignored: bool,
     /// The names of the application's error codes.
     pub codes: &'static [(i64, &'static str)],
-    /// How a caller says that it no longer wants an answer. Only byte streams know other forms than the default.
+    /// The notification that cancels a request. Only byte streams support other forms than the default.
     pub cancel: CancelNotification,
 }
 
-/// The notification that takes a request back, `{ <member>: <id> }`.
+/// The notification that cancels a request, with the params `{ <member>: <id> }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelNotification {
-    /// Its method.
+    /// The method.
     pub method: &'static str,
-    /// The member of its params that has the id of the request.
+    /// The member of the params that holds the id of the request.
     pub member: &'static str,
 }
 
@@ -38,26 +38,26 @@ impl CancelNotification {
     pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId" };
 }
 
-/// What a peer does with a batch array.
+/// The reaction to a batch array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchPolicy {
-    /// Serve it.
+    /// Handles it.
     Accept,
-    /// Answer once with -32600, id null, `data.reason` `batch-not-supported`.
+    /// Answers it once with -32600, the id null and `data.reason` `batch-not-supported`.
     Reject,
 }
 
 /// Whether requests may overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ordering {
-    /// Requests run side by side; each is answered when it is done.
+    /// Requests run side by side. Each is answered when its handler has finished.
     Concurrent,
     /// One request at a time, answered in the order of arrival.
     Sequential,
 }
 
 impl Profile {
-    /// JSON-RPC 2.0 as the specification has it.
+    /// JSON-RPC 2.0 by the specification.
     pub const GENERIC: Self = Self {
         batch: BatchPolicy::Accept,
         ordering: Ordering::Concurrent,
@@ -67,7 +67,7 @@ impl Profile {
         cancel: CancelNotification::LSP,
     };
 
-    /// Boundaries of a browser, which others use too.
+    /// Transports of a browser, which are shared with other software.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, codes: codes::WIGGUM, ..Self::GENERIC };
 
     /// The Language Server Protocol: no batches. Requests overlap, so a slow one does not delay the others, and
@@ -77,11 +77,11 @@ impl Profile {
     /// Daemons that handle one request at a time, in the order of arrival: no batches. `duet-rpc` is one.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
-    /// The Agent Client Protocol, which editors and agents speak: no batches, and a form of its own to cancel.
+    /// The Agent Client Protocol of editors and agents: no batches, and its own cancel notification.
     pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: CancelNotification::ACP, ..Self::GENERIC };
 
-    /// The Kaiak agent interface: no batches; requests overlap, since an answer to a question may come while the request
-    /// that asked it still runs.
+    /// The Kaiak agent interface: no batches. Requests overlap, since a running request may ask a question whose answer
+    /// comes meanwhile.
     pub const KAIAK: Self = Self { batch: BatchPolicy::Reject, codes: codes::KAIAK, ..Self::GENERIC };
 
     /// The name of an error code in this profile, as [`codes`] lists them.

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 type Payload = Box<RawValue>;
 
-/// Reads the bytes as each kind of peer does, and what it takes leaves and comes back the same.
+/// Decodes the bytes with several profiles. Every accepted message must be the same after it was encoded and decoded
+/// again.
 pub fn json(bytes: &[u8]) {
     let mut strict = Profile::GENERIC;
     strict.null_params_are_absent = false;
@@ -58,7 +59,7 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     }
 }
 
-/// Sends the message, and takes it as the same again. Gives its text.
+/// Encodes the message, decodes it, and checks that it is the same. Returns its text.
 fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -> String {
     let names_no_method = match &message {
         Message::Request(request) => request.method.is_empty(),
@@ -67,7 +68,7 @@ fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -
     };
     let text = json::encode(&Outgoing::Single(message));
     assert!(!text.contains(['\n', '\r']), "more than one line: {text}");
-    // Every number is near to a double, every string is Unicode.
+    // Every number fits a double, and every string is Unicode.
     if let Err(error) = serde_json::from_str::<Value>(&text) {
         assert!(error.to_string().starts_with("recursion limit"), "{error}: {text}");
     }
@@ -89,7 +90,7 @@ fn check_return_of_batch(text: &str, count: usize, profile: &Profile, limits: &L
     assert_eq!(json::encode(&Outgoing::Batch(messages)), text);
 }
 
-/// What is sent may be longer than what came, and an error that is no object goes out inside of one.
+/// An encoded message may be longer than the received one, and an invalid error is wrapped in an error object.
 fn room_for_return(limits: &Limits) -> Limits {
     let mut room = *limits;
     (room.message_bytes, room.batch_items, room.depth) = (usize::MAX, usize::MAX, limits.depth + 2);

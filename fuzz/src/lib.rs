@@ -1,19 +1,19 @@
-//! What has to hold for any input. Each target takes any bytes, and panics where something does not hold.
+//! Properties that must hold for any input. Each target accepts any bytes, and panics if a property does not hold.
 //!
-//! `cargo xtask fuzz` searches for such bytes. `tests/corpus.rs` runs what is in `corpus/` in every `cargo test`.
+//! `cargo xtask fuzz` searches for such bytes. `tests/corpus.rs` runs the inputs in `corpus/` with every `cargo test`.
 
 mod connection;
-mod frames;
+mod framing;
 mod json;
 mod validate;
 mod wipc;
-/// What is expected of a stream, which the other tests expect, too.
+/// The expected events of a stream, shared with other tests.
 #[path = "../../tests/shared/wipc_any_input.rs"]
 #[allow(dead_code)]
 mod wipc_any_input;
 
 pub use connection::connection;
-pub use frames::{content_length, newline};
+pub use framing::{content_length, newline};
 pub use json::json;
 pub use validate::validate;
 pub use wipc::wipc;

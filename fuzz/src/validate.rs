@@ -1,11 +1,11 @@
-//! JSON text → what is wrong with it.
+//! JSON text → validator report.
 
 use portway::codec::json;
 use portway::validate::{Expect, Finding, Options, Report, Rule};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Validates the text in every way, and compares what is told with what is told of other texts for the same message.
+/// Validates the text with all options, and compares the report with the reports on other texts for the same message.
 pub fn validate(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok();
@@ -34,16 +34,16 @@ pub fn validate(bytes: &[u8]) {
 fn check(text: &str, elements: Option<&[&RawValue]>, report: &Report, options: Options) {
     assert_eq!(report.is_valid(), report.errors().is_empty());
     assert_eq!(report.errors().len() + report.warnings().len(), report.findings.len());
-    // The same message without its white space, escapes and repeated members: of those, the last one counts.
+    // The same message without whitespace, escapes and repeated members. The last value of a repeated member counts.
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         assert_eq!(json::validate(&value.to_string(), options).as_ref(), Some(report), "{value}");
     }
-    // A batch is told of as its elements are, one by one.
+    // The report on a batch consists of the reports on its elements.
     match elements {
         Some([]) => assert_eq!(report.findings, [Finding { item: None, rule: Rule::EmptyBatch }]),
         Some(elements) => {
             let alone = elements.iter().enumerate().flat_map(|(index, element)| {
-                // An array inside of an array is an element that is no object, and no batch.
+                // An array within an array is an element that is not an object. It is not a batch.
                 let text = if element.get().starts_with('[') { "0" } else { element.get() };
                 let findings = json::validate(text, options).unwrap_or_default().findings;
                 findings.into_iter().map(move |finding| Finding { item: Some(index), ..finding })

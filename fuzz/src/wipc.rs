@@ -1,14 +1,14 @@
-//! Streams of WIPC → frames and what is passed through.
+//! Streams of WIPC → frames and passthrough.
 //!
-//! Of the input, the first three bytes say which limit there is, how the rest is cut, and behind which piece the clock runs
-//! out. The rest is the stream.
+//! The first three bytes select the limit, the cuts of the input, and the piece after which the timeout passes. The
+//! rest is the stream.
 
 use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, encode};
 
 use super::wipc_any_input::{Finds, expected, find_in};
 
-/// Any stream of WIPC.
+/// Checks any stream of WIPC.
 pub fn wipc(bytes: &[u8]) {
     let Some((&[limit, cut, clock], stream)) = bytes.split_first_chunk() else { return };
     let max_payload = [MAX_PAYLOAD, 0, 20, 300][usize::from(limit % 4)];
@@ -20,7 +20,7 @@ pub fn wipc(bytes: &[u8]) {
     assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
-    check_giving_up(max_payload, stream, length, usize::from(clock));
+    check_abandoning(max_payload, stream, length, usize::from(clock));
     let held = measure(|| {
         let mut decoder = Decoder::with_max_payload(max_payload);
         for mut piece in stream.chunks(length) {
@@ -28,12 +28,12 @@ pub fn wipc(bytes: &[u8]) {
         }
         while decoder.finish().is_some() {}
     });
-    // A buffer that grows is, for a moment, there twice, and twice as large as what is in it.
+    // While a buffer grows, its old and its new memory exist, and the new one may be twice as large as its content.
     assert!(held.bytes_max <= 3 * stream.len() as u64 + 512, "{} bytes are held, of {}", held.bytes_max, stream.len());
 }
 
-/// The clock runs out behind one piece, and at the end: nothing is lost, and a frame that comes then is found.
-fn check_giving_up(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
+/// Lets the timeout pass after one piece and at the end. No byte may be lost, and a frame that follows must be found.
+fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
     for (number, piece) in stream.chunks(length).enumerate() {
@@ -43,18 +43,18 @@ fn check_giving_up(max_payload: u32, stream: &[u8], length: usize, clock: usize)
             feed(&mut decoder, &[], &mut finds);
         }
     }
-    give_all_up(&mut decoder, &mut finds);
-    // What is not yet a header may become one with the first bytes of the next frame.
+    abandon_all(&mut decoder, &mut finds);
+    // An incomplete header may be completed by the first bytes of the next frame.
     let mut good = Vec::new();
     encode(FrameType::Close, &[], &mut good).unwrap();
     feed(&mut decoder, &good, &mut finds);
-    give_all_up(&mut decoder, &mut finds);
+    abandon_all(&mut decoder, &mut finds);
     assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
     assert_eq!(decoder.finish(), None);
     assert_eq!(finds.put_together(), [stream, &good].concat());
 }
 
-fn give_all_up(decoder: &mut Decoder, finds: &mut Finds) {
+fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {
     while decoder.give_up() > 0 {
         feed(decoder, &[], finds);
     }

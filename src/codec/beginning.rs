@@ -1,4 +1,4 @@
-//! The beginning of a message that is dropped. If the message is an answer, its id may be in there.
+//! The beginning of a dropped message. If the message is an answer, its beginning may hold the id.
 
 use alloc::vec::Vec;
 
@@ -8,47 +8,47 @@ use crate::message::Unreadable;
 #[derive(Debug)]
 pub(super) struct Beginning {
     bytes: Vec<u8>,
-    stage: Stage,
+    state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum State {
     None,
     /// More of the message may come.
     Open(Unreadable),
-    /// The beginning is complete, and is still to be returned.
+    /// The beginning is complete, and was not returned yet.
     Complete(Unreadable),
 }
 
 impl Beginning {
     pub(super) const fn new() -> Self {
-        Self { bytes: Vec::new(), stage: Stage::None }
+        Self { bytes: Vec::new(), state: State::None }
     }
 
-    /// A message is dropped for this reason. Its bytes are to be added as they come.
+    /// Starts the record of a message that is dropped for this reason.
     pub(super) fn open(&mut self, why: Unreadable) {
         self.bytes.clear();
-        self.stage = Stage::Open(why);
+        self.state = State::Open(why);
     }
 
     /// Adds more of the message. Bytes beyond the limit are left out.
     pub(super) fn add(&mut self, bytes: &[u8]) {
-        let Stage::Open(why) = self.stage else { return };
+        let State::Open(why) = self.state else { return };
         let room = MAX_BEGINNING - self.bytes.len();
         self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         if self.bytes.len() == MAX_BEGINNING {
-            self.stage = Stage::Complete(why);
+            self.state = State::Complete(why);
         }
     }
 
-    /// The message has ended.
+    /// Completes the beginning: the message has ended.
     pub(super) const fn close(&mut self) {
-        if let Stage::Open(why) = self.stage {
-            self.stage = Stage::Complete(why);
+        if let State::Open(why) = self.state {
+            self.state = State::Complete(why);
         }
     }
 
-    /// Drops a message, of which these parts have come.
+    /// Records a dropped message that consists of these parts.
     pub(super) fn drop_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));
@@ -57,12 +57,12 @@ impl Beginning {
 
     /// Returns once why the message was dropped, as soon as its beginning is complete.
     pub(super) const fn take(&mut self) -> Option<Unreadable> {
-        let Stage::Complete(why) = self.stage else { return None };
-        self.stage = Stage::None;
+        let State::Complete(why) = self.state else { return None };
+        self.state = State::None;
         Some(why)
     }
 
-    /// The beginning that is returned.
+    /// Returns the recorded bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -1,68 +1,69 @@
-//! What the decoder of a byte stream finds in it, whatever the framing.
+//! The events of the decoders of byte streams, in any framing.
 
 use super::wipc;
 use crate::message::{Fault, Reason, Unreadable};
 
-/// A find of a decoder. All of the input ends up in one of these, except headers, line ends and what a limit dropped.
+/// An event of a decoder. Every byte of the input is in an event, except headers, line ends and bytes that a limit
+/// dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The body of one message, to be read as JSON.
     Body(&'a [u8]),
-    /// A body that is not to be read, since its header says that it is something else.
+    /// A body that must not be decoded, since its header declares another content type.
     Refused {
-        /// The body, from which an id may still be echoed.
+        /// The body. Its id may be used for the error reply.
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message with a fault has been dropped. If it is an answer, its call ends.
+    /// A faulty message was dropped. If it is an answer, its call ends.
     Dropped {
-        /// The beginning of its body: a kibibyte, or less if less came. [`super::json::glance`] reads it.
+        /// The first kibibyte of its body, or the received part if that is shorter. [`super::json::glance`] reads it.
         beginning: &'a [u8],
         /// Why it was dropped.
         why: Unreadable,
     },
-    /// A frame of WIPC that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings have none.
+    /// A WIPC frame that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
     Frame(wipc::Frame<'a>),
-    /// A frame that could not be taken; answered, if at all, with the id null.
+    /// A frame that was refused. If it is answered, then with the id null.
     Fault(FrameFault),
-    /// Bytes that belong to no frame.
+    /// Bytes between frames.
     Noise {
-        /// As they came. Where one piece ends and the next begins means nothing.
+        /// The bytes, unchanged. The cuts between pieces have no meaning.
         bytes: &'a [u8],
-        /// Whether a run of noise starts here. What follows a fault continues it: one error is enough for both. A frame
-        /// ends the run.
+        /// Whether a run of noise starts here. Noise after a fault continues the run of the fault, since one error
+        /// covers both. A frame ends the run.
         starts: bool,
     },
 }
 
-/// Why a frame could not be taken.
+/// Why a frame was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameFault {
     /// The body is longer than [`crate::Limits::message_bytes`]. It is dropped as it comes.
     Oversize {
-        /// The length in the header, in bytes; `None` if it has more digits than a `u64`, or the framing has no header.
+        /// The length in the header, in bytes. `None` if it exceeds a `u64`, or if the framing has no header.
         length: Option<u64>,
     },
     /// The header is longer than [`crate::Limits::header_bytes`]. The message is dropped as it comes.
     HeaderTooLarge,
-    /// The header tells no length: it is missing, no number, or told twice and differently.
+    /// The header has no valid length: it is missing, is not a number, or occurs twice with different values.
     InvalidHeader,
-    /// The input ended inside of a message.
+    /// The input ended within a message.
     Truncated {
-        /// How many bytes of it came, header included.
+        /// How many bytes of the message had come, header included.
         held: usize,
     },
-    /// A message took longer than [`crate::Limits::partial_frame_ms`], and was given up.
+    /// A message took longer than [`crate::Limits::partial_frame_ms`] and was dropped.
     TimedOut {
-        /// How many bytes of it were dropped, header included.
+        /// How many bytes of the message were dropped, header included.
         held: usize,
     },
 }
 
 impl FrameFault {
-    /// How it is answered, with the id null; `None` if it is only logged.
+    /// Returns the fault that is sent with the id null, or `None` if this fault is only logged.
     #[must_use]
     pub const fn fault(&self) -> Option<Fault> {
         match self {

@@ -1,29 +1,29 @@
-//! The framings of byte streams, to be chosen at run time.
+//! The framings of byte streams, selected at run time.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::buffer::blanks;
+use super::buffer::leading_whitespace;
 use super::frame::{Event, FrameFault};
 use super::limits::MAX_BEGINNING;
 use super::wipc::FrameType;
 use super::{content_length, json, newline, wipc};
 use crate::Limits;
 
-/// How messages are told apart in a stream of bytes.
+/// How messages are separated in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length: N`, a blank line, and N bytes. See [`content_length`].
     ContentLength,
-    /// One message a line. See [`newline`].
+    /// One message per line. See [`newline`].
     Newline,
     /// One message in each `CALL` frame, among other output. See [`wipc`].
     Wipc,
 }
 
 impl Framing {
-    /// Detects the framing of a peer by the first bytes that it sent; `None` if they do not show it, or not yet. A line
-    /// of JSON without the member `jsonrpc` does not count: it may be of a log.
+    /// Detects the framing of a peer from the first bytes it sent. Returns `None` if they do not show it yet. A line of
+    /// JSON without the member `jsonrpc` does not count, since it may belong to a log.
     ///
     /// # Examples
     ///
@@ -40,7 +40,7 @@ impl Framing {
         if json::glance(first_bytes, |_| {}).has_version {
             return Some(Self::Newline);
         }
-        let message = first_bytes.get(blanks(first_bytes)..)?;
+        let message = first_bytes.get(leading_whitespace(first_bytes)..)?;
         let is_header =
             |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
         match message {
@@ -50,7 +50,7 @@ impl Framing {
         }
     }
 
-    /// The longest message that can be framed, in bytes, if there is a longest one.
+    /// Returns the maximum length of a message, in bytes, or `None` if the framing has no maximum.
     #[must_use]
     pub const fn longest_message(self) -> Option<usize> {
         match self {
@@ -59,8 +59,8 @@ impl Framing {
         }
     }
 
-    /// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it. One that is longer than
-    /// [`Framing::longest_message`] is left out.
+    /// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it. A message longer than
+    /// [`Framing::longest_message`] is not appended.
     pub fn encode(self, body: &str, out: &mut Vec<u8>) {
         match self {
             Self::ContentLength => content_length::encode(body, out),
@@ -70,7 +70,7 @@ impl Framing {
     }
 }
 
-/// Recognises a framing in bytes that come in pieces, line by line.
+/// Detects a framing in a stream of pieces, line by line.
 ///
 /// # Examples
 ///
@@ -83,13 +83,13 @@ impl Framing {
 /// ```
 #[derive(Debug, Default)]
 pub struct Recogniser {
-    /// The beginning of the line that has no end yet.
+    /// The beginning of the incomplete line.
     line: Vec<u8>,
 }
 
 impl Recogniser {
-    /// Looks at the next bytes. Returns the framing that one of their lines, or the incomplete line at their end, looks
-    /// like.
+    /// Examines the next bytes. Returns the framing that one of their lines, or the incomplete line at their end,
+    /// shows.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();
@@ -116,39 +116,39 @@ impl fmt::Display for Framing {
     }
 }
 
-/// The decoder of any framing. Its methods are those of [`content_length::Decoder`].
+/// A decoder for any framing. Its methods are those of [`content_length::Decoder`].
 #[derive(Debug)]
-pub struct FrameDecoder(Either);
+pub struct FrameDecoder(Inner);
 
 #[derive(Debug)]
-enum Either {
+enum Inner {
     ContentLength(content_length::Decoder),
     Newline(newline::Decoder),
-    Wipc { decoder: wipc::Decoder, run: Run },
+    Wipc { decoder: wipc::Decoder, adapter: WipcAdapter },
 }
 
 impl FrameDecoder {
-    /// A decoder at the beginning of its stream.
+    /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(framing: Framing, limits: &Limits) -> Self {
         Self(match framing {
-            Framing::ContentLength => Either::ContentLength(content_length::Decoder::new(limits)),
-            Framing::Newline => Either::Newline(newline::Decoder::new(limits)),
+            Framing::ContentLength => Inner::ContentLength(content_length::Decoder::new(limits)),
+            Framing::Newline => Inner::Newline(newline::Decoder::new(limits)),
             Framing::Wipc => {
-                let run = Run { message_bytes: limits.message_bytes, has_begun: false };
-                Either::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), run }
+                let adapter = WipcAdapter { message_bytes: limits.message_bytes, has_begun: false };
+                Inner::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), adapter }
             }
         })
     }
 
-    /// The same, to which a longer payload, in bytes, is no frame of WIPC; of a frame that is a message, the limit remains.
-    /// Before anything is read; with other framings it does nothing.
+    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. The limit of messages remains. Call it before the
+    /// first input; with other framings it has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
-            Either::Wipc { run, .. } => {
-                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(run.message_bytes);
-                Self(Either::Wipc { decoder, run })
+            Inner::Wipc { adapter, .. } => {
+                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(adapter.message_bytes);
+                Self(Inner::Wipc { decoder, adapter })
             }
             other => Self(other),
         }
@@ -158,19 +158,19 @@ impl FrameDecoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.next(input),
-            Either::Newline(decoder) => decoder.next(input),
-            Either::Wipc { decoder, run } => Some(run.event(decoder.next(input)?)),
+            Inner::ContentLength(decoder) => decoder.next(input),
+            Inner::Newline(decoder) => decoder.next(input),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.next(input)?)),
         }
     }
 
-    /// See [`content_length::Decoder::finish`]. To be called until it gives `None`.
+    /// See [`content_length::Decoder::finish`]. Call it until it returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.finish(),
-            Either::Newline(decoder) => decoder.finish(),
-            Either::Wipc { decoder, run } => Some(run.event(decoder.finish()?)),
+            Inner::ContentLength(decoder) => decoder.finish(),
+            Inner::Newline(decoder) => decoder.finish(),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.finish()?)),
         }
     }
 
@@ -178,40 +178,41 @@ impl FrameDecoder {
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         match &self.0 {
-            Either::ContentLength(decoder) => decoder.unfinished(),
-            Either::Newline(decoder) => decoder.unfinished(),
-            Either::Wipc { decoder, .. } => decoder.unfinished(),
+            Inner::ContentLength(decoder) => decoder.unfinished(),
+            Inner::Newline(decoder) => decoder.unfinished(),
+            Inner::Wipc { decoder, .. } => decoder.unfinished(),
         }
     }
 
-    /// See [`content_length::Decoder::time_out`]. A frame of WIPC that is given up is searched again for others, so
-    /// [`FrameDecoder::next`] may then find something without more input.
+    /// See [`content_length::Decoder::time_out`]. The bytes of an abandoned WIPC frame are scanned again, so
+    /// [`FrameDecoder::next`] may return an event without more input.
     pub fn time_out(&mut self) -> FrameFault {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.time_out(),
-            Either::Newline(decoder) => decoder.time_out(),
-            Either::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
+            Inner::ContentLength(decoder) => decoder.time_out(),
+            Inner::Newline(decoder) => decoder.time_out(),
+            Inner::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
         }
     }
 
-    /// See [`content_length::Decoder::unread`]. With other framings a message holds no other: there it does nothing.
+    /// See [`content_length::Decoder::unread`]. In other framings a message cannot swallow another one: there it has no
+    /// effect.
     pub fn unread(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            Either::ContentLength(decoder) => decoder.unread(bytes),
-            Either::Newline(_) | Either::Wipc { .. } => {}
+            Inner::ContentLength(decoder) => decoder.unread(bytes),
+            Inner::Newline(_) | Inner::Wipc { .. } => {}
         }
     }
 }
 
-/// What WIPC finds, in the words of all framings.
+/// Converts the events of WIPC to those of all framings.
 #[derive(Debug)]
-struct Run {
+struct WipcAdapter {
     message_bytes: usize,
-    /// Whether what is passed through next continues a run.
+    /// Whether the next passthrough continues a run of noise.
     has_begun: bool,
 }
 
-impl Run {
+impl WipcAdapter {
     fn event<'a>(&mut self, event: wipc::Event<'a>) -> Event<'a> {
         match event {
             wipc::Event::Frame(frame) => {

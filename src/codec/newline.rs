@@ -1,8 +1,8 @@
-//! One message a line: the framing of MCP on stdio and of ACP.
+//! One message per line: the framing of MCP on stdio and of ACP.
 //!
-//! A line ends with LF or CRLF. Blanks before a message and blank lines are passed over. A line that is too long is told
-//! once, and dropped up to its end as it comes. What a line holds is not looked at, so there is no noise here: what is no
-//! JSON is told by who reads it.
+//! A line ends with LF or CRLF. Whitespace before a message and blank lines are skipped. A line over the limit is
+//! reported once, and dropped up to its end. The decoder does not look into lines, so it reports no noise: the JSON
+//! decoder refuses a line that is not JSON.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -10,18 +10,18 @@ use core::mem;
 use memchr::memchr;
 
 use super::beginning::Beginning;
-use super::buffer::{blanks, grow, release};
+use super::buffer::{grow, leading_whitespace, release};
 use super::frame::{Event, FrameFault};
 use crate::Limits;
 use crate::message::Unreadable;
 
-/// Appends one message. Its text has to be on one line, as [`super::json::encode`] writes it.
+/// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(body.as_bytes());
     out.push(b'\n');
 }
 
-/// Finds the messages in a stream.
+/// Decodes the messages of a byte stream.
 ///
 /// # Examples
 ///
@@ -35,44 +35,44 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    most: usize,
-    /// The line that has begun.
+    max_bytes: usize,
+    /// The received part of an incomplete line.
     held: Vec<u8>,
-    /// The line that was given away last.
-    given: Vec<u8>,
-    /// The beginning of the line that is dropped.
+    /// The line that the last event borrows.
+    returned: Vec<u8>,
+    /// The beginning of the dropped line.
     beginning: Beginning,
     skipping: Skipping,
     count: u64,
 }
 
-/// Whether what comes is dropped up to the end of the line.
+/// Whether the rest of the current line is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Skipping {
     No,
     TooLong,
-    GivenUp,
+    TimedOut,
 }
 
 impl Decoder {
-    /// A decoder at the beginning of its stream.
+    /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
         Self {
-            most: limits.message_bytes,
+            max_bytes: limits.message_bytes,
             held: Vec::new(),
-            given: Vec::new(),
+            returned: Vec::new(),
             beginning: Beginning::new(),
             skipping: Skipping::No,
             count: 0,
         }
     }
 
-    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up. A whole line in
-    /// `input` is borrowed from there.
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up.
+    /// A complete line in `input` is borrowed, not copied.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        release(&mut self.given);
+        release(&mut self.returned);
         if let Some(why) = self.beginning.take() {
             return Some(Event::Dropped { beginning: self.beginning.bytes(), why });
         }
@@ -84,17 +84,17 @@ impl Decoder {
             self.count += 1;
         }
         if self.held.is_empty() {
-            *input = input.get(blanks(input)..).unwrap_or_default();
+            *input = input.get(leading_whitespace(input)..).unwrap_or_default();
         }
-        // There is no line end to look for behind what the limit and a CRLF have room for.
-        let room = self.most.saturating_sub(self.held.len()).saturating_add(2);
+        // A line end beyond the limit and a CRLF is not searched for.
+        let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
-        // Without its line end, a last CR may be half of it.
+        // Without the line end, a last CR may be half of it.
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
-        if length > self.most {
+        if length > self.max_bytes {
             self.beginning.drop_all([&self.held, line], Unreadable::TooLarge);
             self.held = Vec::new();
             self.skipping = Skipping::TooLong;
@@ -105,32 +105,32 @@ impl Decoder {
             self.count += 1;
             return Some(Event::Body(without_return(line)));
         }
-        grow(&mut self.held, line, self.most.saturating_add(1));
+        grow(&mut self.held, line, self.max_bytes.saturating_add(1));
         end?;
         self.count += 1;
-        mem::swap(&mut self.held, &mut self.given);
-        Some(Event::Body(without_return(&self.given)))
+        mem::swap(&mut self.held, &mut self.returned);
+        Some(Event::Body(without_return(&self.returned)))
     }
 
-    /// The input has ended: a last line without a line end is a message.
+    /// Ends the input. A last line without a line end is a message.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        release(&mut self.given);
+        release(&mut self.returned);
         self.skipping = Skipping::No;
         self.count += 1;
-        mem::swap(&mut self.held, &mut self.given);
-        let body = without_return(&self.given);
+        mem::swap(&mut self.held, &mut self.returned);
+        let body = without_return(&self.returned);
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
-    /// A number that stays the same while one message has begun and is not complete; `None` in between. A line that is
-    /// dropped for its length counts.
+    /// Returns a number that stays the same while one message is incomplete, or `None` between messages. A line that is
+    /// dropped for its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Drops the message that has begun. The rest of its line is dropped in silence. [`Self::next`] then returns its
+    /// Drops the incomplete message. The rest of its line is dropped without an event. [`Self::next`] then returns its
     /// beginning, without more input.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();
@@ -138,7 +138,7 @@ impl Decoder {
             if self.skipping == Skipping::No {
                 self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled);
             }
-            self.skipping = Skipping::GivenUp;
+            self.skipping = Skipping::TimedOut;
         }
         self.held = Vec::new();
         FrameFault::TimedOut { held }

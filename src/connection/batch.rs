@@ -1,5 +1,5 @@
-//! Batches: what one of ours is made of, and those of the peer, whose replies leave together once the last request of them is
-//! answered.
+//! Batches: own batches, and batches of the peer. The replies to a batch of the peer are sent together, after its last
+//! request is answered.
 
 use alloc::vec::Vec;
 
@@ -21,15 +21,15 @@ pub enum BatchItem<P: Payload> {
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
-    /// What the replies hold that wait, see [`Payload::held_bytes`].
+    /// The bytes that the waiting replies hold, see [`Payload::held_bytes`].
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct ReplyBatch<P: Payload> {
-    /// Requests that are not answered yet, and one more while elements still come in.
+    /// Unanswered requests, plus one while elements are still handled.
     unanswered: usize,
-    /// Whether its replies had no room to wait, so that none of its requests may begin.
+    /// Whether its replies would exceed the limit of bytes. None of its requests may begin then.
     is_refused: bool,
     replies: Vec<Message<P>>,
 }
@@ -43,24 +43,24 @@ impl<P: Payload> ReplyBatches<P> {
         self.bytes
     }
 
-    /// Begins a batch, to be ended by [`done`](Self::done).
+    /// Begins a batch. [`done`](Self::done) ends it.
     pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
         self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
 
-    /// Whether none of the requests of a batch may begin.
+    /// Whether the requests of a batch are refused.
     pub(super) fn is_refused(&self, batch: u32) -> bool {
         self.batches.get(batch as usize).is_some_and(|batch| batch.is_refused)
     }
 
-    /// Counts one more request in.
+    /// Adds an unanswered request.
     pub(super) fn add_request(&mut self, batch: u32) {
         if let Some(batch) = self.batches.get_mut(batch as usize) {
             batch.unanswered += 1;
         }
     }
 
-    /// Keeps a reply until the batch is done.
+    /// Stores a reply until the batch is complete.
     pub(super) fn push(&mut self, batch: u32, reply: Message<P>) {
         if let Some(batch) = self.batches.get_mut(batch as usize) {
             self.bytes += held_bytes(&reply);
@@ -68,8 +68,8 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Counts one request out. Gives the replies if it was the last, and if there are any: a batch of notifications is
-    /// answered with nothing at all (JSON-RPC 2.0 §6).
+    /// Removes an unanswered request. Returns the replies after the last request, if there are any: a batch of
+    /// notifications is not answered (JSON-RPC 2.0 §6).
     pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
         let batch = self.batches.get_mut(key as usize)?;
         batch.unanswered -= 1;
@@ -87,7 +87,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 }
 
-/// What a reply holds.
+/// Returns the bytes that a reply holds.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
     P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
@@ -97,7 +97,7 @@ fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
     outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
-/// What the reply to an element of a batch holds at least, if it has one.
+/// Returns the bytes that the reply to an element holds at least, or 0 if the element gets no reply.
 fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
     let id = match entry {
         Ok(Message::Request(request)) => &request.id,
@@ -119,7 +119,7 @@ impl<P: Payload> Connection<P> {
         self.end_batch(batch);
     }
 
-    /// Takes one element of a batch that has begun, for a driver that does what follows from it before the next.
+    /// Handles one element of a batch that has begun, for a driver that drains the output after each element.
     #[cfg(all(feature = "native", unix))]
     pub(crate) fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
         if !self.closed {
@@ -127,17 +127,18 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Ends a batch whose elements were handled.
+    /// Ends a batch after its elements were handled.
     pub(crate) fn end_batch(&mut self, batch: u32) {
-        if let Some(error) = self.refusal.take() {
-            self.refuse(self.answered_batch, error);
+        if let Some(error) = self.null_id_error.take() {
+            self.handle_null_id_error(self.answered_batch, error);
         }
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error under the id null. It ends the calls of this batch of ours if no other batch waits. The number 0 stands for none.
+    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits. The number 0
+    /// means no batch.
     #[inline(never)]
-    pub(super) fn refuse(&mut self, batch: u64, error: P::Error) {
+    pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {
             return self.ignore(Ignored::PeerError(error));
         }
@@ -147,9 +148,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Begins a batch of the peer. `None` if it is refused.
+    /// Begins a batch of the peer. Returns `None` if the batch is refused.
     pub(crate) fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
-        // Responses alone are never too many, since they are never answered.
+        // Responses do not count, since they are never answered.
         let is_call = |entry: &&Entry<P>| {
             !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
         };
@@ -174,9 +175,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// What a request is answered with. In a batch it is an error if the answer has no room beside the other replies that wait,
-    /// since a handler may make far more than was asked.
-    pub(super) fn within_room(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
+    /// Returns the outcome that answers a request. In a batch, an outcome that exceeds the limit of bytes together with
+    /// the waiting replies becomes an error: a result may be far larger than its request.
+    pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
         let held = self.reply_batches.bytes();
         if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
             return outcome;
@@ -188,7 +189,7 @@ impl<P: Payload> Connection<P> {
         Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
     }
 
-    /// Whether the replies to a batch may wait for the last of its requests to be answered.
+    /// Whether the replies to a batch may wait for its last request.
     fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
         let bytes = entries.iter().map(bytes_of_reply).sum();
         bytes == 0 || self.has_room_for(bytes)

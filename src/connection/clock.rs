@@ -1,11 +1,11 @@
-//! Readings of the clock, and the timeouts of calls.
+//! Clock readings and call timeouts.
 
 use super::{CallKey, Connection, End, Event};
 use crate::message::{Outgoing, Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
     /// Restarts the timeout of a call: `timeout` milliseconds from the next [`handle_timeout`](Self::handle_timeout)
-    /// on; `None` waits for ever. Returns whether the call was still waiting.
+    /// on. With `None` the call has no timeout. Returns whether the call was pending.
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
         let waits = self.calls.contains(call);
         if waits {
@@ -15,19 +15,19 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles progress of an own call that has a progress listener. Its timeout restarts as by
-    /// [`restart`](Self::restart), but the call ends by `end`. So a peer cannot keep a call alive for ever. `end` and
-    /// `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
+    /// [`restart`](Self::restart), but the call ends at `end` at the latest, so that progress cannot keep it pending
+    /// for ever. `end` and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
         }
     }
 
-    /// Takes a reading of the clock, in milliseconds from any fixed start. Calls whose time is up end, and the peer is asked
-    /// to stop working on them.
+    /// Handles a clock reading, in milliseconds from any fixed start. Expired calls end, and the peer is asked to
+    /// cancel them.
     pub fn handle_timeout(&mut self, now: u64) {
         self.deadlines.advance(now);
-        while let Some(slot) = self.deadlines.expired() {
+        while let Some(slot) = self.deadlines.pop_expired() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.calls.take(call.id);
                 self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
@@ -35,13 +35,12 @@ impl<P: Payload> Connection<P> {
                 self.events.push_back(Event::Ended { call, end: End::TimedOut });
             }
         }
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 
-    /// Takes a reading of the clock. The timeouts of calls that were made since the last reading begin at it. No call
-    /// ends by it.
+    /// Handles a clock reading without ending calls. The timeouts of calls made since the last reading start at it.
     pub fn start_clock(&mut self, now: u64) {
         self.deadlines.advance(now);
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 }

@@ -1,58 +1,58 @@
-//! When calls time out: constant work per call, and one deadline for all of them.
+//! Call timeouts: constant work per call, and one timer for all calls.
 //!
-//! Calls with the same timeout end in the order in which they began, so each distinct timeout has a queue, and only the
-//! heads of the queues matter. A call counts from the first reading of the clock after it was made; calls that no reading
-//! has seen yet are the *fresh* tail of their queue. So making a call needs no clock.
+//! Calls with the same timeout end in the order in which they began. So each distinct timeout has a queue, and only the
+//! heads of the queues matter. The timeout of a call starts at the first clock reading after the call was made. Calls
+//! without a reading are the *unstamped* tail of their queue. Making a call needs no clock.
 
 use alloc::vec::Vec;
 
-use super::chunks::Chunks;
+use super::chunked_vec::ChunkedVec;
 
-/// The end of a queue, and the queue of a call without a timeout.
+/// The end of a queue. Also the queue of a call without a timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    /// One for each timeout in use; an empty one is used again for another.
+    /// One for each timeout in use. An empty queue is reused for another timeout.
     queues: Vec<Queue>,
     /// One for each call slot.
-    links: Chunks<Link>,
+    nodes: ChunkedVec<Node>,
     now: u64,
     next: Option<u64>,
     grain: u64,
-    /// Longest wait of a call for its first reading of the clock. A driver's timer may outlive the last call by as
-    /// much.
-    longest_wait: u64,
+    /// Maximum wait of a call for its first clock reading. The timer of a driver may outlive the last call by this
+    /// time.
+    max_wait: u64,
 }
 
 /// Calls with one timeout, oldest first.
 #[derive(Debug)]
 struct Queue {
     timeout: u64,
-    /// How long a fresh call may wait for a reading of the clock.
-    patience: u64,
+    /// Maximum wait of an unstamped call for a clock reading.
+    stamp_within: u64,
     head: u32,
     tail: u32,
-    /// The first call that no reading of the clock has seen.
-    fresh: u32,
+    /// The first call without a clock reading.
+    unstamped: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    at: u64,
+struct Node {
+    deadline: u64,
     queue: u32,
     previous: u32,
     next: u32,
 }
 
-const UNLINKED: Link = Link { at: 0, queue: NONE, previous: NONE, next: NONE };
+const DETACHED: Node = Node { deadline: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
-    pub(super) const fn new(grain: u64, longest_wait: u64) -> Self {
-        Self { queues: Vec::new(), links: Chunks::new(), now: 0, next: None, grain, longest_wait }
+    pub(super) const fn new(grain: u64, max_wait: u64) -> Self {
+        Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, max_wait }
     }
 
-    /// When the next reading of the clock is wanted.
+    /// Returns when the next clock reading is due.
     pub(super) const fn next(&self) -> Option<u64> {
         self.next
     }
@@ -61,46 +61,46 @@ impl Deadlines {
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
-        let wanted = self.now.saturating_add(queue.patience);
+        let wanted = self.now.saturating_add(queue.stamp_within);
         let previous = queue.tail;
         if queue.head == NONE {
             queue.head = slot;
         }
-        if queue.fresh == NONE {
-            queue.fresh = slot;
+        if queue.unstamped == NONE {
+            queue.unstamped = slot;
         }
         queue.tail = slot;
-        if let Some(link) = self.links.get_mut(previous) {
-            link.next = slot;
+        if let Some(node) = self.nodes.get_mut(previous) {
+            node.next = slot;
         }
-        while self.links.len() <= slot {
-            self.links.grow(UNLINKED);
+        while self.nodes.len() <= slot {
+            self.nodes.grow(DETACHED);
         }
-        if let Some(link) = self.links.get_mut(slot) {
-            *link = Link { at: 0, queue: queue_key, previous, next: NONE };
+        if let Some(node) = self.nodes.get_mut(slot) {
+            *node = Node { deadline: 0, queue: queue_key, previous, next: NONE };
         }
         self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
     }
 
     /// Ends the timeout of a slot, if it has one.
     pub(super) fn remove(&mut self, slot: u32) {
-        let Some(place) = self.links.get_mut(slot) else { return };
-        let link = core::mem::replace(place, UNLINKED);
-        let Some(queue) = self.queues.get_mut(link.queue as usize) else { return };
+        let Some(slot_node) = self.nodes.get_mut(slot) else { return };
+        let node = core::mem::replace(slot_node, DETACHED);
+        let Some(queue) = self.queues.get_mut(node.queue as usize) else { return };
         if queue.head == slot {
-            queue.head = link.next;
+            queue.head = node.next;
         }
         if queue.tail == slot {
-            queue.tail = link.previous;
+            queue.tail = node.previous;
         }
-        if queue.fresh == slot {
-            queue.fresh = link.next;
+        if queue.unstamped == slot {
+            queue.unstamped = node.next;
         }
-        if let Some(previous) = self.links.get_mut(link.previous) {
-            previous.next = link.next;
+        if let Some(previous) = self.nodes.get_mut(node.previous) {
+            previous.next = node.next;
         }
-        if let Some(next) = self.links.get_mut(link.next) {
-            next.previous = link.previous;
+        if let Some(next) = self.nodes.get_mut(node.next) {
+            next.previous = node.previous;
         }
     }
 
@@ -113,56 +113,56 @@ impl Deadlines {
         }
     }
 
-    /// Takes a reading of the clock. Afterwards [`expired`](Self::expired) returns the slots whose time is up, and
-    /// [`settle`](Self::settle) must be called when it returns no more.
+    /// Handles a clock reading. Call [`pop_expired`](Self::pop_expired) afterwards until it returns `None`, and then
+    /// [`recompute_next`](Self::recompute_next).
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
         for queue in &mut self.queues {
             let deadline = self.now.saturating_add(queue.timeout);
-            let mut slot = core::mem::replace(&mut queue.fresh, NONE);
-            while let Some(link) = self.links.get_mut(slot) {
-                link.at = deadline;
-                slot = link.next;
+            let mut slot = core::mem::replace(&mut queue.unstamped, NONE);
+            while let Some(node) = self.nodes.get_mut(slot) {
+                node.deadline = deadline;
+                slot = node.next;
             }
         }
     }
 
-    /// A slot whose time is up; its timeout is ended.
-    pub(super) fn expired(&mut self) -> Option<u32> {
+    /// Returns the slot of an expired call, and ends its timeout.
+    pub(super) fn pop_expired(&mut self) -> Option<u32> {
         let slot = self.queues.iter().find_map(|queue| {
-            let link = self.links.get(queue.head)?;
-            (queue.fresh != queue.head && link.at <= self.now).then_some(queue.head)
+            let node = self.nodes.get(queue.head)?;
+            (queue.unstamped != queue.head && node.deadline <= self.now).then_some(queue.head)
         })?;
         self.remove(slot);
         Some(slot)
     }
 
-    /// Finds the next time of interest.
-    pub(super) fn settle(&mut self) {
+    /// Computes when the next clock reading is due.
+    pub(super) fn recompute_next(&mut self) {
         self.next = None;
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
-            let reading = self.now.saturating_add(queue.patience);
-            let deadline = match self.links.get(queue.head) {
-                Some(link) if queue.fresh != queue.head => link.at,
+            let reading = self.now.saturating_add(queue.stamp_within);
+            let deadline = match self.nodes.get(queue.head) {
+                Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
-            // Calls to come will want their reading even if no queue is fresh now.
+            // Future calls need their reading even if no queue has an unstamped call now.
             let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
             self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
         }
     }
 
-    /// How long a fresh call with this timeout may wait for a reading of the clock.
+    /// Returns the maximum wait of an unstamped call with this timeout for a clock reading.
     const fn until_reading(&self, timeout: u64) -> u64 {
         match timeout.checked_div(self.grain) {
             None => 0,
             Some(0) => 1,
-            Some(wait) if wait > self.longest_wait => self.longest_wait,
+            Some(wait) if wait > self.max_wait => self.max_wait,
             Some(wait) => wait,
         }
     }
 
-    /// The queue for a timeout. Applications have a handful of timeouts, so a search finds one soon.
+    /// Returns the queue for a timeout. Applications use few distinct timeouts, so a linear search is fast.
     fn queue_for(&mut self, timeout: u64) -> u32 {
         let mut empty = None;
         for (key, queue) in self.queues.iter().enumerate() {
@@ -174,9 +174,10 @@ impl Deadlines {
             }
         }
         let key = empty.unwrap_or(self.queues.len());
-        let queue = Queue { timeout, patience: self.until_reading(timeout), head: NONE, tail: NONE, fresh: NONE };
+        let queue =
+            Queue { timeout, stamp_within: self.until_reading(timeout), head: NONE, tail: NONE, unstamped: NONE };
         match self.queues.get_mut(key) {
-            Some(place) => *place = queue,
+            Some(slot) => *slot = queue,
             None => self.queues.push(queue),
         }
         key as u32
@@ -189,8 +190,8 @@ mod tests {
 
     fn expired_at(deadlines: &mut Deadlines, now: u64) -> Vec<u32> {
         deadlines.advance(now);
-        let mut slots: Vec<u32> = core::iter::from_fn(|| deadlines.expired()).collect();
-        deadlines.settle();
+        let mut slots: Vec<u32> = core::iter::from_fn(|| deadlines.pop_expired()).collect();
+        deadlines.recompute_next();
         slots.sort_unstable();
         slots
     }

@@ -1,31 +1,31 @@
-//! What a connection tells its driver.
+//! Events of a connection for its driver.
 
 use crate::message::{Notification, Payload, Unreadable};
 
-/// A call of ours that waits for its answer.
+/// An own call that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey {
-    /// Where it is kept. The number is small, and used again once the call has ended.
+    /// The index of the call. It is small, and reused after the call has ended.
     pub(super) slot: u32,
-    /// Its id on the wire, which is never used again.
+    /// The id on the wire. It is never reused.
     pub(super) id: u64,
 }
 
 impl CallKey {
-    /// A small number that no other pending call has, fit for an array index.
+    /// Returns a small number that is unique among pending calls, suitable as an array index.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
     }
 
-    /// The id on the wire: 1, 2, 3 and so on.
+    /// Returns the id on the wire: 1, 2, 3 and so on.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.id
     }
 }
 
-/// A request of the peer that waits for our answer.
+/// A request of the peer that is unanswered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     pub(super) slot: u32,
@@ -33,37 +33,37 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// A small number that no other running request has, fit for an array index.
+    /// Returns a small number that is unique among unanswered requests, suitable as an array index.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
     }
 }
 
-/// Something for the application.
+/// An event for the application.
 #[derive(Debug)]
 pub enum Event<P: Payload> {
-    /// The peer calls. It wants exactly one [`respond`](super::Connection::respond).
+    /// The peer sent a request. It requires exactly one [`respond`](super::Connection::respond).
     Request {
-        /// What to respond to.
+        /// The key for the response.
         key: RequestKey,
-        /// What to do.
+        /// The method.
         method: P::Method,
-        /// With what.
+        /// The params.
         params: Option<P>,
     },
-    /// The peer tells something.
+    /// The peer sent a notification.
     Notification(Notification<P>),
-    /// A call of ours has ended. Each call has exactly one of these, or none if we gave it up ourselves.
+    /// An own call has ended. Each call has exactly one such event, unless it was cancelled or abandoned on this side.
     Ended {
-        /// Which call.
+        /// The call.
         call: CallKey,
-        /// How.
+        /// Its outcome.
         end: End<P>,
     },
-    /// The peer no longer wants the answer to this request. It still gets one.
+    /// The peer has cancelled this request. The request must still be answered.
     Cancelled(RequestKey),
-    /// Something came that nothing is to be done about.
+    /// A message that needs no reaction.
     Ignored(Ignored<P>),
 }
 
@@ -74,7 +74,7 @@ pub enum End<P: Payload> {
     Answered(Result<P, P::Error>),
     /// The peer answered with neither result nor error.
     Invalid,
-    /// The peer answered, but the answer cannot be read here.
+    /// The peer answered, but the answer cannot be decoded.
     Unreadable(Unreadable),
     /// The call timed out. The peer is asked to cancel it.
     TimedOut,
@@ -82,27 +82,27 @@ pub enum End<P: Payload> {
     Closed,
 }
 
-/// What came in and was passed over.
+/// A message that was ignored.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A late or repeated response to an own call that has ended. It also comes from a peer that answers a
-    /// cancelled request, as it must.
+    /// A late or repeated response to an own call that has ended. A peer also sends one for a cancelled request, as the
+    /// protocol requires.
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with id null that no single call can be blamed for.
+    /// An error with id null that cannot be assigned to a single call or batch.
     PeerError(P::Error),
-    /// An answer that cannot be read, and whose call is not known.
+    /// An answer that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
     /// Neither request nor response.
     Malformed,
 }
 
-/// Why a call was not made.
+/// Why a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The connection is closed.
     Closed,
-    /// As many calls are pending as [`Limits::pending_calls`](crate::Limits::pending_calls) allows.
+    /// The number of pending calls has reached [`Limits::pending_calls`](crate::Limits::pending_calls).
     TooManyCalls,
 }

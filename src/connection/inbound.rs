@@ -1,4 +1,4 @@
-//! Requests of the peer that wait for our answer.
+//! Unanswered requests of the peer.
 
 use alloc::collections::VecDeque;
 
@@ -7,28 +7,28 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
-/// What a notification that waits counts for, in bytes, beside its params: its name, and where it is kept.
+/// Bytes that a waiting notification counts beside its params: its method, and its slot in the queue.
 const NOTIFICATION_BYTES: usize = 1_024;
 
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// What the ids and params hold of requests that are not answered, and the params of notifications that wait.
+    /// The bytes of the ids and params of unanswered requests, and of the params of waiting notifications.
     bytes: usize,
-    /// What waits for the running request, where only one may run at a time.
+    /// Requests and notifications that wait for the running request, where only one may run at a time.
     waiting: VecDeque<Waiting<P>>,
-    /// How many of those that wait are [`Waiting::Answered`].
+    /// The number of [`Waiting::Answered`] entries in `waiting`.
     answered: usize,
-    /// That of the newest; the next one after the greatest is 0.
+    /// The newest serial. It wraps around to 0.
     pub(super) serial: u32,
 }
 
 #[derive(Debug)]
 enum Waiting<P: Payload> {
     Request(RequestKey, Request<P>),
-    /// With a serial of its own, so that it keeps its place among the requests.
+    /// A notification has a serial too, which keeps its position among the requests.
     Notification(u32, Notification<P>),
-    /// A request with this serial that was answered before its turn, as one that is cancelled is. Nothing of it is kept.
+    /// A request with this serial that was answered before its turn, for example since it was cancelled.
     Answered(u32),
 }
 
@@ -43,11 +43,11 @@ impl<P: Payload> Waiting<P> {
 
 #[derive(Debug)]
 struct InboundRequest<I> {
-    /// Tells this request from an earlier one in the same slot.
+    /// Distinguishes this request from an earlier one in the same slot.
     serial: u32,
     id: I,
     batch: Option<u32>,
-    /// What its id and its params hold.
+    /// The bytes that its id and its params hold.
     bytes: usize,
 }
 
@@ -64,7 +64,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.len()
     }
 
-    /// `bytes` is what its id and its params hold.
+    /// Adds a request, whose id and params hold `bytes`.
     pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>, bytes: usize) -> RequestKey {
         let serial = self.next_serial();
         let slot = self.requests.insert(InboundRequest { serial, id, batch, bytes }) as u32;
@@ -72,7 +72,7 @@ impl<P: Payload> InboundRequests<P> {
         RequestKey { slot, serial }
     }
 
-    /// Ends a request, and gives its id and its batch.
+    /// Ends a request. Returns its id and its batch.
     pub(super) fn take(&mut self, key: RequestKey) -> Option<(P::Id, Option<u32>)> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial)?;
         let request = self.requests.try_remove(key.slot as usize)?;
@@ -80,14 +80,14 @@ impl<P: Payload> InboundRequests<P> {
         Some((request.id, request.batch))
     }
 
-    /// Ends a request that came in no batch, and says whether it did.
+    /// Ends a request that is not in a batch. Returns whether it did.
     pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
         let request = self.requests.get(key.slot as usize);
         let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
         is_single && self.take(key).is_some()
     }
 
-    /// Whether the request waits, and no answer to it was given.
+    /// Whether the request is unanswered.
     pub(super) fn contains(&self, key: RequestKey) -> bool {
         self.in_slot(key.slot) == Some(key)
     }
@@ -96,7 +96,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.get(slot as usize).map(|request| RequestKey { slot, serial: request.serial })
     }
 
-    /// The newest request with this id.
+    /// Returns the newest request with this id.
     pub(super) fn by_id(&self, id: &P::Id) -> Option<RequestKey> {
         let same = self.requests.iter().filter(|(_, request)| request.id == *id);
         let newest = same.max_by_key(|(_, request)| request.serial)?;
@@ -108,24 +108,24 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.iter().any(|(_, request)| request.batch == Some(batch) && request.id == *id)
     }
 
-    /// The id that a request came with.
+    /// Returns the id of a request.
     pub(super) fn id(&self, key: RequestKey) -> Option<&P::Id> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial).map(|request| &request.id)
     }
 
-    pub(super) fn wait(&mut self, key: RequestKey, request: Request<P>) {
+    pub(super) fn enqueue(&mut self, key: RequestKey, request: Request<P>) {
         self.waiting.push_back(Waiting::Request(key, request));
     }
 
-    pub(super) fn wait_to_notify(&mut self, notification: Notification<P>) {
+    pub(super) fn enqueue_notification(&mut self, notification: Notification<P>) {
         let serial = self.next_serial();
         self.bytes += notification_bytes(&notification);
         self.waiting.push_back(Waiting::Notification(serial, notification));
     }
 
-    /// Gives what has waited for the request that is answered now: notifications, and then one request to run. Gives nothing
-    /// for a request that was answered before its turn.
-    pub(super) fn release(&mut self, answered: RequestKey, mut give: impl FnMut(Event<P>)) {
+    /// Emits the messages that waited for the answered request: notifications, and then one request to run. Emits
+    /// nothing for a request that was answered before its turn.
+    pub(super) fn release(&mut self, answered: RequestKey, mut emit: impl FnMut(Event<P>)) {
         if !P::CAN_WAIT || self.drop_waiting(answered) {
             return;
         }
@@ -133,26 +133,26 @@ impl<P: Payload> InboundRequests<P> {
             match next {
                 Waiting::Notification(_, notification) => {
                     self.bytes -= notification_bytes(&notification);
-                    give(Event::Notification(notification));
+                    emit(Event::Notification(notification));
                 }
                 Waiting::Request(key, Request { method, params, .. }) => {
-                    return give(Event::Request { key, method, params });
+                    return emit(Event::Request { key, method, params });
                 }
                 Waiting::Answered(_) => self.answered -= 1,
             }
         }
     }
 
-    /// Drops what is kept of a request that waits. Returns whether it does.
+    /// Drops the message of a waiting request. Returns whether the request was waiting.
     fn drop_waiting(&mut self, key: RequestKey) -> bool {
-        // A serial may be less than an earlier one, but its distance from the first is not.
+        // Serials wrap around, but their distances from the first one are in order.
         let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
         let distance = key.serial.wrapping_sub(first);
-        let place = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
-        let Some(waiting) = place.ok().and_then(|place| self.waiting.get_mut(place)) else { return false };
+        let position = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
+        let Some(waiting) = position.ok().and_then(|position| self.waiting.get_mut(position)) else { return false };
         *waiting = Waiting::Answered(key.serial);
         self.answered += 1;
-        // To remove each at once would move all that wait behind it.
+        // Removing each entry at once would move all entries behind it.
         if self.answered > self.waiting.len() / 2 {
             self.waiting.retain(|waiting| !matches!(waiting, Waiting::Answered(_)));
             self.answered = 0;
@@ -160,7 +160,7 @@ impl<P: Payload> InboundRequests<P> {
         true
     }
 
-    /// How long the list of what waits is.
+    /// Returns the length of the queue.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

@@ -1,17 +1,18 @@
-//! The state machine of one link between two peers, without IO, clock or threads.
+//! The state machine of one connection between two peers, without IO, clock or threads.
 //!
-//! A driver feeds it with [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond)
-//! and the like, and after each of them drains [`poll_transmit`](Connection::poll_transmit) and
-//! [`poll_event`](Connection::poll_event) until both are empty, then looks at
-//! [`poll_timeout`](Connection::poll_timeout). The connection owns the rules: ids, matching, deadlines, batches,
-//! limits, and that each call ends exactly once and each request is answered exactly once.
+//! A driver calls [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond) or
+//! another input. After each of them it drains [`poll_transmit`](Connection::poll_transmit) and
+//! [`poll_event`](Connection::poll_event) until both are empty, and then reads
+//! [`poll_timeout`](Connection::poll_timeout). The connection implements the protocol: ids, matching, timeouts, batches
+//! and limits. Each call ends exactly once, and each request is answered exactly once.
 
 mod batch;
-mod chunks;
+mod chunked_vec;
 mod clock;
 mod config;
 mod deadlines;
 mod event;
+mod fast_path;
 mod inbound;
 mod pending;
 mod room;
@@ -38,30 +39,30 @@ use deadlines::Deadlines;
 use inbound::InboundRequests;
 use pending::PendingCalls;
 
-/// One end of a link.
+/// One end of a connection.
 #[derive(Debug)]
 pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
     call_batches: NonZeroU32,
-    /// The number of calls that have ended here while their answers may still come.
+    /// The number of calls that have ended on this side while their answers may still come.
     unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The own batch that the current array may answer: the only one that waited when the array came, or 0.
+    /// The own batch that the current array may answer: the only batch that was pending when the array came, or 0.
     answered_batch: u64,
-    /// An error under the id null in the current array. It ends the calls that get no answer from the other elements.
-    refusal: Option<P::Error>,
+    /// An error under the id null in the current array. It ends the calls that no other element answers.
+    null_id_error: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
     closed: bool,
-    /// No more input comes.
+    /// The input has ended.
     ended: bool,
 }
 
 impl<P: Payload> Connection<P> {
-    /// An open connection. The first call gets the id after `config.last_id`.
+    /// Creates an open connection. The first call has the id after `config.last_id`.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         Self {
@@ -73,7 +74,7 @@ impl<P: Payload> Connection<P> {
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             answered_batch: 0,
-            refusal: None,
+            null_id_error: None,
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             closed: false,
@@ -81,19 +82,19 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// What it was told at its start.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Reads messages in another way, within other limits, from here on.
+    /// Replaces the profile and the limits.
     pub const fn configure(&mut self, profile: Profile, limits: Limits) {
         self.config.profile = profile;
         self.config.limits = limits;
     }
 
-    /// How many calls of ours wait for an answer.
+    /// Returns the number of pending own calls.
     #[must_use]
     pub fn pending_calls(&self) -> usize {
         self.calls.len()
@@ -105,34 +106,20 @@ impl<P: Payload> Connection<P> {
         self.closed
     }
 
-    // Our calls.
+    // Own calls.
 
-    /// Calls the peer. `timeout` is in milliseconds and counts from the next [`handle_timeout`](Self::handle_timeout);
-    /// `None` waits for ever.
+    /// Sends a request. `timeout` is in milliseconds and starts at the next [`handle_timeout`](Self::handle_timeout).
+    /// With `None` the call has no timeout.
     ///
     /// # Errors
-    /// If the connection is closed, or too many calls wait. Nothing is sent then.
+    /// If the connection is closed, or too many calls are pending. Then nothing is sent.
     pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
         let key = self.begin_call(timeout, None)?;
         self.transmits.push_back(Outgoing::Single(request(key, method, params)));
         Ok(key)
     }
 
-    /// Begins a call whose request the driver writes itself, under the id of the key; nothing is transmitted. Calls with
-    /// the same `batch` go out in one array.
-    ///
-    /// # Errors
-    /// If the connection is closed, or too many calls wait.
-    pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<NonZeroU32>) -> Result<CallKey, Refused> {
-        self.check_room(1)?;
-        let key = self.calls.insert(batch);
-        if let Some(timeout) = timeout {
-            self.deadlines.insert(key.slot, timeout);
-        }
-        Ok(key)
-    }
-
-    /// Tells the peer something.
+    /// Sends a notification.
     ///
     /// # Errors
     /// If the connection is closed.
@@ -170,8 +157,8 @@ impl<P: Payload> Connection<P> {
         Ok(keys)
     }
 
-    /// Gives a call up and asks the peer to stop working on it. The call has no [`Event::Ended`]; a response that still
-    /// comes is a late one. Returns whether the call was still waiting.
+    /// Cancels a call: the peer is asked to stop working on it. The call has no [`Event::Ended`]. A response that still
+    /// comes is a late one. Returns whether the call was pending.
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
@@ -180,45 +167,39 @@ impl<P: Payload> Connection<P> {
         waited
     }
 
-    /// Gives a call up without telling the peer, for a call that could not be sent. Returns whether it was still waiting.
+    /// Abandons a call that could not be sent, without notifying the peer. Returns whether the call was pending.
     pub fn abandon(&mut self, call: CallKey) -> bool {
         let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
         self.unanswered += u64::from(waited);
         waited
     }
 
-    /// Ends the call with this id, for a driver that has drained all output and has its outcome at hand, so that there is no
-    /// [`Event::Ended`]. `None` if no call waits for it: the response is for [`handle`](Self::handle) then.
-    #[must_use = "a response that ends no call is for `handle`"]
-    pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
-        self.take_call(id.to_call()?)
-    }
-
-    /// The call of ours that is kept in this slot, if one is.
+    /// Returns the pending call in this slot.
     #[must_use]
     pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
         self.calls.in_slot(slot)
     }
 
-    /// The call of ours with this id, if it still waits.
+    /// Returns the pending call with this id.
     #[must_use]
     pub fn call_with_id(&self, id: u64) -> Option<CallKey> {
         self.calls.by_id(id)
     }
 
-    /// The id that the next call of ours will have.
+    /// Returns the id of the next own call.
     #[cfg(all(feature = "native", unix))]
     pub(crate) fn next_call_id(&self) -> P::Id {
         P::Id::from_call(self.calls.next_id())
     }
 
-    // The peer's requests.
+    // Requests of the peer.
 
-    /// Answers a request. Returns false, and sends nothing, if it was answered before or the connection is closed. In a batch,
-    /// an answer that has no room within [`Limits::in_flight_bytes`] beside the other replies becomes an error.
+    /// Answers a request. Returns false, and sends nothing, if the request was already answered or the connection is
+    /// closed. In a batch, an answer that exceeds [`Limits::in_flight_bytes`] together with the other replies becomes
+    /// an error.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
-        let outcome = self.within_room(outcome, batch);
+        let outcome = self.within_byte_limit(outcome, batch);
         let reply = Message::Response(Response { id, outcome });
         self.send_reply(reply, batch);
         self.finish_batch_item(batch);
@@ -226,66 +207,46 @@ impl<P: Payload> Connection<P> {
         true
     }
 
-    /// Takes a request that came by itself, for a driver that has drained all output and runs it at once, so that there is
-    /// no [`Event::Request`]. `None` if it is refused or has to wait: it is for [`handle`](Self::handle) then.
-    #[must_use = "a request that is not taken is for `handle`"]
-    pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
-        let requests = self.inbound.len();
-        let fits = !self.closed && !self.has_to_wait() && requests < self.config.limits.in_flight;
-        fits.then(|| self.inbound.insert(id, None, 0))
-    }
-
-    /// Ends a request that came by itself, for a driver that sends the reply itself, so that none is transmitted. Returns
-    /// whether the reply is to be sent; if not, it is for [`respond`](Self::respond).
-    #[must_use = "a reply that is not sent here is for `respond`"]
-    pub fn end_request(&mut self, key: RequestKey) -> bool {
-        let ended = self.inbound.take_single(key);
-        if ended {
-            self.inbound.release(key, |event| self.events.push_back(event));
-        }
-        ended
-    }
-
-    /// The request that is kept in this slot.
+    /// Returns the request in this slot.
     #[must_use]
     pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
         self.inbound.in_slot(slot)
     }
 
-    /// The id of a request that still wants its answer.
+    /// Returns the id of an unanswered request.
     #[must_use]
     pub fn request_id(&self, key: RequestKey) -> Option<&P::Id> {
         self.inbound.id(key)
     }
 
-    /// The newest request with this id that is not answered yet.
+    /// Returns the newest unanswered request with this id.
     #[must_use]
     pub fn request_with_id(&self, id: &P::Id) -> Option<RequestKey> {
         self.inbound.by_id(id)
     }
 
-    /// How many requests of the peer are not answered yet.
+    /// Returns the number of unanswered requests of the peer.
     #[must_use]
     pub fn unanswered_requests(&self) -> usize {
         self.inbound.len()
     }
 
-    /// What [`Limits::in_flight_bytes`] bounds, in bytes: the ids and params of requests that are not answered yet, the params
-    /// of notifications that wait for them, and replies that wait for the rest of their batch.
+    /// Returns the bytes that [`Limits::in_flight_bytes`] bounds: the ids and params of unanswered requests, the params
+    /// of waiting notifications, and the replies that wait for the rest of their batch.
     #[must_use]
     pub const fn bytes_at_work(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
     }
 
-    /// Whether a request still wants its answer.
+    /// Whether a request is unanswered.
     #[must_use]
     pub fn is_unanswered(&self, key: RequestKey) -> bool {
         self.inbound.contains(key)
     }
 
-    // What comes in.
+    // Input.
 
-    /// Takes what one frame of the wire held.
+    /// Handles one message or batch of the peer.
     pub fn handle(&mut self, incoming: Incoming<P>) {
         if self.closed {
             return;
@@ -296,16 +257,15 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes the peer's wish that we stop working on its request: the notification `$/cancelRequest`. An id that is
-    /// unknown, or answered already, means nothing.
+    /// Handles the notification `$/cancelRequest` of the peer. An id that is unknown or already answered has no effect.
     pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {
             self.events.push_back(Event::Cancelled(key));
         }
     }
 
-    /// Closes this end: every call ends, no request is answered any more, nothing is sent or taken. Doing it twice is
-    /// harmless.
+    /// Closes this end: pending calls end, unanswered requests are dropped, and nothing more is sent or handled. A
+    /// second call has no effect.
     pub fn close(&mut self) {
         self.closed = true;
         self.inbound.clear();
@@ -314,8 +274,8 @@ impl<P: Payload> Connection<P> {
         self.handle_end();
     }
 
-    /// Takes the end of the input: every call ends, and no new one is made. What the peer has asked may still be answered,
-    /// since it may have closed only its own half.
+    /// Handles the end of the input: pending calls end, and no further call can be made. Requests of the peer may still
+    /// be answered, since the peer may have closed its sending half only.
     pub fn handle_end(&mut self) {
         self.ended = true;
         for slot in self.calls.slots() {
@@ -324,31 +284,31 @@ impl<P: Payload> Connection<P> {
                 self.events.push_back(Event::Ended { call, end: End::Closed });
             }
         }
-        self.deadlines.settle();
+        self.deadlines.recompute_next();
     }
 
-    // What goes out.
+    // Output.
 
-    /// What to send next. To be drained after every input.
+    /// Returns the next message to send. Drain it after every input.
     #[must_use = "a message that is not sent is lost"]
     pub fn poll_transmit(&mut self) -> Option<Outgoing<P>> {
         self.transmits.pop_front()
     }
 
-    /// What to tell the application next. To be drained after every input.
+    /// Returns the next event for the application. Drain it after every input.
     #[must_use = "an event that is not handled is lost"]
     pub fn poll_event(&mut self) -> Option<Event<P>> {
         self.events.pop_front()
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) has something.
+    /// Whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return something.
     #[must_use]
     pub fn has_output(&self) -> bool {
         !self.transmits.is_empty() || !self.events.is_empty()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called next, on the same clock; `None` for never. To be
-    /// asked after every input.
+    /// Returns when the next [`handle_timeout`](Self::handle_timeout) is due, on the same clock, or `None` for never.
+    /// Read it after every input.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<u64> {
         self.deadlines.next()
@@ -411,7 +371,7 @@ impl<P: Payload> Connection<P> {
         let has_to_wait = self.has_to_wait();
         let key = self.inbound.insert(request.id.clone(), batch, bytes);
         if has_to_wait {
-            self.inbound.wait(key, request);
+            self.inbound.enqueue(key, request);
         } else {
             let Request { method, params, .. } = request;
             self.events.push_back(Event::Request { key, method, params });
@@ -420,7 +380,7 @@ impl<P: Payload> Connection<P> {
 
     fn handle_notification(&mut self, notification: Notification<P>) {
         if self.has_to_wait() {
-            self.inbound.wait_to_notify(notification);
+            self.inbound.enqueue_notification(notification);
         } else {
             self.events.push_back(Event::Notification(notification));
         }
@@ -432,16 +392,16 @@ impl<P: Payload> Connection<P> {
         }
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
-                // The error does not name the call that the peer has refused.
-                if batch.is_some() && self.refusal.is_none() {
-                    self.refusal = Some(error);
+                // The error does not name the refused call.
+                if batch.is_some() && self.null_id_error.is_none() {
+                    self.null_id_error = Some(error);
                 } else {
                     let is_batch = batch.is_none() && self.calls.are_batched();
-                    self.refuse(if is_batch { self.calls.only_batch() } else { 0 }, error);
+                    self.handle_null_id_error(if is_batch { self.calls.only_batch() } else { 0 }, error);
                 }
             }
-            _ if response.id.to_call().is_some_and(|id| self.calls.has_had(id)) => {
-                self.forget(Some(&response.id));
+            _ if response.id.to_call().is_some_and(|id| self.calls.was_issued(id)) => {
+                self.count_late_answer(Some(&response.id));
                 self.ignore(Ignored::LateResponse(response.id));
             }
             _ => self.ignore(Ignored::UnmatchedResponse(response.id)),

@@ -1,10 +1,10 @@
-//! Our calls that wait for an answer, by slot and by id.
+//! Pending own calls, by slot and by id.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use super::chunks::Chunks;
+use super::chunked_vec::ChunkedVec;
 use super::event::CallKey;
 
 /// The end of the list of free slots.
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct PendingCalls {
     slots: Slots,
     index: Index,
-    /// The id after which those of our calls begin.
+    /// The id before that of the first own call.
     before_first: u64,
     last_id: u64,
 }
@@ -22,32 +22,32 @@ pub(super) struct PendingCalls {
 /// The calls by slot.
 #[derive(Debug)]
 struct Slots {
-    slots: Chunks<Slot>,
-    /// The slot that was given back last.
+    slots: ChunkedVec<Slot>,
+    /// The most recently freed slot.
     free: u32,
-    /// From here on, no slot was ever used.
+    /// Slots from here on were never used.
     unused: u32,
     len: usize,
-    batched: Batched,
+    batched: BatchSums,
 }
 
-/// What shows whether the calls that wait in batches are all of one batch, without a look at each.
+/// Sums that show whether all pending calls in batches belong to one batch, without a search.
 ///
-/// If so many numbers are all the same, the square of their sum is the sum of their squares, so many times; else it is less
-/// (the inequality of Cauchy and Schwarz).
+/// If n numbers are all equal, the square of their sum equals n times the sum of their squares. Otherwise it is less
+/// (the Cauchy-Schwarz inequality).
 ///
-/// The sums are kept modulo 2^64. Two batches that are at least four million batches apart may then look like one. This gives
-/// the peer no advantage.
+/// The sums wrap modulo 2^64. Two batches that are at least four million batches apart may then look like one. This
+/// gives the peer no advantage.
 #[derive(Debug)]
-struct Batched {
-    /// How many calls wait in batches.
+struct BatchSums {
+    /// The number of pending calls in batches.
     calls: u64,
-    /// The sum of the numbers of their batches, and that of the squares of these numbers. A call in no batch has the number 0.
+    /// The sum of their batch numbers, and the sum of the squares. A call outside batches has the number 0.
     sum: u64,
     squares: u64,
 }
 
-impl Batched {
+impl BatchSums {
     const fn add(&mut self, batch: u32) {
         let number = batch as u64;
         self.calls += (batch != 0) as u64;
@@ -62,7 +62,7 @@ impl Batched {
         self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
     }
 
-    /// The number of the only batch that waits; 0 if none or several wait.
+    /// Returns the number of the only pending batch, or 0 for none or several.
     fn only(&self) -> u64 {
         let is_one = self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum);
         if is_one { self.sum.checked_div(self.calls).unwrap_or(0) } else { 0 }
@@ -71,16 +71,16 @@ impl Batched {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// No call has the id 0: the slot is free.
+    /// 0 marks a free slot: no call has this id.
     id: u64,
-    /// The batch of ours that the call went out in, or 0; of a free slot, the next one that is free.
+    /// The own batch of the call, or 0. In a free slot, the next free slot.
     link: u32,
 }
 
 impl Slots {
     const fn new() -> Self {
-        let batched = Batched { calls: 0, sum: 0, squares: 0 };
-        Self { slots: Chunks::new(), free: NONE, unused: 0, len: 0, batched }
+        let batched = BatchSums { calls: 0, sum: 0, squares: 0 };
+        Self { slots: ChunkedVec::new(), free: NONE, unused: 0, len: 0, batched }
     }
 
     fn insert(&mut self, id: u64, batch: u32) -> u32 {
@@ -94,36 +94,36 @@ impl Slots {
             self.unused += 1;
         }
         let slot = self.free;
-        if let Some(place) = self.slots.get_mut(slot) {
-            self.free = place.link;
-            *place = Slot { id, link: batch };
+        if let Some(entry) = self.slots.get_mut(slot) {
+            self.free = entry.link;
+            *entry = Slot { id, link: batch };
         }
         slot
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(place) = self.slots.get_mut(slot) {
-            self.batched.remove(place.link);
-            *place = Slot { id: 0, link: self.free };
+        if let Some(entry) = self.slots.get_mut(slot) {
+            self.batched.remove(entry.link);
+            *entry = Slot { id: 0, link: self.free };
             self.free = slot;
             self.len -= 1;
         }
     }
 
-    /// The id of the call in a slot.
+    /// Returns the id of the call in a slot.
     fn id(&self, slot: u32) -> Option<u64> {
-        self.slots.get(slot).map(|place| place.id).filter(|&id| id != 0)
+        self.slots.get(slot).map(|entry| entry.id).filter(|&id| id != 0)
     }
 
-    /// Each call with its batch, or 0.
+    /// Iterates over the calls, each with its batch or 0.
     fn iter(&self) -> impl Iterator<Item = (CallKey, u32)> {
-        let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|place| (slot, place)));
-        slots.filter(|(_, place)| place.id != 0).map(|(slot, place)| (CallKey { slot, id: place.id }, place.link))
+        let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|entry| (slot, entry)));
+        slots.filter(|(_, entry)| entry.id != 0).map(|(slot, entry)| (CallKey { slot, id: entry.id }, entry.link))
     }
 }
 
 impl PendingCalls {
-    /// None yet; their ids begin after `last_id`.
+    /// Creates an empty table. The first id is the one after `last_id`.
     pub(super) const fn new(last_id: u64) -> Self {
         Self { slots: Slots::new(), index: Index { table: Vec::new() }, before_first: last_id, last_id }
     }
@@ -132,13 +132,13 @@ impl PendingCalls {
         self.slots.len
     }
 
-    /// The id of the next call.
+    /// Returns the id of the next call.
     #[cfg(all(feature = "native", unix))]
     pub(super) const fn next_id(&self) -> u64 {
         self.last_id + 1
     }
 
-    /// Begins a call under the next id, in a batch of ours or in none.
+    /// Adds a call under the next id, with its own batch if it has one.
     pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;
         let id = self.last_id;
@@ -155,41 +155,42 @@ impl PendingCalls {
     }
 
     /// Whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
-    pub(super) const fn has_had(&self, id: u64) -> bool {
+    pub(super) const fn was_issued(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
 
-    /// The call with this id.
+    /// Returns the pending call with this id.
     pub(super) fn by_id(&self, id: u64) -> Option<CallKey> {
         self.index.find(id, &self.slots).map(|(_, slot)| CallKey { slot, id })
     }
 
-    /// Whether this very call still waits.
+    /// Whether this call is pending.
     pub(super) fn contains(&self, key: CallKey) -> bool {
         self.slots.id(key.slot) == Some(key.id)
     }
 
-    /// The call in a slot.
+    /// Returns the pending call in a slot.
     pub(super) fn in_slot(&self, slot: u32) -> Option<CallKey> {
         self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
-    /// The number of the only batch that waits; 0 if none or several wait.
+    /// Returns the number of the only pending batch, or 0 for none or several.
     pub(super) fn only_batch(&self) -> u64 {
         self.slots.batched.only()
     }
 
-    /// Whether all calls that wait are in batches.
+    /// Whether all pending calls are in batches.
     pub(super) const fn are_batched(&self) -> bool {
         self.slots.batched.calls == self.slots.len as u64
     }
 
-    /// The calls of the one batch that waits.
+    /// Returns the pending calls that are in batches.
     pub(super) fn in_batches(&self) -> Vec<CallKey> {
         self.slots.iter().filter(|&(_, batch)| batch != 0).map(|(call, _)| call).collect()
     }
 
-    /// The only call that waits, or the calls of the only batch that waits. Empty if anything else waits.
+    /// Returns the only pending call, or the calls of the only pending batch. Returns an empty list if other calls are
+    /// pending.
     pub(super) fn only(&self) -> Vec<CallKey> {
         let is_one_batch = self.only_batch() > 0 && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {
@@ -198,72 +199,72 @@ impl PendingCalls {
         self.slots.iter().map(|(call, _)| call).collect()
     }
 
-    /// All slots that a call may be in.
+    /// Returns all slots that were ever used.
     pub(super) fn slots(&self) -> core::ops::Range<u32> {
         0..self.slots.unused
     }
 }
 
-/// Slots by id: open addressing with linear probing.
+/// An index from ids to slots: open addressing with linear probing.
 ///
-/// Ids count up. As places of their own they would stand in one row, all of which the removal of any would have to look
-/// over; multiplied by the golden ratio they keep apart. A general map would hash each id with care that it does not need.
+/// Ids count up. Used as positions, they would form one long run, and each removal would scan all of it. Multiplication
+/// by the golden ratio spreads them. A general hash map would cost more than this index needs.
 #[derive(Debug)]
 struct Index {
-    /// A slot plus one, or zero. The length is a power of two; a quarter of it, at least, is free.
+    /// A slot plus one, or zero. The length is a power of two, and at least a quarter is free.
     table: Vec<u32>,
 }
 
 impl Index {
     fn insert(&mut self, slot: u32, calls: &Slots) {
         if self.table.len() * 3 < calls.len * 4 {
-            // Before the larger one is allocated, which may take its place.
+            // Frees the memory first, so that the larger table may use it.
             self.table = Vec::new();
             self.table = vec![0; (calls.len * 4 / 3 + 1).next_power_of_two().max(16)];
             for (call, _) in calls.iter() {
-                self.place(call.slot, calls);
+                self.store(call.slot, calls);
             }
         } else {
-            self.place(slot, calls);
+            self.store(slot, calls);
         }
     }
 
-    fn place(&mut self, slot: u32, calls: &Slots) {
-        let Some(mut place) = self.home(slot, calls) else { return };
-        while let Some(entry) = self.table.get_mut(place) {
+    fn store(&mut self, slot: u32, calls: &Slots) {
+        let Some(mut position) = self.home(slot, calls) else { return };
+        while let Some(entry) = self.table.get_mut(position) {
             if *entry == 0 {
                 *entry = slot + 1;
                 return;
             }
-            place = self.after(place);
+            position = self.after(position);
         }
     }
 
-    /// Where in the table a call is, and its slot.
+    /// Returns the position of a call in the table, and its slot.
     fn find(&self, id: u64, calls: &Slots) -> Option<(usize, u32)> {
-        let mut place = self.home_of(id);
+        let mut position = self.home_of(id);
         loop {
-            let slot = self.table.get(place)?.checked_sub(1)?;
+            let slot = self.table.get(position)?.checked_sub(1)?;
             if calls.id(slot) == Some(id) {
-                return Some((place, slot));
+                return Some((position, slot));
             }
-            place = self.after(place);
+            position = self.after(position);
         }
     }
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
-        let (mut place, slot) = self.find(id, calls)?;
-        // Close the gap: move back each follower that would not be found across it.
-        let mut gap = place;
+        let (mut position, slot) = self.find(id, calls)?;
+        // Closes the gap: moves each follower back that could not be found across it.
+        let mut gap = position;
         loop {
-            place = self.after(place);
-            let entry = self.table.get(place).copied()?;
+            position = self.after(position);
+            let entry = self.table.get(position).copied()?;
             let Some(follower) = entry.checked_sub(1) else { break };
             let Some(home) = self.home(follower, calls) else { break };
             let mask = self.mask();
-            if place.wrapping_sub(home) & mask >= place.wrapping_sub(gap) & mask {
+            if position.wrapping_sub(home) & mask >= position.wrapping_sub(gap) & mask {
                 *self.table.get_mut(gap)? = entry;
-                gap = place;
+                gap = position;
             }
         }
         *self.table.get_mut(gap)? = 0;
@@ -278,8 +279,8 @@ impl Index {
         (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask()
     }
 
-    fn after(&self, place: usize) -> usize {
-        (place + 1) & self.mask()
+    fn after(&self, position: usize) -> usize {
+        (position + 1) & self.mask()
     }
 
     fn mask(&self) -> usize {
@@ -308,7 +309,8 @@ mod tests {
         assert_eq!(calls.take(key.id), None);
     }
 
-    /// A long-lived call stays where later ids want to be; whatever the order of endings, each id finds its own slot.
+    /// A long-lived call keeps its position while later ids collide with it. In any order of endings, each id finds its
+    /// own slot.
     #[test]
     fn any_order_of_endings_finds_each_call() {
         let mut calls = PendingCalls::new(0);
@@ -338,7 +340,7 @@ mod tests {
         assert!(calls.index.table.iter().all(|&entry| entry == 0));
     }
 
-    /// Ids that count up must not end up in one row of the table: the removal of each would look over all of it.
+    /// Ids that count up must not form one long run: each removal would scan all of it.
     #[test]
     fn calls_that_wait_keep_apart() {
         let mut calls = PendingCalls::new(0);

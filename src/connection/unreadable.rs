@@ -1,4 +1,4 @@
-//! Answers that cannot be read. They end calls.
+//! Answers that cannot be decoded. They end calls.
 
 use alloc::vec::Vec;
 
@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Handles an answer that cannot be read. It ends the call with its id. Without an id, it ends the only call or
-    /// batch that waits, if no other answer is expected.
+    /// Handles an answer that cannot be decoded. It ends the call with its id. Without an id, it ends the only pending
+    /// call or batch, if no other answer is expected.
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;
@@ -17,7 +17,7 @@ impl<P: Payload> Connection<P> {
             None => self.only_calls(),
         };
         if calls.is_empty() {
-            self.forget(id);
+            self.count_late_answer(id);
             self.ignore(Ignored::Unreadable(why));
         }
         for call in calls {
@@ -26,14 +26,14 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// The only call or the calls of the only batch that an answer without an id can belong to.
+    /// Returns the only call, or the calls of the only batch, that an answer without an id can belong to.
     pub(crate) fn only_calls(&self) -> Vec<CallKey> {
         if self.unanswered > 0 { Vec::new() } else { self.calls.only() }
     }
 
-    /// Handles an answer for which no call waits. The call with this id may have ended before.
-    pub(super) fn forget(&mut self, id: Option<&P::Id>) {
-        if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.has_had(id)) {
+    /// Counts an answer to a call that is no longer pending.
+    pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
+        if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
             self.unanswered = self.unanswered.saturating_sub(1);
         }
     }

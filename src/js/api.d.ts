@@ -81,15 +81,18 @@ type DisposeMember = SymbolConstructor extends { readonly dispose: infer D } ? {
 /** Bounds that keep a broken or hostile peer from exhausting memory. */
 export interface Limits {
   // limits:begin
-  /** Own calls that may wait for an answer; one more fails with `CallError` `too-many-calls`. Default 1 000 000. */
+  /** Maximum number of pending own calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000. */
   pendingCalls?: number | undefined;
-  /** Requests of the peer that may be at work at once; one more is answered with -32600. Default 1 024. */
+  /** Maximum number of running requests of the peer. One more is answered with -32600. Default 1 024. */
   inFlight?: number | undefined;
-  /** Messages in one incoming batch, not counting responses; a longer one is answered with -32600. Default 1 000. */
+  /**
+   * Maximum number of messages in one incoming batch, not counting responses. A longer batch is answered with -32600.
+   * Default 1 000.
+   */
   batchItems?: number | undefined;
   /**
-   * UTF-16 code units of an id that is a string, and natively of the text of a number; a longer one is answered with
-   * -32600 under the id null. Default 1 024.
+   * Maximum length of a string id, and natively of the text of a number, in UTF-16 code units. A request with a longer
+   * id is answered with -32600 and the id null. Default 1 024.
    */
   idLength?: number | undefined;
   // limits:end

@@ -1,64 +1,64 @@
-//! Batches, and single messages, as they come and go.
+//! Single messages and batches, incoming and outgoing.
 
 use alloc::vec::Vec;
 
 use super::{Fault, Id, Message, Payload, RequestId, Unreadable};
 
-/// One decoded element: a message, or what is to be done with what is none.
+/// One decoded element: a message, or the reaction to an element that is not a message.
 pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 
-/// An element that is no message.
+/// An element that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable<I = Id> {
-    /// It is passed over in silence.
+    /// It is ignored.
     Ignore,
-    /// It has an id, and neither method nor result nor error. If a call of ours waits for that id, the call ends as
-    /// answered invalidly; if none does, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) says what to do.
+    /// It has an id, but neither method nor result nor error. A pending call with that id ends as answered invalidly.
+    /// Without such a call, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
     Empty(I),
-    /// An answer that cannot be read. It is never answered, and ends the call that it belongs to.
+    /// An answer that cannot be decoded. It is never answered, and ends the call that it belongs to.
     Unreadable {
-        /// Its id; `None` if that cannot be read. Then it ends the pending call, if there is only one.
+        /// Its id, or `None` if the id cannot be read. Without an id it ends the pending call, if there is only one.
         id: Option<I>,
-        /// Why it cannot be read.
+        /// Why it cannot be decoded.
         why: Unreadable,
     },
     /// It is answered with an error.
     Reject(Rejected<I>),
 }
 
-/// The answer to an element that is no message.
+/// The rejection of an element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<I = Id> {
-    /// The id that the element came with; null if it has none, or none that can be echoed.
+    /// The id of the element, or null if it has no id that can be echoed.
     pub id: I,
-    /// What was wrong with it.
+    /// The fault of the element.
     pub fault: Fault,
 }
 
 impl<I: RequestId> From<Fault> for Unusable<I> {
-    /// The answer to what has no id that could be read.
+    /// Creates the rejection of an element without a readable id.
     fn from(fault: Fault) -> Self {
         Self::Reject(Rejected { id: I::NULL, fault })
     }
 }
 
-/// What one frame of the wire held.
+/// One decoded message or batch of the peer.
 #[derive(Debug)]
 pub enum Incoming<P: Payload> {
     /// One message.
     Single(Entry<P>),
-    /// An array of them (JSON-RPC 2.0 §6); it may be empty, which is an error for the connection to answer.
+    /// An array of messages (JSON-RPC 2.0 §6). An empty array is an error that the connection answers.
     Batch(Vec<Entry<P>>),
 }
 
-/// What goes into one frame of the wire.
+/// One message or batch to send.
 #[derive(Debug)]
 pub enum Outgoing<P: Payload> {
     /// One message.
     Single(Message<P>),
-    /// An array of at least one.
+    /// An array of at least one message.
     Batch(Vec<Message<P>>),
-    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in the
-    /// Language Server Protocol. A peer that does not know it ignores it.
+    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in
+    /// the Language Server Protocol. A peer that does not know it ignores it.
     Cancel(P::Id),
 }

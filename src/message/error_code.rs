@@ -4,8 +4,8 @@ use core::fmt;
 
 /// The `code` of an error object (JSON-RPC 2.0 §5.1).
 ///
-/// The type holds any integer. Names for codes of an application belong to a profile, see [`crate::profile`]: the same
-/// number means different things in different protocols.
+/// The type holds any integer. Codes of an application are not listed here, since the same number has different
+/// meanings in different protocols.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ErrorCode(i64);
 
@@ -23,19 +23,19 @@ impl ErrorCode {
     /// -32800: the request was cancelled by its sender (Language Server Protocol 3.17, `RequestCancelled`).
     pub const REQUEST_CANCELLED: Self = Self(-32800);
 
-    /// A code of any value.
+    /// Creates a code from any integer.
     #[must_use]
     pub const fn new(code: i64) -> Self {
         Self(code)
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     #[must_use]
     pub const fn value(self) -> i64 {
         self.0
     }
 
-    /// The message that the specification gives to this code, if it is one of its codes.
+    /// Returns the message of the specification for this code, or `None` for other codes.
     #[must_use]
     pub const fn standard_message(self) -> Option<&'static str> {
         Some(match self {

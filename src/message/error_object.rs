@@ -1,4 +1,4 @@
-//! Error objects, and the errors that the library itself answers with.
+//! Error objects, and the error replies of the library itself.
 
 use alloc::boxed::Box;
 
@@ -7,29 +7,29 @@ use super::ErrorCode;
 /// The `error` member of a response (JSON-RPC 2.0 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorObject<P> {
-    /// What kind of error this is.
+    /// The kind of error.
     pub code: ErrorCode,
     /// A short description.
     pub message: Box<str>,
-    /// More about the error. `None` leaves the member out; a payload holding `null` writes `null`.
+    /// Additional data. `None` omits the member; a payload that holds `null` writes `null`.
     pub data: Option<P>,
 }
 
-/// An error that the library answers with on its own, before any handler runs.
+/// An error reply of the library itself, before any handler runs.
 ///
-/// It is one byte; what goes on the wire is looked up when it does.
+/// The value is one byte. Its code, text and reason are looked up when the reply is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text is not JSON.
     ParseError,
     /// Not a valid request.
     InvalidRequest,
-    /// A request that is refused for a reason of our own.
+    /// A valid request that the library refuses.
     Refused(Reason),
 }
 
 impl Fault {
-    /// The code on the wire.
+    /// Returns the code on the wire.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -38,7 +38,7 @@ impl Fault {
         }
     }
 
-    /// The text on the wire.
+    /// Returns the text on the wire.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Fault {
         }
     }
 
-    /// What goes out as `data.reason`.
+    /// Returns the value of `data.reason`.
     #[must_use]
     pub const fn reason(self) -> Option<Reason> {
         match self {
@@ -68,11 +68,11 @@ pub enum Reason {
     IdTooLong,
     /// The `method` is longer than [`crate::limits::MAX_METHOD_LENGTH`].
     MethodTooLong,
-    /// The same `id` twice in one batch.
+    /// The same `id` occurs twice in one batch.
     DuplicateId,
-    /// The params share an object with those of a request that came with them.
+    /// The params share an object with those of another request in the same message.
     SharedParams,
-    /// This peer takes no batches.
+    /// This peer does not accept batches.
     BatchNotSupported,
     /// More items than [`crate::Limits::batch_items`].
     BatchTooLarge,
@@ -82,16 +82,16 @@ pub enum Reason {
     Oversize,
     /// A header longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
-    /// The header says that the body is something else than JSON-RPC.
+    /// The header declares another type than JSON-RPC.
     UnsupportedContentType,
-    /// The header says that the body is not in UTF-8.
+    /// The header declares another charset than UTF-8.
     BadCharset,
     /// Nested deeper than [`crate::Limits::depth`].
     NestingTooDeep,
 }
 
 impl Reason {
-    /// The word on the wire.
+    /// Returns the text on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,20 +1,21 @@
-//! Request ids, kept exactly as they came.
+//! Request ids, which keep their exact form.
 
 use alloc::boxed::Box;
 use core::fmt;
 
-/// What the core asks of an id. An id of ours is a number that counts up from one.
+/// The requirements on an id type. Own ids are numbers that count up from one.
 pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// `null`.
     const NULL: Self;
 
-    /// The id of a call of ours.
+    /// Creates the id of an own call.
     fn from_call(call: u64) -> Self;
 
-    /// The call of ours that has this id, if it is of that kind.
+    /// Returns the own call that may have this id, or `None` for ids of another kind.
     fn to_call(&self) -> Option<u64>;
 
-    /// How many bytes its text holds, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes); 0 where it has none.
+    /// Returns the bytes of its text, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 without a
+    /// text.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -22,8 +23,8 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
-/// A missing id is not an `Id`: it makes a message a notification. `null` is one.
-/// Two ids are equal when type and text are equal: `1`, `"1"` and `1.0` are three ids, and each is echoed as it came.
+/// A missing id is not an `Id`: it makes a message a notification. `null` is an id. Ids are equal when type and text
+/// are equal: `1`, `"1"` and `1.0` are three ids, and each is echoed unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.
@@ -37,12 +38,12 @@ pub enum Id {
 }
 
 impl Id {
-    /// The id for a JSON number, given its text exactly as it stands on the wire.
+    /// Creates the id for a JSON number from its exact text on the wire.
     ///
-    /// Returns `None` if `text` is no JSON number (RFC 8259 §6).
+    /// Returns `None` if `text` is not a JSON number (RFC 8259 §6).
     #[must_use]
     pub fn from_number_text(text: &str) -> Option<Self> {
-        // Most ids are such.
+        // Most ids have this form.
         if let ([b'1'..=b'9', ..], Ok(integer)) = (text.as_bytes(), text.parse()) {
             return Some(Self::Integer(integer));
         }
@@ -50,7 +51,7 @@ impl Id {
             return None;
         }
         match text.parse::<i64>() {
-            // "-0" parses as 0, which would be echoed without its sign.
+            // "-0" parses as 0, which would be echoed without the sign.
             Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
             _ => Some(Self::Number(NumberText(text.into()))),
         }
@@ -61,7 +62,7 @@ impl RequestId for Id {
     const NULL: Self = Self::Null;
 
     fn from_call(call: u64) -> Self {
-        // Two to the power of 63 calls are out of reach.
+        // 2^63 calls are out of reach.
         Self::Integer(call as i64)
     }
 
@@ -111,12 +112,12 @@ impl fmt::Debug for Id {
     }
 }
 
-/// The text of a JSON number that is no canonical integer.
+/// The text of a JSON number that is not a canonical integer.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NumberText(Box<str>);
 
 impl NumberText {
-    /// The number as it stands on the wire.
+    /// Returns the text on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -129,7 +130,7 @@ impl fmt::Debug for NumberText {
     }
 }
 
-/// The grammar of RFC 8259 §6: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
+/// Checks the grammar of RFC 8259 §6: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
 fn is_json_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let Some(rest) = unsigned.strip_prefix('0').or_else(|| after_digits(unsigned)) else {
@@ -148,7 +149,7 @@ fn is_json_number(text: &str) -> bool {
     }
 }
 
-/// What follows the leading digits of `text`; `None` if there are none.
+/// Returns the text after its leading digits, or `None` without digits.
 fn after_digits(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (rest.len() < text.len()).then_some(rest)

@@ -1,8 +1,8 @@
-//! What crosses a boundary: requests, notifications, responses, and batches of them.
+//! The messages of JSON-RPC 2.0: requests, notifications, responses, and batches of them.
 //!
-//! Messages are generic over their payload. In a browser the payload stays a JavaScript value outside of this module;
-//! natively it is JSON text that is decoded only where a typed handler asks for it. This module knows the shape of an
-//! envelope and nothing about bytes, clocks or platforms.
+//! Messages are generic over their payload. In a browser the payload is a JavaScript value that stays outside this
+//! module. Natively it is JSON text, which is decoded only for a typed handler. This module does not depend on bytes,
+//! clocks or platforms.
 
 use core::fmt::Debug;
 
@@ -24,31 +24,31 @@ pub use response::Response;
 pub use shape::{Class, Kind, Malformed, Shape};
 pub use unreadable::Unreadable;
 
-/// A payload type, with what belongs to it: how methods are named and how failures are told.
+/// A payload type, with the types of ids, methods and errors that belong to it.
 ///
-/// `P` itself stands for `params` and `result` values.
+/// The type itself stands for `params` and `result` values.
 pub trait Payload: Sized + Debug {
-    /// The ids of requests: an [`Id`] natively; something smaller where the id itself stays outside of Rust.
+    /// The ids of requests: [`Id`] natively, a smaller type where the id itself stays outside Rust.
     type Id: RequestId;
-    /// The method name: a string natively, a unit where the name stays outside of Rust.
+    /// The method name: a string natively, a unit where the name stays outside Rust.
     type Method: Debug;
-    /// The `error` member of a response. The library's own [`Fault`]s must be expressible in it.
+    /// The `error` member of a response. It must be able to express the [`Fault`]s of the library.
     type Error: Clone + Debug + From<Fault>;
-    /// Whether a message can be held back for a while, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) asks
-    /// for. If not, each request runs at once, whatever the profile says.
+    /// Whether a message can wait, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) requires. If not,
+    /// each request runs at once, whatever the profile requires.
     const CAN_WAIT: bool = true;
-    /// What a reply that waits for the rest of its batch counts for, in bytes, beside its id and its result or error. Where
-    /// values stay outside of Rust, and nothing else has a size, this is the unit of
+    /// Bytes that a reply counts while it waits for the rest of its batch, beside its id and its result or error. Where
+    /// values stay outside Rust and nothing else has a size, this is the unit of
     /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     const REPLY_BYTES: usize = 1;
 
-    /// How many bytes this holds, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes); 0 where values stay outside
-    /// of Rust.
+    /// Returns the bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 where
+    /// values stay outside Rust.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// The same, of an error.
+    /// Returns the bytes of an error, as [`held_bytes`](Self::held_bytes) does for a value.
     fn held_bytes_of_error(_: &Self::Error) -> usize {
         0
     }
@@ -57,9 +57,9 @@ pub trait Payload: Sized + Debug {
 /// One JSON-RPC 2.0 message.
 #[derive(Debug)]
 pub enum Message<P: Payload> {
-    /// A call that wants a response (JSON-RPC 2.0 §4).
+    /// A call that requires a response (JSON-RPC 2.0 §4).
     Request(Request<P>),
-    /// A call that gets none (§4.1).
+    /// A call without a response (§4.1).
     Notification(Notification<P>),
     /// The answer to a request (§5).
     Response(Response<P>),

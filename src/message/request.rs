@@ -2,22 +2,22 @@
 
 use super::Payload;
 
-/// A call that wants a response (JSON-RPC 2.0 §4).
+/// A call that requires a response (JSON-RPC 2.0 §4).
 #[derive(Debug)]
 pub struct Request<P: Payload> {
-    /// Comes back in the response.
+    /// The id, which the response repeats.
     pub id: P::Id,
-    /// What to do.
+    /// The method.
     pub method: P::Method,
-    /// An array or an object; `None` if the member is left out.
+    /// An array or an object; `None` if the member is missing.
     pub params: Option<P>,
 }
 
-/// A call that gets no response (JSON-RPC 2.0 §4.1).
+/// A call without a response (JSON-RPC 2.0 §4.1).
 #[derive(Debug)]
 pub struct Notification<P: Payload> {
-    /// What happened.
+    /// The method.
     pub method: P::Method,
-    /// An array or an object; `None` if the member is left out.
+    /// An array or an object; `None` if the member is missing.
     pub params: Option<P>,
 }

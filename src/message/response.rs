@@ -7,6 +7,6 @@ use super::Payload;
 pub struct Response<P: Payload> {
     /// The id of the request; null if it could not be read.
     pub id: P::Id,
-    /// The result, or the error: a response cannot have both.
+    /// The result or the error. A response cannot have both.
     pub outcome: Result<P, P::Error>,
 }

@@ -1,7 +1,7 @@
-//! What a message is, told from the kinds of its members alone.
+//! The kind of a message, derived from the kinds of its members alone.
 //!
-//! Every decoder, be it for JSON text or for JavaScript values, describes an element as a [`Shape`], and the rules of the
-//! envelope stand here once, for all of them.
+//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. The rules of the
+//! envelope exist only here.
 
 use super::{Fault, Reason};
 use crate::profile::Profile;
@@ -10,7 +10,7 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// There is no such member.
+    /// The member is missing.
     Missing = 0,
     /// `null`.
     Null = 1,
@@ -28,15 +28,15 @@ pub enum Kind {
     Array = 7,
     /// An object.
     Object = 8,
-    /// What JSON has no word for: `undefined`, a BigInt, a function, a number that is not finite.
+    /// A value that JSON cannot express: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
-    /// A string that is longer than an id, or the name of a method, may be. For params: they share an object with those
-    /// of another message, as JavaScript values may.
+    /// A string that exceeds the limit of ids or method names. For params: they share an object with those of another
+    /// message, as JavaScript values may.
     TooLong = 10,
 }
 
 impl Kind {
-    /// The kind with this number; numbers out of range are [`Kind::Other`].
+    /// Returns the kind with this number. Numbers out of range are [`Kind::Other`].
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         match bits {
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Whether there is such a member.
+    /// Whether the member exists.
     #[must_use]
     pub const fn is_present(self) -> bool {
         !matches!(self, Self::Missing)
@@ -90,10 +90,10 @@ pub struct Shape {
     pub error: Kind,
 }
 
-/// What an element turned out to be.
+/// The class of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A request with a usable id.
+    /// A request with a valid id.
     Request,
     /// A notification.
     Notification,
@@ -101,26 +101,27 @@ pub enum Class {
     Success,
     /// A response with an error.
     Failure,
-    /// A response by its id, with neither result nor error: it ends a pending call as invalid, and means nothing else.
+    /// A response by its id, but with neither result nor error. It ends a pending call as invalid, and has no other
+    /// effect.
     Empty,
     /// None of these.
     Malformed(Malformed),
 }
 
-/// An element that is no message.
+/// An element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It is passed over in silence.
+    /// It is ignored.
     Ignore,
-    /// It is answered with the id it came with.
+    /// It is answered with its own id.
     AnswerWithId(Fault),
-    /// It is answered with the id null, since its own is missing or unusable.
+    /// It is answered with the id null, since its own is missing or invalid.
     AnswerWithNull(Fault),
 }
 
 impl Shape {
-    /// Unpacks a shape from four bits a member: `id`, `method`, `params`, `result`, `error`, from the lowest up, then one
-    /// bit for the version.
+    /// Unpacks a shape from four bits per member: `id`, `method`, `params`, `result`, `error`, from the lowest up, then
+    /// one bit for the version.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self {
@@ -133,14 +134,14 @@ impl Shape {
         }
     }
 
-    /// Whether the element gives an outcome: a result of any kind, or an error that is not null.
+    /// Whether the element has an outcome: a result of any kind, or an error that is not null.
     ///
-    /// JSON-RPC 1.0 peers send `error: null` beside a result; it says nothing.
+    /// JSON-RPC 1.0 peers send `error: null` beside a result. It has no meaning.
     const fn has_outcome(self) -> bool {
         self.result.is_present() || (self.error.is_present() && !matches!(self.error, Kind::Null))
     }
 
-    /// Says what the element is, by the rules of `profile`.
+    /// Returns the class of the element, by the rules of `profile`.
     #[must_use]
     pub const fn classify(self, profile: &Profile) -> Class {
         if self.method.is_present() {
@@ -171,14 +172,14 @@ impl Shape {
         };
         match (self.id.is_present(), params) {
             (false, true) if !is_too_long => Class::Notification,
-            // Nobody waits for an answer to a notification.
+            // A notification is never answered.
             (false, _) => Class::Malformed(Malformed::Ignore),
             (true, _) if !self.id.is_id() => self.invalid(profile),
             (true, _) if is_too_long => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::MethodTooLong)))
             }
             (true, true) => Class::Request,
-            // No decoder of text reports this.
+            // Only the decoder of JavaScript values reports this kind.
             (true, false) if matches!(self.params, Kind::TooLong) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
             }
@@ -186,7 +187,7 @@ impl Shape {
         }
     }
 
-    /// The answer to an element that is neither call nor response.
+    /// Returns the reaction to an element that is neither a call nor a response.
     const fn invalid(self, profile: &Profile) -> Class {
         Class::Malformed(if !self.version && profile.foreign_is_ignored {
             Malformed::Ignore
@@ -201,8 +202,9 @@ impl Shape {
         })
     }
 
-    /// The answer to [`Class::Empty`] when no call of ours has its id: none on a boundary that others use too, since the
-    /// element may be a broken response; on a byte stream it is an invalid request.
+    /// Returns the answer to [`Class::Empty`] if no own call has its id. On a transport that is shared with other
+    /// software there is no answer, since the element may be a broken response. On a byte stream it is an invalid
+    /// request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
         if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }

@@ -1,8 +1,8 @@
-//! Answers that cannot be read.
+//! Answers that cannot be decoded.
 
 use core::fmt;
 
-/// Why an answer to an own call cannot be read. The peer's handler did not cause it.
+/// Why an answer to an own call cannot be decoded. The peer's handler did not cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -12,18 +12,18 @@ pub enum Unreadable {
     HeaderTooLarge,
     /// Its header declares another type than JSON-RPC in UTF-8.
     ContentType,
-    /// It is not JSON (RFC 8259): `NaN` and `Infinity` are not, nor is text that is not UTF-8.
+    /// It is not JSON (RFC 8259), for example `NaN`, or it is not UTF-8.
     NotJson,
     /// It is nested deeper than [`crate::Limits::depth`].
     TooDeep,
-    /// A string in it holds half of a surrogate pair, so it is not Unicode text.
+    /// A string in it has a lone surrogate, so it is not Unicode text.
     LoneSurrogate,
     /// It holds a number that is too large for a double.
     NumberOutOfRange,
-    /// A member of its envelope, such as `result`, comes twice.
+    /// A member of its envelope, such as `result`, is repeated.
     RepeatedMember,
-    /// No byte of it came for [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the timeout of
-    /// payloads.
+    /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the
+    /// timeout of payloads.
     Stalled,
 }
 
@@ -32,13 +32,13 @@ impl fmt::Display for Unreadable {
         f.write_str(match self {
             Self::TooLarge => "it is longer than the limit of messages",
             Self::HeaderTooLarge => "its header is longer than the limit of headers",
-            Self::ContentType => "its header says that it is not JSON-RPC in UTF-8",
+            Self::ContentType => "its header declares another type than JSON-RPC in UTF-8",
             Self::NotJson => "it is not JSON",
             Self::TooDeep => "it is nested deeper than the limit",
             Self::LoneSurrogate => "a string in it holds half of a surrogate pair",
             Self::NumberOutOfRange => "a number in it is too large for a double",
             Self::RepeatedMember => "a member of its envelope comes twice",
-            Self::Stalled => "it stopped before its end",
+            Self::Stalled => "it is incomplete: no further byte came in time",
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-/// Wait for an answer.
+/// Timeout of a call.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(10_000);
-/// Items of a stream on their way.
+/// Items of a stream in transit.
 pub(crate) const STREAM_WINDOW: u32 = 16;
 /// Credit of one stream.
 pub(crate) const MAX_STREAM_CREDIT: u32 = 65_536;
@@ -14,25 +14,25 @@ pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
 /// Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop.
 pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
-/// Wait for input that has arrived already, once the time of a call or a message is up.
+/// Wait for input that has already arrived, after the timeout of a call or a message.
 pub(crate) const FINAL_READ: Duration = Duration::from_millis(1);
 /// Total of such waits, while input keeps arriving.
 pub(crate) const FINAL_READS: Duration = Duration::from_millis(100);
-/// Lines in a row that are no message, at the start of a link of lines.
+/// Consecutive lines that are not messages, at the start of a newline-delimited link.
 pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
-/// End of a link: handlers that run, a process that ends.
+/// Time for running handlers and a child process at the end of a link.
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
-/// Wait for the rest of the output of a process that has exited.
+/// Wait for the rest of the output of an exited process.
 pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
 /// Wait between SIGTERM and SIGKILL for a process and its descendants.
 pub(crate) const TERM_GRACE: Duration = Duration::from_millis(500);
-/// Wait for what can still be written after the last byte was read, once writing has failed.
+/// Wait for further input after a write has failed.
 pub(crate) const REST_GRACE: Duration = Duration::from_millis(100);
-/// Time for which a busy Unix socket is asked again.
+/// Time that a connection to a busy Unix socket is retried.
 pub(crate) const BUSY_SOCKET_TIMEOUT: Duration = Duration::from_millis(5_000);
-/// A line of standard error that is handed over whole.
+/// A line of standard error that is reported whole.
 pub(crate) const MAX_STDERR_LINE: u64 = 65_536;
-/// Bytes on their way between two ends in one process.
+/// Bytes in transit between two ends in one process.
 pub(crate) const PAIR_BYTES: usize = 65_536;
-/// Frames that wait to be written before a sender does.
+/// Frames queued for writing before a sender waits.
 pub(crate) const MAX_QUEUED_FRAMES: usize = 16;

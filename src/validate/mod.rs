@@ -1,8 +1,8 @@
-//! What is wrong with a message, by the letter of JSON-RPC 2.0.
+//! The validator: reports every violation of JSON-RPC 2.0 in a message.
 //!
-//! A peer only asks what to do with an element ([`Shape::classify`]); the validator tells everything that it finds, and
-//! repairs nothing. It sees the kinds of the members and never their values, so that it can serve JSON text and
-//! JavaScript values alike, and it formats nothing until somebody asks for a [`Report`].
+//! A peer only needs the class of an element ([`Shape::classify`]). The validator reports all findings, and repairs
+//! nothing. It sees the kinds of the members and not their values, so it serves JSON text and JavaScript values alike.
+//! It formats no text until a [`Report`] is made.
 
 mod report;
 mod rule;
@@ -12,21 +12,21 @@ pub use rule::{Findings, Rule, Severity};
 
 use crate::message::{Kind, Shape};
 
-/// One element, as the validator sees it.
+/// The facts about one element that the validator needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// The kind of the element itself. The rest counts only if it is [`Kind::Object`].
+    /// The kind of the element itself. The other fields count only if it is [`Kind::Object`].
     pub item: Kind,
     /// The kinds of its members.
     pub shape: Shape,
-    /// Its `error.code`. Counts only if `error` is an object.
+    /// Its `error.code`, if `error` is an object.
     pub error_code: Code,
-    /// The kind of its `error.message`. Counts only if `error` is an object.
+    /// The kind of its `error.message`, if `error` is an object.
     pub error_message: Kind,
 }
 
 impl Subject {
-    /// An element that is no object: of its kind nothing is asked but that.
+    /// Creates the facts about an element that is not an object. Only its kind counts.
     #[must_use]
     pub const fn no_object(item: Kind) -> Self {
         Self { item, shape: Shape::from_bits(0), error_code: Code::NotInteger, error_message: Kind::Missing }
@@ -36,18 +36,19 @@ impl Subject {
 /// The `code` of an error object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Missing, or anything but a number without a fraction.
+    /// Missing, or not an integer.
     NotInteger,
-    /// A number without a fraction: `1`, `1.0` and `1e2` are.
+    /// An integer: `1`, `1.0` and `1e2` are integers.
     Integer(i64),
 }
 
 impl Code {
-    /// The code that is this number. What is not finite is no integer; what an `i64` cannot hold becomes its bound.
+    /// Converts a number. A number that is not finite is not an integer. A number out of the range of an `i64` becomes
+    /// its bound.
     #[must_use]
     pub const fn from_f64(number: f64) -> Self {
-        // No remainder is taken: that is a library function of a kilobyte in a wasm module. The cast saturates, and a
-        // double beyond its range has no room for a fraction.
+        // A remainder would need a library function of a kilobyte in a wasm module. The cast saturates, and a double
+        // beyond the range of an `i64` has no fraction.
         let integer = number as i64;
         if integer as f64 == number || (number.is_finite() && number.abs() > i64::MAX as f64) {
             Self::Integer(integer)
@@ -57,21 +58,21 @@ impl Code {
     }
 }
 
-/// How to validate.
+/// Options of the validator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What the message ought to be.
+    /// The expected kind of message.
     pub expect: Expect,
-    /// Whether `params: null` passes as if there were none. By the specification it is an error (§4.2: "array or
-    /// object"), and so it is here unless this is set. Peers take it as absent unless their
-    /// [profile](crate::profile::Profile::null_params_are_absent) says otherwise.
+    /// Whether `params: null` is accepted as absent. The specification forbids it (§4.2: "array or object"), and so
+    /// does the default. Peers accept it unless their [profile](crate::profile::Profile::null_params_are_absent)
+    /// forbids it.
     pub null_params_are_absent: bool,
 }
 
-/// What a message ought to be.
+/// The expected kind of message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expect {
-    /// Whatever it looks like: a call if it has a member `method`, else a response.
+    /// A call if it has a member `method`, else a response.
     #[default]
     Either,
     /// A request or a notification.
@@ -80,7 +81,7 @@ pub enum Expect {
     Response,
 }
 
-/// Finds everything that is to say about one element.
+/// Returns all findings about one element.
 ///
 /// # Examples
 ///
@@ -89,9 +90,8 @@ pub enum Expect {
 /// use portway::validate::{Code, Options, Rule, Subject, check};
 ///
 /// let shape = Shape { version: true, method: Kind::String, ..Shape::from_bits(0) };
-/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing };
-/// let findings = check(notification, Options::default());
-/// assert!(findings.is_valid());
+/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing
+/// }; let findings = check(notification, Options::default()); assert!(findings.is_valid());
 /// assert_eq!(findings.iter().collect::<Vec<_>>(), [&Rule::NoId]);
 /// ```
 #[must_use]
@@ -112,7 +112,7 @@ pub const fn check(subject: Subject, options: Options) -> Findings {
     }
 }
 
-/// What an empty array has to be told: a batch holds at least one element (JSON-RPC 2.0 §6).
+/// Returns the finding about an empty array: a batch holds at least one element (JSON-RPC 2.0 §6).
 #[must_use]
 pub const fn check_empty_batch() -> Findings {
     Findings::NONE.with(Rule::EmptyBatch)
@@ -122,7 +122,7 @@ const fn check_call(mut findings: Findings, shape: Shape, null_params_are_absent
     match shape.method {
         // The specification has no limit.
         Kind::String | Kind::TooLong => {}
-        // No method has an empty name.
+        // An empty name counts as missing.
         Kind::Missing | Kind::Null | Kind::EmptyString => findings = findings.with(Rule::MethodMissing),
         _ => findings = findings.with(Rule::MethodNotString),
     }

@@ -1,4 +1,4 @@
-//! Findings put into words, for people and tools.
+//! Findings as text, for people and tools.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,30 +6,30 @@ use core::fmt;
 
 use super::{Findings, Rule, Severity, check_empty_batch};
 
-/// Everything that was found in a message or a batch.
+/// All findings about a message or a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// In the order of the elements, and within each in the order of [`Rule::ALL`].
+    /// Sorted by element, and then in the order of [`Rule::ALL`].
     pub findings: Vec<Finding>,
 }
 
-/// One remark on a message.
+/// One finding about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The place of the element in its batch, from 0; `None` if it came alone.
+    /// The index of the element in its batch; `None` for a single message.
     pub item: Option<usize>,
-    /// What it is about.
+    /// The rule.
     pub rule: Rule,
 }
 
 impl Report {
-    /// The report on a message that came alone.
+    /// Creates the report on a single message.
     #[must_use]
     pub fn single(findings: Findings) -> Self {
         Self { findings: findings.iter().map(|rule| Finding { item: None, rule: *rule }).collect() }
     }
 
-    /// The report on a batch, given what was found in each element. A batch of none is an error.
+    /// Creates the report on a batch from the findings about each element. An empty batch is an error.
     #[must_use]
     pub fn batch(items: impl IntoIterator<Item = Findings>) -> Self {
         let mut items = items.into_iter().enumerate().peekable();
@@ -42,19 +42,19 @@ impl Report {
         Self { findings }
     }
 
-    /// Whether there is no error. There may be warnings.
+    /// Whether there are no errors. There may be warnings.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.findings.iter().all(|finding| finding.rule.severity() == Severity::Warning)
     }
 
-    /// The texts of what makes the message invalid.
+    /// Returns the texts of the errors.
     #[must_use]
     pub fn errors(&self) -> Vec<String> {
         self.texts(Severity::Error)
     }
 
-    /// The texts of what is worth a remark and no more.
+    /// Returns the texts of the warnings.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.texts(Severity::Warning)
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-/// The text of the rule, after `[Item <index>] ` if the element came in a batch.
+/// Writes the text of the rule, after `[Item <index>] ` if the element is in a batch.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(index) = self.item {

@@ -1,12 +1,12 @@
-//! The rules, one variant each, and sets of them.
+//! The rules of JSON-RPC 2.0, and sets of them.
 
-/// One rule of JSON-RPC 2.0 that a message can break, or something worth a remark.
+/// One rule of JSON-RPC 2.0 that a message can break, or a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Rule {
-    /// `jsonrpc` is exactly the string `2.0` (§4, §5). What is no object breaks this one rule.
+    /// `jsonrpc` is exactly the string `2.0` (§4, §5). An element that is not an object breaks only this rule.
     Version,
-    /// A call names a method (§4). The empty string names none.
+    /// A call names a method (§4). The empty string is not a name.
     MethodMissing,
     /// The method is a string (§4).
     MethodNotString,
@@ -14,39 +14,39 @@ pub enum Rule {
     ParamsNotStructured,
     /// The `id` of a request is a string, a number or null (§4).
     IdOfWrongType,
-    /// A call without `id` is a notification (§4.1): worth a remark, since nobody will answer.
+    /// A call without `id` is a notification (§4.1). It is a warning, since a notification is never answered.
     NoId,
     /// A response has a result or an error (§5).
     NoOutcome,
-    /// It does not have both (§5), whatever their values.
+    /// A response does not have both (§5), whatever their values.
     TwoOutcomes,
-    /// It has an `id` (§5).
+    /// A response has an `id` (§5).
     ResponseIdMissing,
     /// The error is an object (§5.1).
     ErrorNotObject,
-    /// Its code is an integer (§5.1).
+    /// The code of an error is an integer (§5.1).
     ErrorCodeNotInteger,
-    /// Its message is a string (§5.1).
+    /// The message of an error is a string (§5.1).
     ErrorMessageNotString,
-    /// The code is one of those left to servers (§5.1): worth a remark, since its meaning is theirs.
+    /// The code is in the range for servers (§5.1). It is a warning, since servers define its meaning.
     ServerErrorCode,
-    /// The code is one of the others that the specification keeps for itself (§5.1).
+    /// The code is another one that the specification reserves (§5.1).
     ReservedErrorCode,
     /// A batch holds at least one element (§6).
     EmptyBatch,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The message is not valid.
     Error,
-    /// The message is valid, and perhaps not what was meant.
+    /// The message is valid, but may not be as intended.
     Warning,
 }
 
 impl Rule {
-    /// Every rule, in the order in which findings are told.
+    /// Every rule, in the order of findings.
     pub const ALL: &'static [Self] = &[
         Self::Version,
         Self::MethodMissing,
@@ -65,7 +65,7 @@ impl Rule {
         Self::EmptyBatch,
     ];
 
-    /// What to tell the user. Tools match on these texts: they do not change.
+    /// Returns the text for users. Tools match these texts, so they do not change.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Rule {
         }
     }
 
-    /// Whether a message that breaks it is still valid.
+    /// Returns whether a message that breaks the rule is still valid.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
@@ -101,42 +101,42 @@ impl Rule {
     }
 }
 
-/// A set of rules: what was found in one element.
+/// A set of rules: the findings about one element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings(u32);
 
 impl Findings {
-    /// Nothing to say.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
     /// The warnings, as bits.
     const WARNINGS: u32 = Rule::NoId.bit() | Rule::ServerErrorCode.bit() | Rule::ReservedErrorCode.bit();
 
-    /// This set and one more rule.
+    /// Returns this set with one more rule.
     #[must_use]
     pub const fn with(self, rule: Rule) -> Self {
         Self(self.0 | rule.bit())
     }
 
-    /// Whether the rule was broken.
+    /// Whether the rule is in the set.
     #[must_use]
     pub const fn contains(self, rule: Rule) -> bool {
         self.0 & rule.bit() != 0
     }
 
-    /// Whether there is no error. There may be warnings.
+    /// Whether there are no errors. There may be warnings.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.0 & !Self::WARNINGS == 0
     }
 
-    /// One bit a rule, the lowest for the first of [`Rule::ALL`].
+    /// Returns one bit per rule, the lowest for the first of [`Rule::ALL`].
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// What was found, in the order of [`Rule::ALL`].
+    /// Iterates over the findings in the order of [`Rule::ALL`].
     pub fn iter(self) -> impl Iterator<Item = &'static Rule> {
         Rule::ALL.iter().filter(move |rule| self.contains(**rule))
     }

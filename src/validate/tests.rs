@@ -169,7 +169,7 @@ fn findings_of_a_batch_name_their_element() {
     assert_eq!(report.warnings(), ["[Item 1] No \"id\" field - this is a notification"]);
 }
 
-/// The npm package reads the texts from wasm as ASCII: not every realm of JavaScript has a `TextDecoder`.
+/// The npm package reads the texts from wasm as ASCII, since some JavaScript realms have no `TextDecoder`.
 #[test]
 fn texts_are_ascii() {
     for rule in Rule::ALL {

@@ -1,4 +1,4 @@
-//! Frames on tokio, whatever is in them.
+//! WIPC frames of any content on tokio.
 
 use core::fmt;
 use core::pin::pin;
@@ -24,19 +24,18 @@ use crate::native::limits::{LINK_GRACE, MAX_QUEUED_FRAMES};
 use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::WholeStdout;
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+/// Bytes of one read.
+const READ_BYTES: usize = 64 * 1024;
 
 /// Either end of the pipes between a host and its guest, for frames of any content.
 ///
-/// For JSON-RPC there is no need of it: a [`Transport`](crate::Transport) with
-/// [`Framing::Wipc`](crate::Framing::Wipc) carries that.
+/// JSON-RPC does not need it: use a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing::Wipc).
 ///
 /// ```no_run
 /// use portway::wipc::{Channel, FrameType};
 ///
 /// # async fn run() -> std::io::Result<()> {
-/// // A guest that gives back whatever comes.
+/// // A guest that sends each frame back.
 /// let (sender, mut receiver) = Channel::stdio()?.split();
 /// while let Some(frame) = receiver.receive().await? {
 ///     sender.send(frame.frame_type, &frame.payload).await?;
@@ -46,8 +45,8 @@ const CHUNK: usize = 64 * 1024;
 /// # }
 /// ```
 ///
-/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is closed.
-/// [`Sender::end`] waits without a timeout.
+/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is
+/// closed. [`Sender::end`] waits without a timeout.
 #[derive(Debug)]
 pub struct Channel {
     sender: Sender,
@@ -55,8 +54,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The guest's end: after `CLOSE` it reads nothing more, and receives what has come with it. It may still send until it
-    /// exits.
+    /// Creates the guest's end. After `CLOSE` it reads nothing more, and returns the frames that were already read. It
+    /// may still send until it exits.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -67,22 +66,23 @@ impl Channel {
         Self::new(reader, writer, true)
     }
 
-    /// The guest's end on standard input and output. What the program prints comes between frames, never inside of one.
+    /// Creates the guest's end on standard input and output. The program's own output goes between frames, never into
+    /// one.
     ///
-    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A write that waits
-    /// for the host holds the end of the runtime. A program that must end although its host does not read ends by
-    /// [`std::process::exit`], or by `Runtime::shutdown_background`.
+    /// Either stream may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A
+    /// write that waits for the host delays the end of the runtime. A program that must end although its host does not
+    /// read must call [`std::process::exit`] or `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio() -> io::Result<Self> {
-        // Also tokio's handles panic without a runtime.
+        // The handles of tokio also panic without a runtime.
         Handle::try_current().map_err(io::Error::other)?;
         Self::guest(AsyncStdin::default(), WholeStdout::default())
     }
 
-    /// The host's end. After the guest's `CLOSE`, the host starts no further frame. A frame that is half written has two
-    /// seconds. Then the guest's input is closed. Frames from the guest are still received.
+    /// Creates the host's end. After the guest's `CLOSE`, the host starts no further frame. A partly written frame has
+    /// two seconds. Then the guest's input is closed. Frames from the guest are still received.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -115,22 +115,22 @@ impl Channel {
             output,
             _handles: handles,
             on_passthrough: None,
-            patience: None,
+            payload_timeout: None,
             unfinished: None,
         };
         Ok(Self { sender, receiver })
     }
 
-    /// The two directions, to be used at the same time.
+    /// Splits the channel into its two directions.
     #[must_use]
     pub fn split(self) -> (Sender, Receiver) {
         (self.sender, self.receiver)
     }
 }
 
-/// What is to be written.
+/// A command for the task that writes.
 #[derive(Debug)]
-enum Job {
+enum WriteCommand {
     Frame {
         frame: Vec<u8>,
         /// Whether it is `CLOSE`, which ends the stream.
@@ -139,13 +139,13 @@ enum Job {
     End,
 }
 
-/// The stage of a channel's output.
+/// The state of a channel's output.
 #[derive(Debug, Default)]
-pub(super) struct Output(watch::Sender<Stage>);
+pub(super) struct Output(watch::Sender<WriteState>);
 
-/// Ordered by precedence: a stage never goes back to an earlier one.
+/// Ordered by precedence: the state never goes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum WriteState {
     #[default]
     Open,
     /// `CLOSE` was sent. Frames queued before it are still written.
@@ -159,37 +159,37 @@ pub(super) enum Stage {
 }
 
 impl Output {
-    /// Sets the stage, unless it is at this one or a later one.
-    pub(super) fn advance_to(&self, stage: Stage) {
+    /// Sets the state, unless it has been reached or passed.
+    pub(super) fn advance_to(&self, state: WriteState) {
         self.0.send_if_modified(|now| {
-            let is_new = *now < stage;
-            *now = stage.max(*now);
+            let is_new = *now < state;
+            *now = state.max(*now);
             is_new
         });
     }
 
-    /// Waits for this stage or a later one.
-    pub(super) async fn wait_for(&self, stage: Stage) {
-        let _ = self.0.subscribe().wait_for(|now| *now >= stage).await;
+    /// Waits for this state or a later one.
+    pub(super) async fn wait_for(&self, state: WriteState) {
+        let _ = self.0.subscribe().wait_for(|now| *now >= state).await;
     }
 
-    /// The error of a `send` at the current stage.
-    fn refusal(&self) -> io::Error {
-        refused(*self.0.borrow())
+    /// Returns the error of a `send` in the current state.
+    fn error(&self) -> io::Error {
+        send_error(*self.0.borrow())
     }
 
-    /// Runs `put` if the output is open. The stage is locked meanwhile, so that no frame follows `CLOSE`.
+    /// Runs `put` if the output is open. The state is locked meanwhile, so that no frame follows `CLOSE`.
     fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
         let mut outcome = Ok(());
-        self.0.send_if_modified(|stage| {
-            if *stage != Stage::Open {
-                outcome = Err(refused(*stage));
+        self.0.send_if_modified(|state| {
+            if *state != WriteState::Open {
+                outcome = Err(send_error(*state));
                 return false;
             }
             put();
             let is_last = frame_type == FrameType::Close;
             if is_last {
-                *stage = Stage::CloseSent;
+                *state = WriteState::CloseSent;
             }
             is_last
         });
@@ -197,23 +197,23 @@ impl Output {
     }
 }
 
-fn refused(stage: Stage) -> io::Error {
-    let problem = match stage {
-        Stage::Open | Stage::HandlesDropped => "the channel has ended",
-        Stage::CloseSent => "CLOSE was sent: there are no frames behind it",
-        Stage::GuestExited => "the guest has exited",
-        Stage::CloseReceived => "the guest has sent CLOSE",
+fn send_error(state: WriteState) -> io::Error {
+    let problem = match state {
+        WriteState::Open | WriteState::HandlesDropped => "the channel has ended",
+        WriteState::CloseSent => "cannot send after CLOSE",
+        WriteState::GuestExited => "the guest has exited",
+        WriteState::CloseReceived => "the guest has sent CLOSE",
     };
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// Shared by a receiver and its senders. The last of them drops it, which sets the stage.
+/// Shared by a receiver and its senders. The last one to be dropped sets the state.
 #[derive(Debug)]
 struct Handles(Arc<Output>);
 
 impl Drop for Handles {
     fn drop(&mut self) {
-        self.0.advance_to(Stage::HandlesDropped);
+        self.0.advance_to(WriteState::HandlesDropped);
     }
 }
 
@@ -227,84 +227,90 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same holds once
-/// the receiver and all senders are dropped.
-async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
-    let mut writing = pin!(write_frames(jobs, writer, &output));
-    match run_until(writing.as_mut(), output.wait_for(Stage::HandlesDropped)).await {
+/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same
+/// holds once the receiver and all senders are dropped.
+async fn write(
+    commands: mpsc::Receiver<WriteCommand>,
+    writer: impl AsyncWrite + Unpin,
+    output: Arc<Output>,
+) -> io::Result<()> {
+    let mut writing = pin!(write_frames(commands, writer, &output));
+    match run_until(writing.as_mut(), output.wait_for(WriteState::HandlesDropped)).await {
         Some(written) => written,
         None => timeout(LINK_GRACE, writing).await?,
     }
 }
 
-/// Writes frames one after the other, each to its end: a sender that is given up leaves no half of one.
+/// Writes frames one after the other. Each frame is written completely, even if its sender is dropped.
 async fn write_frames(
-    mut jobs: mpsc::Receiver<Job>,
+    mut commands: mpsc::Receiver<WriteCommand>,
     mut writer: impl AsyncWrite + Unpin,
     output: &Output,
 ) -> io::Result<()> {
-    while let Some(Some(Job::Frame { frame, is_last })) =
-        run_until(jobs.recv(), output.wait_for(Stage::GuestExited)).await
+    while let Some(Some(WriteCommand::Frame { frame, is_last })) =
+        run_until(commands.recv(), output.wait_for(WriteState::GuestExited)).await
     {
-        if *output.0.borrow() >= Stage::GuestExited {
+        if *output.0.borrow() >= WriteState::GuestExited {
             break;
         }
         writer.write_all(&frame).await?;
         if is_last {
             break;
         }
-        if jobs.is_empty() {
+        if commands.is_empty() {
             writer.flush().await?;
         }
     }
-    // That of standard output does not flush.
+    // The `shutdown` of standard output does not flush.
     writer.flush().await?;
     writer.shutdown().await
 }
 
-/// Sends frames. A clone sends on the same channel.
+/// The sending half of a channel. A clone sends on the same channel.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    queue: mpsc::Sender<Job>,
+    queue: mpsc::Sender<WriteCommand>,
     output: Arc<Output>,
     _handles: Arc<Handles>,
 }
 
 impl Sender {
-    /// Sends a frame; waits while many others wait to be written. It is sent whole or, if this is dropped before it ends, not
-    /// at all. After a `CLOSE` frame the output is shut down.
+    /// Sends a frame. Waits while the queue is full. If the future is dropped, the frame is sent whole or not at all.
+    /// After a `CLOSE` frame the output is shut down.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; [`io::ErrorKind::BrokenPipe`] after a `CLOSE`, and once
-    /// the peer has gone, the channel has ended, or, on a host, the guest has sent `CLOSE`. A `send` that waits for queue
-    /// space fails as well.
+    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more. [`io::ErrorKind::BrokenPipe`] after a `CLOSE`,
+    /// and once the peer has exited or the channel has ended. On a host, also after the guest's `CLOSE`. A `send` that
+    /// waits for queue space fails as well.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
             .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, problem))?;
-        let Some(Ok(place)) = run_until(self.queue.reserve(), self.output.wait_for(Stage::CloseSent)).await else {
-            return Err(self.output.refusal());
+        let Some(Ok(permit)) = run_until(self.queue.reserve(), self.output.wait_for(WriteState::CloseSent)).await
+        else {
+            return Err(self.output.error());
         };
-        self.output.put(frame_type, || place.send(Job::Frame { frame, is_last: frame_type == FrameType::Close }))
+        self.output
+            .put(frame_type, || permit.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
-    /// Writes what was sent, and ends the channel: the other side reads the end of its input. Waits until that is done, or
-    /// cannot be.
+    /// Ends the channel after all queued frames are written: the peer reads the end of its input. Waits until that is
+    /// done or has failed.
     pub async fn end(&self) {
         // An error means that the channel has ended.
-        let _ = run_until(self.queue.send(Job::End), self.output.wait_for(Stage::CloseSent)).await;
+        let _ = run_until(self.queue.send(WriteCommand::End), self.output.wait_for(WriteState::CloseSent)).await;
         self.queue.closed().await;
     }
 }
 
 type OnPassthrough = dyn FnMut(&[u8]) + Send;
 
-/// Receives frames.
+/// The receiving half of a channel.
 pub struct Receiver {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// What was read into the chunk and not taken yet.
+    /// The unread part of the chunk.
     from: usize,
     to: usize,
     is_over: bool,
@@ -312,59 +318,59 @@ pub struct Receiver {
     output: Arc<Output>,
     _handles: Arc<Handles>,
     on_passthrough: Option<Box<OnPassthrough>>,
-    /// How long a payload is waited for.
-    patience: Option<Duration>,
-    /// Which payload is waited for, and until when.
+    /// Maximum wait for a payload.
+    payload_timeout: Option<Duration>,
+    /// The incomplete payload, and its deadline.
     unfinished: Option<(u64, Instant)>,
 }
 
 impl Receiver {
-    /// The output state of this channel.
+    /// Returns the output state of this channel.
     pub(super) const fn output(&self) -> &Arc<Output> {
         &self.output
     }
 
-    /// Hands over every byte that belongs to no frame, in order: what a guest prints. Where one piece ends and the next
-    /// begins means nothing. A panic in the function ends nothing else.
+    /// Sets a function that receives every byte between frames, in order: the output of a guest. The cuts between
+    /// pieces have no meaning. A panic in the function has no other effect.
     #[must_use]
     pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
     }
 
-    /// To this receiver, a longer payload, in bytes, is no frame. Else there is no limit but that of the format.
+    /// Rejects frames whose payload exceeds `max_payload` bytes. Default: 2^32 − 1.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }
     }
 
-    /// A payload that does not come within this time is none, nor is its header one; what has come of it is searched for
-    /// other frames. Else there is no such time, for nothing in the format says how fast a payload has to come.
+    /// Sets the maximum wait for a payload. Afterwards the frame is abandoned, and the received bytes are scanned again
+    /// for headers. Default: none, since the format sets no speed.
     #[must_use]
-    pub fn with_payload_timeout(self, patience: Duration) -> Self {
-        Self { patience: Some(patience), ..self }
+    pub fn with_payload_timeout(self, payload_timeout: Duration) -> Self {
+        Self { payload_timeout: Some(payload_timeout), ..self }
     }
 
-    /// Waits for the next frame; `None` is the end. It loses nothing if it is dropped before it ends.
+    /// Waits for the next frame. Returns `None` at the end. Dropping the future loses no frame.
     ///
     /// # Errors
-    /// As the reader fails; [`io::ErrorKind::UnexpectedEof`] if the stream ends inside of a frame, whose bytes were passed
-    /// through. Then, too, the channel is at its end.
+    /// The error of the reader. [`io::ErrorKind::UnexpectedEof`] if the stream ends within a frame, whose bytes were
+    /// passed through. After an error the channel has ended.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
-            // Other tasks have their turns, even if there always is another frame.
+            // Other tasks get their turns, even if there always is another frame.
             consume_budget().await;
             if let Some(frame) = self.take() {
                 if frame.frame_type == FrameType::Close && self.is_guest {
                     self.is_over = true;
                 } else if frame.frame_type == FrameType::Close {
-                    self.output.advance_to(Stage::CloseReceived);
+                    self.output.advance_to(WriteState::CloseReceived);
                 }
                 return Ok(Some(frame));
             }
             if self.is_over {
                 return Ok(None);
             }
-            self.chunk.resize(CHUNK, 0);
+            self.chunk.resize(READ_BYTES, 0);
             let deadline = self.deadline();
             let read = self.reader.read(&mut self.chunk);
             let count = match deadline {
@@ -393,7 +399,7 @@ impl Receiver {
         }
     }
 
-    /// The next frame in what was read.
+    /// Returns the next frame in the chunk.
     fn take(&mut self) -> Option<OwnedFrame> {
         let mut input = self.chunk.get(self.from..self.to)?;
         while let Some(event) = self.decoder.next(&mut input) {
@@ -403,9 +409,9 @@ impl Receiver {
                     return Some(OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() });
                 }
                 Event::Passthrough(bytes) => {
-                    pass_on(&mut self.on_passthrough, bytes);
+                    emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                // There is no such limit here.
+                // This decoder has no such limit.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
@@ -413,12 +419,12 @@ impl Receiver {
         None
     }
 
-    /// Until when the payload is waited for that has begun.
+    /// Returns the deadline of the incomplete payload.
     fn deadline(&mut self) -> Option<Instant> {
-        let patience = self.patience?;
+        let payload_timeout = self.payload_timeout?;
         let payload = self.decoder.unfinished();
         if payload != self.unfinished.map(|(payload, _)| payload) {
-            self.unfinished = payload.zip(Instant::now().checked_add(patience));
+            self.unfinished = payload.zip(Instant::now().checked_add(payload_timeout));
         }
         self.unfinished.map(|(_, deadline)| deadline)
     }
@@ -427,10 +433,10 @@ impl Receiver {
         while let Some(event) = self.decoder.finish() {
             match event {
                 Event::Passthrough(bytes) => {
-                    pass_on(&mut self.on_passthrough, bytes);
+                    emit_passthrough(&mut self.on_passthrough, bytes);
                 }
                 Event::Truncated { held } => {
-                    let problem = format!("the stream ended inside of a frame, of which {held} bytes had come");
+                    let problem = format!("the stream ended within a frame, after {held} of its bytes");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
                 Event::Frame(_) | Event::Oversize { .. } | Event::Dropped { .. } => {}
@@ -440,9 +446,8 @@ impl Receiver {
     }
 }
 
-/// A panic in the application's function ends nothing else. It has reached the panic hook, and is reported nowhere
-/// else.
-fn pass_on(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
+/// Calls the application's function. A panic has reached the panic hook, and is reported nowhere else.
+fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));
     }

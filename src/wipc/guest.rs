@@ -1,4 +1,4 @@
-//! A guest that waits for its host: no runtime, no threads.
+//! A blocking guest, without runtime and threads.
 
 use core::fmt;
 use std::io::{self, Read, Write};
@@ -10,20 +10,20 @@ use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use crate::stdio::{Stdin, Stdout, stdin, stdout};
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+/// Bytes of one read.
+const READ_BYTES: usize = 64 * 1024;
 
-/// The guest's end of the pipes, on standard input and output or on any others.
+/// The guest's end of the pipes, on standard input and output or on other streams.
 ///
-/// Each frame is written as a whole, in one go, while standard output is locked, so that it is not torn by what the program
-/// prints. That reaches the host as passthrough; better, print to standard error.
+/// Each frame is written at once, while standard output is locked, so that the program's own output does not split it.
+/// That output reaches the host as passthrough. It should go to standard error instead.
 ///
-/// What comes and is no frame is dropped: a guest has nobody to pass it to.
+/// A guest drops input between frames.
 ///
 /// ```no_run
 /// use portway::wipc::{FrameType, Guest};
 ///
-/// // Gives back whatever comes.
+/// // Sends each frame back.
 /// let mut guest = Guest::new();
 /// guest.send(FrameType::Open, b"")?;
 /// while let Some(frame) = guest.receive()? {
@@ -36,19 +36,20 @@ pub struct Guest<R = Stdin, W = Stdout> {
     output: W,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// What was read into the chunk and not taken yet.
+    /// The unread part of the chunk.
     from: usize,
     to: usize,
-    /// Whether nothing more is read: `CLOSE` has come, or the end.
+    /// Whether the input has ended, or `CLOSE` was received.
     is_over: bool,
     /// Whether `CLOSE` was sent.
     has_closed: bool,
-    /// Whether the frame that was received last stands for a `CALL` that was too long, see `limit_calls`.
+    /// Whether the last received frame stands for a `CALL` that was too long, see `limit_calls`.
     is_oversize: bool,
 }
 
 impl Guest {
-    /// A guest on standard input and output. Either may be non-blocking (`O_NONBLOCK`): see [`stdio`](crate::stdio).
+    /// Creates a guest on standard input and output. Either may be non-blocking (`O_NONBLOCK`): see
+    /// [`stdio`](crate::stdio).
     #[must_use]
     pub fn new() -> Self {
         Self::on(stdin(), stdout())
@@ -62,8 +63,8 @@ impl Default for Guest {
 }
 
 impl<R: Read, W: Write> Guest<R, W> {
-    /// A guest on any two streams. Neither needs a buffer of its own. A read or a write has to wait until it can be done: for
-    /// standard streams, use those of [`stdio`](crate::stdio) and not those of [`std::io`].
+    /// Creates a guest on any two streams. They need no buffers of their own. Reads and writes must block until they
+    /// complete: for standard streams, use those of [`stdio`](crate::stdio), not those of [`std::io`].
     pub const fn on(input: R, output: W) -> Self {
         Self {
             input,
@@ -78,7 +79,7 @@ impl<R: Read, W: Write> Guest<R, W> {
         }
     }
 
-    /// The same guest, to which a longer payload, in bytes, is no frame. Else there is no limit but that of the format.
+    /// Rejects frames whose payload exceeds `max_payload` bytes. Default: 2^32 − 1.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }
@@ -87,11 +88,11 @@ impl<R: Read, W: Write> Guest<R, W> {
     /// Writes a frame.
     ///
     /// # Errors
-    /// As the output fails; [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more, of which nothing is written;
-    /// [`io::ErrorKind::BrokenPipe`] after a `CLOSE` of ours, the last frame that there is.
+    /// The error of the output. [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more, of which nothing is
+    /// written. [`io::ErrorKind::BrokenPipe`] after `CLOSE` was sent.
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         if self.has_closed {
-            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "CLOSE was sent: there are no frames behind it"));
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "cannot send after CLOSE"));
         }
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
@@ -102,11 +103,11 @@ impl<R: Read, W: Write> Guest<R, W> {
         Ok(())
     }
 
-    /// Waits for the next frame. After `CLOSE` nothing more is read; once the frames that have come with it are received, and
-    /// at the end of the input, there is `None`, and the guest should finish its work and exit.
+    /// Waits for the next frame. After `CLOSE` nothing more is read. Returns `None` after the frames that came with
+    /// `CLOSE`, and at the end of the input. The guest should then finish its work and exit.
     ///
     /// # Errors
-    /// As the input fails; [`io::ErrorKind::UnexpectedEof`] if it ends inside of a frame.
+    /// The error of the input. [`io::ErrorKind::UnexpectedEof`] if it ends within a frame.
     pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
             let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
@@ -127,7 +128,7 @@ impl<R: Read, W: Write> Guest<R, W> {
                 return Ok(None);
             }
             if self.chunk.is_empty() {
-                self.chunk = vec![0; CHUNK];
+                self.chunk = vec![0; READ_BYTES];
             }
             self.to = match self.input.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
@@ -141,18 +142,18 @@ impl<R: Read, W: Write> Guest<R, W> {
         }
     }
 
-    /// Keeps no `CALL` whose payload is longer than this, in bytes. An empty one is received in its place, for which
-    /// `is_oversize` is true.
-    pub(super) fn limit_calls(&mut self, longest: usize) {
-        self.decoder = mem::take(&mut self.decoder).with_max_call(longest);
+    /// Sets the maximum payload of a `CALL`, in bytes. A longer one is received as an empty frame, for which
+    /// `is_oversize` returns true.
+    pub(super) fn limit_calls(&mut self, max_bytes: usize) {
+        self.decoder = mem::take(&mut self.decoder).with_max_call(max_bytes);
     }
 
-    /// Whether the frame that was received last was too long.
+    /// Whether the last received frame was too long.
     pub(super) const fn is_oversize(&self) -> bool {
         self.is_oversize
     }
 
-    /// Whether `CLOSE` was sent: then nothing more can be.
+    /// Whether `CLOSE` was sent. Nothing can be sent afterwards.
     pub(super) const fn has_closed(&self) -> bool {
         self.has_closed
     }
@@ -160,7 +161,7 @@ impl<R: Read, W: Write> Guest<R, W> {
     fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {
         while let Some(event) = self.decoder.finish() {
             if let Event::Truncated { held } = event {
-                let problem = format!("the input ended inside of a frame, of which {held} bytes had come");
+                let problem = format!("the input ended within a frame, after {held} of its bytes");
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
             }
         }

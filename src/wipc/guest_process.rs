@@ -1,4 +1,4 @@
-//! The process of a guest. It ends when its grace is over.
+//! The process of a guest, and its end.
 
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -11,18 +11,18 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::channel::{Output, Stage, run_until};
+use super::channel::{Output, WriteState, run_until};
 use crate::native::child::ChildProcess;
 use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
 
-/// The process of a guest, and its descendants. They end when the grace is over.
+/// The process of a guest, and its descendants. They are ended when the grace is over.
 ///
-/// A task waits for the exit and sends the signals, even if nothing waits for the guest. A drop kills the guest at
-/// once.
+/// A task waits for the exit and sends the signals, even if nothing waits for the guest. Dropping this value kills the
+/// guest at once.
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
-    life: watch::Receiver<Life>,
+    state: watch::Receiver<ProcessState>,
     /// Wakes the task when the grace begins.
     ending: Arc<Notify>,
     output: Arc<Output>,
@@ -36,40 +36,40 @@ struct Guest {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Life {
+enum ProcessState {
     Running,
     Exited,
     /// No descendant is left.
-    Gone,
+    AllExited,
 }
 
 impl GuestProcess {
-    /// Starts the task; needs a runtime.
+    /// Starts the task. It requires a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
         let ending = Arc::new(Notify::new());
-        let (sender, life) = watch::channel(Life::Running);
+        let (sender, state) = watch::channel(ProcessState::Running);
         let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), sender);
-        Self { guest, life, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
+        Self { guest, state, ending, output: Arc::clone(output), task: tokio::spawn(task).abort_handle() }
     }
 
     pub(super) fn set_grace(&self, grace: Duration) {
         lock(&self.guest).grace = grace;
     }
 
-    /// Ends once the guest has exited.
+    /// Waits until the guest has exited.
     pub(super) async fn exited(&self) {
-        self.reach(Life::Exited).await;
+        self.wait_for(ProcessState::Exited).await;
     }
 
-    /// Ends once the guest and its descendants have ended.
-    pub(super) async fn gone(&self) {
-        self.reach(Life::Gone).await;
+    /// Waits until the guest and its descendants have exited.
+    pub(super) async fn all_exited(&self) {
+        self.wait_for(ProcessState::AllExited).await;
     }
 
-    async fn reach(&self, stage: Life) {
+    async fn wait_for(&self, target: ProcessState) {
         // An error means that the runtime has shut down.
-        let _ = self.life.clone().wait_for(|life| *life >= stage).await;
+        let _ = self.state.clone().wait_for(|state| *state >= target).await;
     }
 
     /// Starts the grace, unless it has started.
@@ -93,26 +93,31 @@ impl GuestProcess {
 impl Drop for GuestProcess {
     fn drop(&mut self) {
         self.task.abort();
-        self.output.advance_to(Stage::GuestExited);
+        self.output.advance_to(WriteState::GuestExited);
     }
 }
 
 impl Guest {
     fn end(&mut self) {
-        let grace = self.grace.min(LONGEST_GRACE);
+        let grace = self.grace.min(MAX_GRACE);
         self.process.end_by(Instant::now() + grace);
     }
 }
 
 /// Longer than any process runs. The grace is capped, since `Instant` overflows otherwise.
-const LONGEST_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc<Notify>, life: watch::Sender<Life>) {
-    let close = run_until(output.wait_for(Stage::CloseSent), ending.notified());
+async fn watch_guest(
+    guest: Weak<Mutex<Guest>>,
+    output: Arc<Output>,
+    ending: Arc<Notify>,
+    state: watch::Sender<ProcessState>,
+) {
+    let close = run_until(output.wait_for(WriteState::CloseSent), ending.notified());
     if run_until(poll_guest(&guest, ChildProcess::poll_exit), close).await.is_none() {
         if let Some(guest) = guest.upgrade() {
             lock(&guest).end();
@@ -120,17 +125,17 @@ async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc
         poll_guest(&guest, ChildProcess::poll_exit).await;
     }
     if let Some(guest) = guest.upgrade() {
-        // Its descendants end soon after it.
+        // Ends its descendants soon after it.
         lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
-    output.advance_to(Stage::GuestExited);
-    life.send_replace(Life::Exited);
+    output.advance_to(WriteState::GuestExited);
+    state.send_replace(ProcessState::Exited);
     poll_guest(&guest, |process, context| process.poll_gone(context).map(drop)).await;
-    life.send_replace(Life::Gone);
+    state.send_replace(ProcessState::AllExited);
 }
 
-/// Ends once `poll` has, or the handle of the guest is dropped.
+/// Waits until `poll` is ready, or the handle of the guest is dropped.
 async fn poll_guest(guest: &Weak<Mutex<Guest>>, mut poll: impl FnMut(&mut ChildProcess, &mut Context<'_>) -> Poll<()>) {
     poll_fn(|context| match guest.upgrade() {
         Some(guest) => poll(&mut lock(&guest).process, context),

@@ -1,4 +1,4 @@
-//! A guest that this process has started.
+//! A guest process, as its host sees it.
 
 use core::time::Duration;
 use std::io;
@@ -15,12 +15,12 @@ use crate::codec::wipc::FrameType;
 use crate::native::child::{ChildProcess, Pipes};
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in a process of its own, for frames of any content. A drop of the host kills the guest and its descendants.
-/// Two seconds after either side's `CLOSE` (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later
+/// A guest in its own process, for frames of any content. Dropping the host kills the guest and its descendants. Two
+/// seconds after `CLOSE` was sent or received (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later
 /// `SIGKILL`. If a guest exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
-/// For JSON-RPC calls there is `Client::new(Transport::child(command, Framing::Wipc)?)`.
+/// For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
 /// ```
 /// use portway::wipc::{FrameType, Host};
@@ -42,13 +42,12 @@ pub struct Host {
     sender: Sender,
     receiver: Receiver,
     guest: GuestProcess,
-    /// Until when the guest, which has exited, is still heard.
-    heard_until: Option<Instant>,
+    /// Until when the output of the exited guest is read.
+    output_deadline: Option<Instant>,
 }
 
 impl Host {
-    /// Starts a guest, with its standard input and output piped. Its standard error is that of this process, unless `command`
-    /// says otherwise.
+    /// Starts a guest with piped standard input and output. It inherits standard error, unless `command` redirects it.
     ///
     /// # Errors
     /// If it cannot be started, or there is no tokio runtime.
@@ -57,23 +56,23 @@ impl Host {
         let (child, Pipes { stdin, stdout, .. }) = ChildProcess::spawn(command)?;
         let (sender, receiver) = Channel::host(stdout, stdin)?.split();
         let guest = GuestProcess::new(child, receiver.output());
-        Ok(Self { sender, receiver, guest, heard_until: None })
+        Ok(Self { sender, receiver, guest, output_deadline: None })
     }
 
-    /// The same, with another receiver for what the guest says: see [`Receiver::on_passthrough`] and what else there is.
+    /// Changes the receiver, for example by [`Receiver::on_passthrough`].
     #[must_use]
     pub fn with_receiver(self, change: impl FnOnce(Receiver) -> Receiver) -> Self {
         Self { receiver: change(self.receiver), ..self }
     }
 
-    /// The same, with another time for the guest to exit before it gets `SIGTERM`. Default two seconds.
+    /// Sets how long the guest may take to exit before it gets `SIGTERM`. Default: two seconds.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         self.guest.set_grace(grace);
         self
     }
 
-    /// Something to send with while this waits for frames.
+    /// Returns a sender, which can be used while this host waits for frames.
     #[must_use]
     pub fn sender(&self) -> Sender {
         self.sender.clone()
@@ -82,55 +81,56 @@ impl Host {
     /// See [`Sender::send`].
     ///
     /// # Errors
-    /// If it cannot be sent.
+    /// If the frame cannot be sent.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         self.sender.send(frame_type, payload).await
     }
 
-    /// See [`Receiver::receive`]. A guest that has exited is at its end, even if a process of its own holds its output open.
+    /// See [`Receiver::receive`]. Returns `None` after the guest has exited, even if a descendant keeps its output
+    /// open.
     ///
     /// # Errors
     /// If nothing more can be received.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
-        if self.heard_until.is_none()
+        if self.output_deadline.is_none()
             && let Some(received) = run_until(self.receiver.receive(), self.guest.exited()).await
         {
             return received;
         }
-        let end = *self.heard_until.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
+        let end = *self.output_deadline.get_or_insert_with(|| Instant::now() + OUTPUT_GRACE);
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
-    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Frames that it still sends are
-    /// dropped, its output is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
-    /// and `SIGKILL` half a second later. The grace starts at the first `CLOSE` in either direction. Output that is
-    /// already there is read for up to 250 ms more.
+    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Further frames of the guest are
+    /// dropped, and its output is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
+    /// and `SIGKILL` half a second later. The grace starts at the first `CLOSE` in either direction. Output that has
+    /// arrived is read for up to 250 ms more.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If waiting for the exit fails.
     pub async fn close(self, payload: &[u8]) -> io::Result<ExitStatus> {
         let Self { sender, mut receiver, guest, .. } = self;
         guest.end();
         let payload = payload.to_vec();
         // Both tasks are aborted when this future is dropped.
-        let (mut saying, mut listening) = (JoinSet::new(), JoinSet::new());
-        saying.spawn(async move {
-            // One that has said CLOSE itself, or is gone, does not need to hear it.
+        let (mut sending, mut receiving) = (JoinSet::new(), JoinSet::new());
+        sending.spawn(async move {
+            // It fails if the guest has sent `CLOSE` or has exited. Then `CLOSE` is not needed.
             let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
         });
-        // While nobody reads what it prints, it may not come to its end.
-        listening.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
-        guest.gone().await;
+        // A guest whose output is not read may block before it exits.
+        receiving.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
+        guest.all_exited().await;
         // The rest of its output is passed through. A daemon among its descendants may keep the output open.
-        let _ = timeout(OUTPUT_GRACE, listening.join_next()).await;
+        let _ = timeout(OUTPUT_GRACE, receiving.join_next()).await;
         guest.status().await
     }
 
-    /// Ends the guest now.
+    /// Kills the guest at once.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If waiting for the exit fails.
     pub async fn kill(self) -> io::Result<ExitStatus> {
         self.guest.kill();
         self.guest.status().await

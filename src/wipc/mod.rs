@@ -1,10 +1,10 @@
-//! WIPC: hosts, and the guests that they start.
+//! WIPC hosts and guests.
 //!
-//! A host starts a guest and talks to it through the guest's standard input and output, in the frames of
-//! [`crate::codec::wipc`]. Whatever else the guest prints is passed through. Its standard error is its own.
+//! A host starts a guest and exchanges frames of [`crate::codec::wipc`] with it through its standard input and output.
+//! Other output of the guest is passed through. Its standard error is not used.
 //!
-//! - [`Guest`] is a guest that waits for its host (any target with standard input and output, WASI among them), and
-//!   [`GuestServer`] answers JSON-RPC calls on it;
+//! - [`Guest`] is a blocking guest (any target with standard input and output, including WASI), and [`GuestServer`]
+//!   answers JSON-RPC calls on it;
 #![cfg_attr(all(feature = "native", unix), doc = "- [`Host`] starts a guest, and [`Channel`] is either end on tokio;")]
 #![cfg_attr(
     all(feature = "native", unix),
@@ -18,26 +18,26 @@ mod channel;
 mod guest;
 #[cfg(all(feature = "native", unix))]
 mod guest_process;
+mod guest_server;
 #[cfg(all(feature = "native", unix))]
 mod host;
-mod serve;
 
 use std::vec::Vec;
 
 #[cfg(all(feature = "native", unix))]
 pub use self::channel::{Channel, Receiver, Sender};
 pub use self::guest::Guest;
+pub use self::guest_server::{GuestServer, HostLink};
 #[cfg(all(feature = "native", unix))]
 pub use self::host::Host;
-pub use self::serve::{GuestServer, HostLink};
 pub use crate::codec::wipc::FrameType;
 pub use crate::text::RpcError;
 
-/// A frame, with a payload of its own.
+/// A frame that owns its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedFrame {
-    /// What it is for.
+    /// The type.
     pub frame_type: FrameType,
-    /// What it carries.
+    /// The payload.
     pub payload: Vec<u8>,
 }

@@ -53,7 +53,7 @@ fn a_payload_that_32_bits_cannot_count_is_refused() {
     let length = 1 << 32;
     assert_eq!(header(FrameType::Data, length), Err(PayloadTooLong { length }));
     let text = PayloadTooLong { length }.to_string();
-    assert_eq!(text, "a payload of 4294967296 bytes is too long for a frame, whose limit is 4294967295");
+    assert_eq!(text, "payload must be at most 4294967295 bytes, got 4294967296");
 }
 
 #[test]

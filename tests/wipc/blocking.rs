@@ -112,7 +112,7 @@ fn nothing_is_sent_behind_a_close() -> Test {
     guest.send(FrameType::Close, b"")?;
     let refused = guest.send(FrameType::Data, b"late").unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
-    assert_eq!(refused.to_string(), "CLOSE was sent: there are no frames behind it");
+    assert_eq!(refused.to_string(), "cannot send after CLOSE");
     assert_eq!(written(&out), [(FrameType::Close, String::new())]);
     Ok(())
 }
@@ -123,7 +123,7 @@ fn an_input_that_ends_inside_of_a_frame_is_told_once() -> Test {
     let mut guest = Guest::on(&bytes[..15], io::sink());
     let problem = guest.receive().unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(problem.to_string(), "the input ended inside of a frame, of which 15 bytes had come");
+    assert_eq!(problem.to_string(), "the input ended within a frame, after 15 of its bytes");
     assert_eq!(guest.receive()?, None);
     Ok(())
 }

@@ -103,7 +103,7 @@ async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
     sender.send(FrameType::Close, b"").await?;
     let refused = sender.clone().send(FrameType::Data, b"late").await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
-    assert_eq!(refused.to_string(), "CLOSE was sent: there are no frames behind it");
+    assert_eq!(refused.to_string(), "cannot send after CLOSE");
     // It ends the stream, too.
     let mut bytes = Vec::new();
     timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;

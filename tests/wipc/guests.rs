@@ -140,7 +140,7 @@ fn stubborn() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends inside of a frame.
+/// Ends within a frame.
 fn torn() -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(b"text\nWIPC\x02\x0a\0\0\0half")?;

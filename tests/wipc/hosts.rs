@@ -74,7 +74,7 @@ async fn a_guest_that_ends_inside_of_a_frame_is_told_and_its_bytes_are_passed_th
     let (mut host, printed) = host("torn")?;
     let problem = timeout(PATIENCE, host.receive()).await?.unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(problem.to_string(), "the stream ended inside of a frame, of which 13 bytes had come");
+    assert_eq!(problem.to_string(), "the stream ended within a frame, after 13 of its bytes");
     assert!(printed.lock().unwrap().ends_with(b"text\nWIPC\x02\x0a\0\0\0half"));
     assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
     assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(3));

@@ -1,6 +1,6 @@
-//! Two connections joined back to back on virtual time, and a third party that says anything to either.
+//! Two connections joined back to back on virtual time, and a third party that sends anything to either.
 
-mod end;
+mod endpoint;
 mod operation;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -8,22 +8,22 @@ use portway::Limits;
 use portway::connection::{BatchItem, Config, Refused};
 use portway::profile::Profile;
 
-use end::{End, error, payload};
+use endpoint::{Endpoint, error, payload};
 use operation::{Act, Operation, Outcome};
 
-/// No input needs more steps to show a fault; more only make it slow.
-const MOST_OPERATIONS: usize = 120;
+/// More steps make an input slow, and show no further fault.
+const MAX_OPERATIONS: usize = 120;
 
-/// Reads the bytes as what happens to the link, and at its end lets both ends come to rest: each call has ended once, each
-/// request is answered once.
+/// Reads the bytes as a sequence of operations, and then lets both ends finish. Each call must end once, and each
+/// request must be answered once.
 pub fn connection(bytes: &[u8]) {
     let mut bytes = Unstructured::new(bytes);
     let Ok(configs) = <[u8; 2]>::arbitrary(&mut bytes) else { return };
     let mut world = World::new(configs);
     // Set by `cargo xtask fuzz --input`.
     let is_shown = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
-    for _ in 0..MOST_OPERATIONS {
-        // Beyond their end there are zeroes without end.
+    for _ in 0..MAX_OPERATIONS {
+        // After the end of the bytes, `arbitrary` would return zeroes for ever.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
@@ -32,41 +32,46 @@ pub fn connection(bytes: &[u8]) {
         }
         world.step(operation);
     }
-    world.rest();
+    world.come_to_rest();
 }
 
 struct World {
-    ends: [End; 2],
+    ends: [Endpoint; 2],
     now: u64,
-    /// For each end, whether somebody else than the other end has spoken to it.
-    hears_others: [bool; 2],
+    /// For each end, whether it received anything from the third party.
+    has_foreign_input: [bool; 2],
     /// Whether a frame was lost.
     is_lossy: bool,
 }
 
 impl World {
     fn new(configs: [u8; 2]) -> Self {
-        Self { ends: configs.map(|bits| End::new(config(bits))), now: 0, hears_others: [false; 2], is_lossy: false }
+        Self {
+            ends: configs.map(|bits| Endpoint::new(config(bits))),
+            now: 0,
+            has_foreign_input: [false; 2],
+            is_lossy: false,
+        }
     }
 
-    fn step(&mut self, Operation { end: place, act }: Operation) {
-        let Some((end, other)) = pair(&mut self.ends, place) else { return };
+    fn step(&mut self, Operation { end: index, act }: Operation) {
+        let Some((end, other)) = pair(&mut self.ends, index) else { return };
         let was_closed = end.link.is_closed();
-        let calls_nobody = was_closed || end.hears_no_more;
+        let cannot_call = was_closed || end.input_ended;
         let has_room = |calls: usize| end.link.pending_calls() + calls <= end.link.config().limits.pending_calls;
         match act {
             Act::Call { method, params, timeout } => {
                 let has_room = has_room(1);
                 match end.link.call(method.into(), params.and_then(payload), timeout) {
-                    Ok(key) => end.began(key, timeout, true),
-                    Err(refused) => check_refusal(refused, calls_nobody, has_room),
+                    Ok(key) => end.call_began(key, timeout, true),
+                    Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
             Act::Begin { timeout } => {
                 let has_room = has_room(1);
                 match end.link.begin_call(timeout, None) {
-                    Ok(key) => end.began(key, timeout, false),
-                    Err(refused) => check_refusal(refused, calls_nobody, has_room),
+                    Ok(key) => end.call_began(key, timeout, false),
+                    Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
             Act::Batch { calls, timeout } => {
@@ -79,17 +84,17 @@ impl World {
                 match end.link.call_batch(calls.into_iter().map(item).collect(), timeout) {
                     Ok(keys) => {
                         assert_eq!(keys.len(), count);
-                        keys.into_iter().for_each(|key| end.began(key, timeout, true));
+                        keys.into_iter().for_each(|key| end.call_began(key, timeout, true));
                     }
-                    Err(refused) => check_refusal(refused, was_closed || (calls_nobody && count > 0), has_room),
+                    Err(refused) => check_refusal(refused, was_closed || (cannot_call && count > 0), has_room),
                 }
             }
             Act::Notify { method, params } => {
-                let told = end.link.notify(method.into(), params.and_then(payload));
-                assert_eq!(told, if was_closed { Err(Refused::Closed) } else { Ok(()) });
+                let sent = end.link.notify(method.into(), params.and_then(payload));
+                assert_eq!(sent, if was_closed { Err(Refused::Closed) } else { Ok(()) });
             }
-            Act::Cancel { call } => give_up(end, call, |end, key| end.link.cancel(key)),
-            Act::Abandon { call } => give_up(end, call, |end, key| end.link.abandon(key)),
+            Act::Cancel { call } => end_call(end, call, |end, key| end.link.cancel(key)),
+            Act::Abandon { call } => end_call(end, call, |end, key| end.link.abandon(key)),
             Act::Restart { call, timeout } => {
                 if let Some((key, waits)) = end.pick_call(call) {
                     assert_eq!(end.link.restart(key, timeout), waits);
@@ -102,8 +107,8 @@ impl World {
             Act::Deliver { frames } => {
                 for _ in 0..=frames {
                     let Some(frame) = other.sent.pop_front() else { break };
-                    end.hear(frame.as_bytes());
-                    end.drain(self.now, other, self.hears_others[place]);
+                    end.receive(frame.as_bytes());
+                    end.drain(self.now, other, self.has_foreign_input[index]);
                 }
             }
             Act::Lose => self.is_lossy |= end.sent.pop_front().is_some(),
@@ -113,12 +118,12 @@ impl World {
                 }
             }
             Act::Hostile { text } => {
-                self.hears_others[place] = true;
-                end.hear(&text);
+                self.has_foreign_input[index] = true;
+                end.receive(&text);
             }
             Act::Wait { milliseconds } => self.now += milliseconds,
-            Act::HearNoMore => {
-                end.hears_no_more = true;
+            Act::EndInput => {
+                end.input_ended = true;
                 end.link.handle_end();
             }
             Act::Close => end.link.close(),
@@ -127,26 +132,26 @@ impl World {
     }
 
     fn drain(&mut self) {
-        for place in 0..2 {
-            if let Some((end, other)) = pair(&mut self.ends, place) {
-                end.drain(self.now, other, self.hears_others[place]);
+        for index in 0..2 {
+            if let Some((end, other)) = pair(&mut self.ends, index) {
+                end.drain(self.now, other, self.has_foreign_input[index]);
             }
         }
     }
 
-    /// Answers and delivers all there is, lets the time pass, and closes both ends.
-    fn rest(&mut self) {
+    /// Delivers and answers all messages, lets all timeouts pass, and closes both ends.
+    fn come_to_rest(&mut self) {
         loop {
             let mut is_quiet = true;
-            for place in 0..2 {
-                while let Some((end, other)) = pair(&mut self.ends, place)
+            for index in 0..2 {
+                while let Some((end, other)) = pair(&mut self.ends, index)
                     && let Some(frame) = other.sent.pop_front()
                 {
                     is_quiet = false;
-                    end.hear(frame.as_bytes());
-                    end.drain(self.now, other, self.hears_others[place]);
+                    end.receive(frame.as_bytes());
+                    end.drain(self.now, other, self.has_foreign_input[index]);
                 }
-                while let Some((end, _)) = pair(&mut self.ends, place)
+                while let Some((end, _)) = pair(&mut self.ends, index)
                     && !end.requests.is_empty()
                 {
                     is_quiet = false;
@@ -158,18 +163,18 @@ impl World {
                 break;
             }
         }
-        let is_open = self.ends.iter().all(|end| !end.link.is_closed() && !end.hears_no_more);
-        let is_honest = self.hears_others == [false; 2] && !self.is_lossy;
-        let all_is_told = self.ends.iter().all(|end| !end.has_blamed_nobody());
+        let is_open = self.ends.iter().all(|end| !end.link.is_closed() && !end.input_ended);
+        let is_honest = self.has_foreign_input == [false; 2] && !self.is_lossy;
+        let all_are_attributed = self.ends.iter().all(|end| !end.has_replied_to_null());
         for end in &self.ends {
             if !end.link.is_closed() {
                 end.check_all_answered();
             }
-            if is_open && is_honest && all_is_told {
+            if is_open && is_honest && all_are_attributed {
                 assert!(!end.calls.values().any(|call| call.is_sent), "a call has no end");
             }
         }
-        self.let_time_pass();
+        self.run_timers();
         for end in &mut self.ends {
             end.link.close();
         }
@@ -181,15 +186,15 @@ impl World {
         }
     }
 
-    /// A driver that looks at the clock when it is told to, and at no other time, sees each call end that has a timeout.
-    fn let_time_pass(&mut self) {
+    /// Reads the clock only when a connection requests it. Each call with a timeout must end.
+    fn run_timers(&mut self) {
         for _ in 0..60 {
             let next = self.ends.iter().filter_map(|end| end.link.poll_timeout()).min();
             let Some(next) = next.filter(|next| *next < u64::MAX) else { break };
             self.now = next;
             self.drain();
         }
-        // With a grain, long timeouts take many looks.
+        // With a grain, long timeouts take many readings.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for end in &self.ends {
@@ -199,10 +204,10 @@ impl World {
     }
 }
 
-/// One end, and the other.
-fn pair(ends: &mut [End; 2], place: usize) -> Option<(&mut End, &mut End)> {
+/// Returns the end at this index, and the other one.
+fn pair(ends: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &mut Endpoint)> {
     let [first, second] = ends;
-    Some(if place == 0 { (first, second) } else { (second, first) })
+    Some(if index == 0 { (first, second) } else { (second, first) })
 }
 
 fn config(bits: u8) -> Config {
@@ -222,18 +227,18 @@ fn check_refusal(refused: Refused, was_closed: bool, has_room: bool) {
     assert!(was_closed || !has_room, "refused, and there is room");
 }
 
-fn give_up(end: &mut End, choice: u8, how: impl FnOnce(&mut End, portway::connection::CallKey) -> bool) {
+fn end_call(end: &mut Endpoint, choice: u8, how: impl FnOnce(&mut Endpoint, portway::connection::CallKey) -> bool) {
     if let Some((key, waits)) = end.pick_call(choice) {
-        assert_eq!(how(end, key), waits, "given up as often as it waits");
+        assert_eq!(how(end, key), waits, "ended as often as it waits");
         if waits {
-            end.is_over(key);
+            end.call_ended(key);
         }
     }
 }
 
-fn respond(end: &mut End, choice: u8, outcome: Outcome) {
-    let Some(place) = usize::from(choice).checked_rem(end.requests.len()) else { return };
-    let key = end.requests.swap_remove(place);
+fn respond(end: &mut Endpoint, choice: u8, outcome: Outcome) {
+    let Some(index) = usize::from(choice).checked_rem(end.requests.len()) else { return };
+    let key = end.requests.swap_remove(index);
     let outcome = match outcome {
         Outcome::Result(text) => payload(text).ok_or_else(|| error(-32603, "no JSON", None)),
         Outcome::Error { code, message, data } => Err(error(code, &message, data.and_then(payload))),

@@ -1,4 +1,4 @@
-//! What happens to a link, read from bytes: one byte says what, the next ones with what.
+//! Operations on the connections, read from bytes: one byte for the kind, the next ones for its values.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
@@ -16,7 +16,7 @@ pub(super) enum Act {
         params: Option<String>,
         timeout: Option<u64>,
     },
-    /// A call whose request the driver means to send itself, and does not.
+    /// A call whose request the driver would write itself, and does not.
     Begin {
         timeout: Option<u64>,
     },
@@ -42,22 +42,22 @@ pub(super) enum Act {
         request: u8,
         outcome: Outcome,
     },
-    /// What the other end sent arrives, that many frames.
+    /// Delivers `frames` + 1 frames of the other end.
     Deliver {
         frames: u8,
     },
-    /// The next frame for the other end is lost, or comes twice.
+    /// The next frame for the other end is lost, or arrives twice.
     Lose,
     Repeat,
-    /// Somebody who is not the other end says this.
+    /// The third party sends this text.
     Hostile {
         text: Vec<u8>,
     },
     Wait {
         milliseconds: u64,
     },
-    /// Nothing more will come from the other end.
-    HearNoMore,
+    /// The input of this end ends.
+    EndInput,
     Close,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Arbitrary<'a> for Operation {
             12..16 => Act::Begin { timeout: timeout(bytes)? },
             16..26 => {
                 let bits = u8::arbitrary(bytes)?;
-                let calls = (0..bits % 5).map(|place| bits >> (3 + place) & 1 == 0).collect();
+                let calls = (0..bits % 5).map(|index| bits >> (3 + index) & 1 == 0).collect();
                 Act::Batch { calls, timeout: timeout(bytes)? }
             }
             26..32 => Act::Notify { method: text(bytes)?, params: params(bytes)? },
@@ -89,7 +89,7 @@ impl<'a> Arbitrary<'a> for Operation {
             86..108 => Act::Hostile { text: hostile(bytes)? },
             108..122 => Act::Wait { milliseconds: u64::from(u8::arbitrary(bytes)?).pow(2) },
             122..124 => Act::Close,
-            124 => Act::HearNoMore,
+            124 => Act::EndInput,
             _ => Act::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
         };
         Ok(Self { end: usize::from(first & 1), act })
@@ -105,7 +105,7 @@ fn timeout(bytes: &mut Unstructured<'_>) -> Result<Option<u64>> {
     })
 }
 
-/// A short string, with characters that JSON escapes among others.
+/// Returns a short string, in which JSON escapes some characters.
 fn text(bytes: &mut Unstructured<'_>) -> Result<String> {
     let length = u8::arbitrary(bytes)? % 9;
     let text = bytes.bytes(usize::from(length).min(bytes.len()))?;
@@ -134,8 +134,8 @@ fn outcome(bytes: &mut Unstructured<'_>) -> Result<Outcome> {
     })
 }
 
-/// Something that a peer would never say, or not now: an answer to a call that it does not know, a call out of thin air, an
-/// array of such, or any bytes at all.
+/// Returns a message that no correct peer sends at this time: an answer to an unknown call, an unexpected call, an
+/// array of such messages, or any bytes.
 fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let kind = u8::arbitrary(bytes)?;
     if kind % 4 == 0 {

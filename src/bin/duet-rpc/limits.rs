@@ -10,5 +10,5 @@ pub(crate) const LOG_FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 pub(crate) const MAX_LOG_QUEUE_BYTES: usize = 4_194_304;
 /// Bytes of an id in the log of `duet-rpc`.
 pub(crate) const MAX_LOGGED_ID_BYTES: usize = 1_024;
-/// Bytes of the name of a method in the log of `duet-rpc`.
+/// Bytes of a method name in the log of `duet-rpc`.
 pub(crate) const MAX_LOGGED_METHOD_BYTES: usize = 64;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// End of a link: handlers that run, a process that ends.
+/// Time for running handlers and a child process at the end of a link.
 pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
 /// Bytes of a line of the peer that `portway call` prints whole.
 pub(crate) const MAX_PRINTED_LINE_BYTES: usize = 4_096;

@@ -1,28 +1,28 @@
-//! The lines of a header.
+//! Parsing of header lines.
 
-use super::search::{Stage, find};
+use super::search::{HeaderMatch, find};
 use crate::message::Reason;
 
-/// What one line says. Names are read in any case, with blanks around the colon.
+/// The content of one header line. Names match in any case, with optional whitespace around the colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A length; `None` if it has more digits than a `u64`.
     Length(Option<u64>),
-    /// A header `Content-Length` whose value is no number.
+    /// A header `Content-Length` whose value is not a number.
     NoLength,
-    /// A header whose name ends with `-Content-Length`. If there is no better one, then it is the real one behind something
-    /// that ended without a line end.
+    /// A header whose name ends with `-Content-Length`. It counts if the header has no better length: output without a
+    /// line end may precede it.
     PerhapsLength(Option<u64>),
-    /// What the body is: JSON-RPC, or why it is refused.
+    /// `None` for JSON-RPC in UTF-8, else why the body is refused.
     ContentType(Option<Reason>),
     /// Any other header.
     Other,
 }
 
-/// The length in a header of nothing but `Content-Length: N`, written as [`super::encode`] writes it, and how long the header
-/// is with its blank line. `None` for any other, however good, and for the beginning of one.
+/// Returns the length and the size of a header that has the exact form of [`super::encode`], with its blank line.
+/// Returns `None` for an incomplete header and for any other form.
 pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
-    /// With more digits than these, it needs a closer look.
+    /// Longer numbers need the check for overflow.
     const DIGITS: usize = 9;
     let mut rest = bytes.strip_prefix(b"Content-Length: ")?;
     let mut length = 0;
@@ -35,7 +35,7 @@ pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((length, bytes.len() - rest.len()))
 }
 
-/// A line, and where in it a `Content-Length` begins that does not stand at its start.
+/// Parses a line. Also returns where a `Content-Length` begins inside it.
 pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -44,7 +44,7 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let name = name.trim_ascii();
     let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii();
     let inner = |from: usize| match find(line.get(from..)?)? {
-        (start, Stage::Whole) => Some(start + from),
+        (start, HeaderMatch::Complete) => Some(start + from),
         _ => None,
     };
     if name.eq_ignore_ascii_case(b"content-length") {
@@ -62,13 +62,13 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     }
 }
 
-/// The length in a line that is known to hold nothing else.
+/// Returns the length in a line that is known to be a valid `Content-Length`, or `None` if it exceeds a `u64`.
 pub(super) fn length_in(line: &[u8]) -> Option<u64> {
     let digits = line.iter().filter(|byte| byte.is_ascii_digit());
     digits.copied().try_fold(0, add_digit)
 }
 
-/// Digits and nothing else. Inner `None`: more of them than a `u64` has.
+/// Parses a value that consists of digits only. The inner `None` stands for a number that exceeds a `u64`.
 fn read_length(value: &[u8]) -> Option<Option<u64>> {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     is_number.then(|| length_in(value))
@@ -78,8 +78,8 @@ fn add_digit(number: u64, digit: u8) -> Option<u64> {
     number.checked_mul(10)?.checked_add(u64::from(digit.wrapping_sub(b'0')))
 }
 
-/// Why a body of this content type is not read: `application/vscode-jsonrpc` in UTF-8 is (Language Server Protocol 3.17,
-/// header part).
+/// Returns why a body of this content type is refused. Only `application/vscode-jsonrpc` in UTF-8 is accepted (Language
+/// Server Protocol 3.17, header part).
 fn refusal(content_type: &[u8]) -> Option<Reason> {
     let mut parts = content_type.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     if !parts.next().unwrap_or_default().eq_ignore_ascii_case(b"application/vscode-jsonrpc") {
@@ -92,7 +92,7 @@ fn refusal(content_type: &[u8]) -> Option<Reason> {
         let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
         !name.trim_ascii().eq_ignore_ascii_case(b"charset")
             || value.eq_ignore_ascii_case(b"utf-8")
-            // Written by mistake in early versions of the protocol.
+            // Early versions of the protocol wrote it so by mistake.
             || value.eq_ignore_ascii_case(b"utf8")
     });
     if is_readable { None } else { Some(Reason::BadCharset) }

@@ -1,31 +1,31 @@
 //! `Content-Length: N`, a blank line, and N bytes of JSON: the base protocol of the Language Server Protocol 3.17.
 //!
-//! What is written has that one header and no other. What is read:
+//! The encoder writes this header and no other. The decoder accepts more:
 //!
-//! - Names of headers in any case, with blanks around the colon and at the end of a line; line ends CRLF or LF. Headers other
-//!   than `Content-Length` and `Content-Type` are passed over, and so are blank lines between frames.
-//! - A length has ASCII digits and nothing else. It may come twice if it is the same; else the header is
+//! - Header names in any case, with whitespace around the colon and at the end of a line. Lines end with CRLF or LF.
+//!   Headers other than `Content-Length` and `Content-Type` are ignored, and so are blank lines between frames.
+//! - A length consists of ASCII digits. A repeated length must be equal, else the header is
 //!   [`FrameFault::InvalidHeader`].
-//! - A length over the limit, however many digits it has, is told right after the header, and so many bytes are dropped as
-//!   they come. So is a header that is too long. If the next thing that comes is a header, then the body was never sent.
-//! - After a fault, the next `Content-Length: N` counts wherever in a line it stands. What is before it is noise: what a peer
-//!   prints into the stream, or what is left of a broken message. A line of text that looks like a header of unknown name is
-//!   noise too if it is the first one and ends with a mere LF.
-//! - A length that is too short leaves noise behind. One that is too long swallows the next header: [`header_within`] finds
-//!   it, and [`Decoder::unread`] takes it back.
+//! - A length over the limit is reported right after the header, however many digits it has. Then that many bytes are
+//!   dropped as they come. A header over the limit is treated likewise. If a header follows instead of the body, the
+//!   body was never sent.
+//! - After a fault, the next `Content-Length: N` counts wherever it stands in a line. The bytes before it are noise:
+//!   output that a peer prints into the stream, or the rest of a broken message. A line that looks like an unknown
+//!   header is noise too, if it is the first line and ends with LF alone.
+//! - A length that is too short leaves noise behind. A length that is too long swallows the next header:
+//!   [`header_within`] finds it, and [`Decoder::unread`] returns it to the decoder.
 //!
-//! No more than a message and a header within their limits is held, and no more than has come.
+//! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
 mod decode;
 mod header;
 mod search;
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 pub use search::header_within;
 
-use self::decode::{Found, Machine, Place};
+use self::decode::{Item, Machine};
 use super::frame::{Event, FrameFault};
 use super::limits::MAX_REREADS;
 use crate::Limits;
@@ -49,7 +49,7 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(body.as_bytes());
 }
 
-/// Finds the messages in a stream.
+/// Decodes the messages of a byte stream.
 ///
 /// # Examples
 ///
@@ -68,31 +68,31 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// What was given back, from `read` on.
+    /// Bytes that were unread. The next one is at `read`.
     unread: Vec<u8>,
     read: usize,
-    /// How many bytes may still be given back.
-    credit: u64,
+    /// How many bytes may still be unread.
+    rescan_budget: u64,
 }
 
 impl Decoder {
-    /// A decoder at the beginning of its stream.
+    /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
-        Self { machine: Machine::new(limits), unread: Vec::new(), read: 0, credit: 0 }
+        Self { machine: Machine::new(limits), unread: Vec::new(), read: 0, rescan_budget: 0 }
     }
 
-    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
-    /// is kept inside. Whole frames in `input` are borrowed from there.
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
+    /// an incomplete message is buffered. A complete frame in `input` is borrowed, not copied.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        self.machine.take_back();
+        self.machine.recycle();
         if let Some(dropped) = self.machine.dropped() {
             return Some(event(dropped, &[], &self.machine));
         }
-        let again = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
-        if let Some(found) = again {
-            return Some(event(found, &self.unread, &self.machine));
+        let rescanned = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
+        if let Some(item) = rescanned {
+            return Some(event(item, &self.unread, &self.machine));
         }
         if !self.unread.is_empty() {
             self.unread = Vec::new();
@@ -100,45 +100,48 @@ impl Decoder {
         }
         let source = *input;
         let mut used = 0;
-        let found = self.machine.next(source, &mut used);
+        let item = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
-        self.credit = self.credit.saturating_add((used as u64).saturating_mul(MAX_REREADS));
-        Some(event(found?, source, &self.machine))
+        self.rescan_budget = self.rescan_budget.saturating_add((used as u64).saturating_mul(MAX_REREADS));
+        Some(event(item?, source, &self.machine))
     }
 
-    /// The input has ended: what was held as an event, if anything was. Call it after [`Self::next`] gave `None`.
+    /// Ends the input. Returns the buffered bytes as an event, if there are any. Call it after [`Self::next`] has
+    /// returned `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        self.machine.take_back();
-        let found = self.machine.finish()?;
-        Some(event(found, &[], &self.machine))
+        self.machine.recycle();
+        let item = self.machine.finish()?;
+        Some(event(item, &[], &self.machine))
     }
 
-    /// A number that stays the same while one message has begun and is not complete: the time for
-    /// [`crate::Limits::partial_frame_ms`] runs. `None` in between. A body that is dropped for its length counts.
+    /// Returns a number that stays the same while one message is incomplete, for the timeout
+    /// [`crate::Limits::partial_frame_ms`]. Returns `None` between messages. A body that is dropped for its length
+    /// counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         self.machine.unfinished()
     }
 
-    /// Drops the message that has begun. The rest of it is noise that continues this fault. [`Self::next`] then returns
-    /// its beginning, without more input.
+    /// Drops the incomplete message. The rest of it is noise that continues this fault. [`Self::next`] then returns the
+    /// beginning of the message, without more input.
     pub fn time_out(&mut self) -> FrameFault {
-        FrameFault::TimedOut { held: self.machine.give_up() }
+        FrameFault::TimedOut { held: self.machine.time_out() }
     }
 
-    /// Gives back the end of the last body, from [`header_within`] on, to be read again before any further input.
+    /// Returns the end of the last body to the decoder, from [`header_within`] on. The decoder reads it before any
+    /// further input.
     ///
-    /// A stream of nothing but swallowed headers would be read again and again: once it has been several times over, bytes
-    /// that are given back are dropped.
+    /// Swallowed headers could cause a byte to be read without end. After several readings of a byte on average, unread
+    /// bytes are dropped.
     pub fn unread(&mut self, bytes: &[u8]) {
-        // What was read of what was given back before leaves room for these bytes, unless they are of another origin.
+        // The space of the bytes read before is used again, unless these bytes are of another origin.
         let start = self.read.checked_sub(bytes.len());
         let rest = if start.is_some() { 0 } else { self.unread.len() - self.read };
-        let Some(credit) = self.credit.checked_sub((bytes.len() + rest) as u64) else { return };
-        self.credit = credit;
-        if let Some(place) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
-            place.copy_from_slice(bytes);
+        let Some(rescan_budget) = self.rescan_budget.checked_sub((bytes.len() + rest) as u64) else { return };
+        self.rescan_budget = rescan_budget;
+        if let Some(slot) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
+            slot.copy_from_slice(bytes);
             self.read -= bytes.len();
         } else {
             self.unread.splice(..self.read, bytes.iter().copied());
@@ -147,17 +150,13 @@ impl Decoder {
     }
 }
 
-fn event<'a>(found: Found, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
-    let bytes = |place: Place| match place {
-        Place::Nowhere => &[],
-        Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-        Place::Given => machine.given(),
-    };
-    match found {
-        Found::Body(place, None) => Event::Body(bytes(place)),
-        Found::Body(place, Some(reason)) => Event::Refused { body: bytes(place), reason },
-        Found::Fault(fault) => Event::Fault(fault),
-        Found::Noise { place, starts } => Event::Noise { bytes: bytes(place), starts },
-        Found::Dropped(why) => Event::Dropped { beginning: machine.beginning(), why },
+fn event<'a>(item: Item, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
+    let bytes = |span| machine.bytes(span, source);
+    match item {
+        Item::Body(span, None) => Event::Body(bytes(span)),
+        Item::Body(span, Some(reason)) => Event::Refused { body: bytes(span), reason },
+        Item::Fault(fault) => Event::Fault(fault),
+        Item::Noise { span, starts } => Event::Noise { bytes: bytes(span), starts },
+        Item::Dropped(why) => Event::Dropped { beginning: machine.beginning(), why },
     }
 }

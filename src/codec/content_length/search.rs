@@ -1,112 +1,112 @@
-//! The search for a header where none is due: in a line of something else, or in a body that is no JSON.
+//! The search for a header inside noise, or inside a body that is not JSON.
 
 use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// The longest beginning of a body that is compared with a header, in bytes. Names are shorter, and leave room for a few blanks.
-const PEEKED: usize = 32;
+/// How many bytes of a body are compared with a header. Names are shorter, and leave room for some whitespace.
+const MAX_PEEK_BYTES: usize = 32;
 
-/// How much of a line `Content-Length: N` has been seen.
+/// How much of a line `Content-Length: N` has matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// So many characters of the name.
+pub(super) enum HeaderMatch {
+    /// This many characters of the name.
     Name(usize),
-    /// The name, and perhaps blanks.
-    Gap,
-    /// The colon, and perhaps blanks.
+    /// The name, and optional whitespace.
+    BeforeColon,
+    /// The colon, and optional whitespace.
     Value,
     Digits,
-    /// Blanks behind the digits.
-    Tail,
-    /// The first half of a CRLF.
+    /// Whitespace after the digits.
+    AfterDigits,
+    /// The CR of a line end.
     Return,
-    /// All of it, with its line end.
-    Whole,
+    /// The whole line, with its line end.
+    Complete,
 }
 
-impl Stage {
+impl HeaderMatch {
     pub(super) const NONE: Self = Self::Name(0);
 
-    /// The stage after one more byte. The name holds its first letter only once: whatever does not go on is either the
-    /// first letter of another try, or nothing.
+    /// Returns the progress after one more byte. The name has its first letter only once. A byte that does not continue
+    /// the match is therefore the first letter of a new match, or no match.
     pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
                 if seen + 1 == NAME.len() {
-                    Self::Gap
+                    Self::BeforeColon
                 } else {
                     Self::Name(seen + 1)
                 }
             }
-            (Self::Gap, b' ' | b'\t') => Self::Gap,
-            (Self::Gap, b':') | (Self::Value, b' ' | b'\t') => Self::Value,
+            (Self::BeforeColon, b' ' | b'\t') => Self::BeforeColon,
+            (Self::BeforeColon, b':') | (Self::Value, b' ' | b'\t') => Self::Value,
             (Self::Value | Self::Digits, b'0'..=b'9') => Self::Digits,
-            (Self::Digits | Self::Tail, b' ' | b'\t') => Self::Tail,
-            (Self::Digits | Self::Tail, b'\r') => Self::Return,
-            (Self::Digits | Self::Tail | Self::Return, b'\n') => Self::Whole,
+            (Self::Digits | Self::AfterDigits, b' ' | b'\t') => Self::AfterDigits,
+            (Self::Digits | Self::AfterDigits, b'\r') => Self::Return,
+            (Self::Digits | Self::AfterDigits | Self::Return, b'\n') => Self::Complete,
             (_, b'c' | b'C') => Self::Name(1),
             _ => Self::NONE,
         }
     }
 }
 
-/// Where in `bytes` a line `Content-Length: N` is that reaches their end, whole or as far as they go; with the stage that it
-/// is in. A line that ends before that is given as [`Stage::Whole`], with where it starts.
-pub(super) fn find(bytes: &[u8]) -> Option<(usize, Stage)> {
-    let mut stage = Stage::NONE;
+/// Finds a line `Content-Length: N` in `bytes`, or the beginning of one at their end. Returns its start and how much of
+/// it has matched.
+pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
+    let mut progress = HeaderMatch::NONE;
     let mut start = 0;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        if stage == Stage::NONE {
+        if progress == HeaderMatch::NONE {
             at += memchr2(b'c', b'C', bytes.get(at..)?)?;
             start = at;
-            stage = Stage::Name(1);
+            progress = HeaderMatch::Name(1);
         } else {
-            stage = stage.after(*byte);
-            match stage {
-                Stage::Whole => return Some((start, stage)),
-                Stage::Name(1) => start = at,
+            progress = progress.after(*byte);
+            match progress {
+                HeaderMatch::Complete => return Some((start, progress)),
+                HeaderMatch::Name(1) => start = at,
                 _ => {}
             }
         }
         at += 1;
     }
-    (stage != Stage::NONE).then_some((start, stage))
+    (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
-/// Where in a body that is no JSON the next header may begin: a whole line `Content-Length: N`, or the beginning of one at the
-/// very end. A length that is too long makes a body swallow it.
+/// Returns where the next header may begin in a body that is not JSON: a whole line `Content-Length: N`, or the
+/// beginning of one at the very end. A length that is too long makes a body swallow the next header.
 ///
-/// What stands there is to be given back by [`super::Decoder::unread`]. A string in JSON holds no line end, so the text of a
-/// broken message is not taken for a header.
+/// Pass the bytes from there on to [`super::Decoder::unread`]. A JSON string holds no line end, so the text of a broken
+/// message is not taken for a header.
 #[must_use]
 pub fn header_within(body: &[u8]) -> Option<usize> {
     find(body).map(|(start, _)| start)
 }
 
-/// Whether bytes that should be a body are the next header instead: no JSON text begins with a name and a colon.
+/// Whether the next header comes in place of a body. JSON text does not begin with a name and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peek {
     Header,
     Body,
-    /// There are too few to tell.
+    /// More bytes are needed.
     Open,
 }
 
 pub(super) fn peek(bytes: &[u8]) -> Peek {
-    let bytes = bytes.get(..PEEKED).unwrap_or(bytes);
+    let bytes = bytes.get(..MAX_PEEK_BYTES).unwrap_or(bytes);
     let name = bytes.iter().position(|byte| !is_name(*byte)).unwrap_or(bytes.len());
     let rest = bytes.get(name..).unwrap_or_default();
-    let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
-    match rest.get(blanks) {
-        None if bytes.len() < PEEKED && (name > 0 || bytes.is_empty()) => Peek::Open,
+    let whitespace = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+    match rest.get(whitespace) {
+        None if bytes.len() < MAX_PEEK_BYTES && (name > 0 || bytes.is_empty()) => Peek::Open,
         Some(b':') if name > 0 => Peek::Header,
         _ => Peek::Body,
     }
 }
 
-/// The characters of a header's name (RFC 9110 §5.6.2, `token`).
+/// Whether the byte may be in a header name (RFC 9110 §5.6.2, `token`).
 pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(

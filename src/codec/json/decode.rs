@@ -1,4 +1,4 @@
-//! Text → messages.
+//! JSON text → messages.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use serde_json::value::RawValue;
 
 use super::CANCEL;
-use super::member::{Envelope, ErrorMembers, kind, string};
+use super::envelope::{Envelope, ErrorMembers, kind, string};
 use super::raw::raw;
-use super::scan::{Flaw, Scanner};
+use super::scan::{Defect, Scanner};
 use crate::Limits;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{
@@ -18,10 +18,10 @@ use crate::message::{
 use crate::profile::{BatchPolicy, Profile};
 use crate::validate::Code;
 
-/// Reads what one frame of the wire held. Every text gives something: what is no message tells what to do about it.
+/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which defines the reaction.
 ///
-/// Of a batch with more calls than the limit, or that the profile does not take, only the head is read: what the
-/// connection needs to see to refuse it. Responses in it are all read.
+/// A batch that will be refused, for its size or by the profile, is decoded only as far as the connection needs to
+/// refuse it. All responses in it are decoded.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<
     }
     let reader = Reader { profile, limits };
     str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
-        // It cannot say that it is ours.
+        // Such text cannot show that it is a message for this library.
         Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
 }
@@ -64,7 +64,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// `None` if the text is not JSON.
+    /// Returns `None` if the text is not JSON.
     fn incoming(&self, text: &str) -> Option<Incoming<Box<RawValue>>> {
         let mut scanner = Scanner::new(text, self.limits.depth);
         let incoming = match scanner.peek()? {
@@ -102,7 +102,7 @@ impl Reader<'_> {
         Some(entries)
     }
 
-    /// Reads the element that comes next; `None` if the text is not JSON.
+    /// Reads the next element. Returns `None` if the text is not JSON.
     fn entry(&self, scanner: &mut Scanner<'_>) -> Option<Entry<Box<RawValue>>> {
         let envelope = match scanner.peek()? {
             b'{' => Some(Envelope::scan(scanner)?),
@@ -111,23 +111,23 @@ impl Reader<'_> {
                 None
             }
         };
-        Some(self.message(envelope, scanner.take_flaw()))
+        Some(self.message(envelope, scanner.take_defect()))
     }
 
-    fn message(&self, envelope: Option<Envelope<'_>>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
+    fn message(&self, envelope: Option<Envelope<'_>>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         if envelope.is_none() && self.profile.foreign_is_ignored {
             return Err(Unusable::Ignore);
         }
         let envelope = envelope.unwrap_or_default();
         let class = envelope.shape(MAX_METHOD_LENGTH).classify(self.profile);
-        match (class, flaw) {
+        match (class, defect) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
-            (Class::Success | Class::Failure, _) => self.response(&envelope, flaw),
+            (Class::Success | Class::Failure, _) => self.response(&envelope, defect),
             _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
-            (_, Some(Flaw::LoneSurrogate | Flaw::NumberOutOfRange)) => Err(Fault::ParseError.into()),
-            // Nobody waits for the answer to a notification.
-            (Class::Notification, Some(Flaw::TooDeep)) => Err(Unusable::Ignore),
-            (_, Some(Flaw::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
+            (_, Some(Defect::LoneSurrogate | Defect::NumberOutOfRange)) => Err(Fault::ParseError.into()),
+            // A notification is never answered.
+            (Class::Notification, Some(Defect::TooDeep)) => Err(Unusable::Ignore),
+            (_, Some(Defect::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
             (Class::Request, None) => self.request(&envelope),
             (Class::Notification, None) => {
                 let (method, params) = read_call(&envelope)?;
@@ -148,13 +148,13 @@ impl Reader<'_> {
         Ok(Message::Request(Request { id, method, params }))
     }
 
-    /// A response. With a flaw, or a member that comes twice, it only ends its call.
-    fn response(&self, envelope: &Envelope<'_>, flaw: Option<Flaw>) -> Entry<Box<RawValue>> {
+    /// Reads a response. With a defect or a repeated member, it only ends its call.
+    fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
-        let why = match flaw {
-            Some(Flaw::TooDeep) => Some(Unreadable::TooDeep),
-            Some(Flaw::LoneSurrogate) => Some(Unreadable::LoneSurrogate),
-            Some(Flaw::NumberOutOfRange) => Some(Unreadable::NumberOutOfRange),
+        let why = match defect {
+            Some(Defect::TooDeep) => Some(Unreadable::TooDeep),
+            Some(Defect::LoneSurrogate) => Some(Unreadable::LoneSurrogate),
+            Some(Defect::NumberOutOfRange) => Some(Unreadable::NumberOutOfRange),
             None => envelope.repeated.then_some(Unreadable::RepeatedMember),
         };
         if let Some(why) = why {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Ok(Message::Response(Response { id, outcome }))
     }
 
-    /// An answer to the element: with its id, if it has one that can be echoed.
+    /// Returns the rejection of an element, with its id if that can be echoed.
     fn reject(&self, envelope: &Envelope<'_>, fault: Fault) -> Unusable {
         match self.id(envelope) {
             Ok(Some(id)) => Unusable::Reject(Rejected { id, fault }),
@@ -180,7 +180,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The id, if there is one of a type that an id can have; the fault if it is too long.
+    /// Returns the id, `None` if it is missing or of a wrong type, or the fault if it is too long.
     fn id(&self, envelope: &Envelope<'_>) -> Result<Option<Id>, Fault> {
         let id = envelope.id.and_then(read_id);
         let text = match &id {
@@ -202,13 +202,13 @@ fn read_id(value: &str) -> Option<Id> {
 
 fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
     let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
-    // Null got past the classification only where the profile takes it for none.
+    // Null passed the classification only if the profile treats it as absent.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
     Ok((method, params.and_then(raw)))
 }
 
-/// An error as the peer sent it. What is no error object (a string, a code that is no integer) still fails the call, and
-/// the whole of it is kept as data.
+/// Reads an error as the peer sent it. A value that is not an error object (a string, a code that is not an integer)
+/// still fails the call, and is kept whole as data.
 fn read_error(value: &str) -> ErrorObject<Box<RawValue>> {
     let members = ErrorMembers::read(value).unwrap_or_default();
     let message = members.message.and_then(string);

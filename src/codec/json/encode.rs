@@ -1,4 +1,4 @@
-//! Messages → text.
+//! Messages → JSON text.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use crate::message::{ErrorObject, Id, Message, Outgoing};
 
-/// Writes what goes into one frame of the wire: on one line, with the members of the specification and no others.
+/// Encodes one message or batch on one line, with the members of the specification and no others.
 ///
-/// `result` is written whatever it is, `params` and `data` only if there are any.
+/// `result` is always written, `params` and `data` only if present.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
     text
 }
 
-/// The same, appended to `text`.
+/// Appends to `text` what [`encode`] returns.
 pub fn encode_into(outgoing: &Outgoing<Box<RawValue>>, text: &mut String) {
     match outgoing {
         Outgoing::Single(message) => push_message(text, message),
@@ -109,7 +109,7 @@ fn push_integer(text: &mut String, integer: i64) {
 }
 
 fn push_string(text: &mut String, string: &str) {
-    // Almost all names of methods, and most messages and ids, need no escapes.
+    // Most strings need no escapes.
     if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         return text.push_str(&Value::from(string).to_string());
     }
@@ -118,7 +118,7 @@ fn push_string(text: &mut String, string: &str) {
     text.push('"');
 }
 
-/// Line breaks inside of JSON text can only be white space between its tokens: they are left out.
+/// Line breaks in JSON text can only be whitespace between its tokens, so they are left out.
 fn push_member(text: &mut String, name: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         text.push_str(name);

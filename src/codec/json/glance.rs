@@ -1,7 +1,7 @@
-//! Finds the ids of the answers in a message that cannot be read.
+//! Finds the ids of answers in a message that cannot be decoded.
 //!
-//! The text may be cut off anywhere, and may not be JSON. Its members are found by the brackets and quotes of JSON
-//! alone, in one pass, without recursion and without allocation.
+//! The text may be cut off anywhere, and may not be JSON. Members are located by the brackets and quotes of JSON alone,
+//! in one pass, without recursion and without allocation.
 
 use memchr::memchr2;
 
@@ -9,18 +9,18 @@ use crate::message::Id;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The facts that the text of an unreadable message shows.
+/// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be an answer whose id cannot be read: an object without an id and without the members of a call,
-    /// or the beginning of one. An empty text counts as such a beginning.
+    /// Whether it may be an answer whose id is unknown: an object, or the beginning of one, without an id and without
+    /// the members of a call. An empty text counts as such a beginning.
     pub is_nameless: bool,
     /// Whether it has the member `jsonrpc`.
     pub has_version: bool,
 }
 
-/// Looks at the text of an unreadable message, or at its beginning. Each number that is the id of an answer is passed
-/// to `answers`: a batch may hold many.
+/// Scans the text of a message that cannot be decoded, or its beginning. Calls `answers` with each number that is the
+/// id of an answer; a batch may hold several.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
     loop {
         match reader.peek() {
             Some(b'{') => {}
-            // It is cut off before its first member.
+            // It ends before its first member.
             None if !is_batch => {
                 glance.is_nameless = true;
                 return glance;
@@ -61,7 +61,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
     }
 }
 
-/// The members of an object that show its kind.
+/// The members that show the kind of a message.
 #[derive(Debug)]
 struct Members {
     id: Seen,
@@ -69,15 +69,15 @@ struct Members {
     has_version: bool,
 }
 
-/// An id, as far as it was seen.
+/// An id, as far as the text shows it.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
     Nothing,
     /// A number, as the ids of our calls are.
     Ours(Id),
-    /// A string or null, which no own call has.
+    /// A string or null. Own calls do not have such ids.
     Foreign,
-    /// It comes twice, is of a type that no id has, or is cut off.
+    /// It is repeated, of a wrong type, or cut off.
     Unclear,
 }
 
@@ -98,13 +98,13 @@ impl Seen {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not whitespace.
     fn peek(&mut self) -> Option<u8> {
         self.0 = self.0.trim_ascii_start();
         self.0.first().copied()
     }
 
-    /// Passes over this byte, if it is the next one that is not white space.
+    /// Skips this byte if it is the next one that is not whitespace.
     fn skip(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         members
     }
 
-    /// The string that comes next, without its quotes and as it is written; `None` if none comes, or not all of one.
+    /// Returns the next string, unescaped and without quotes. Returns `None` if it is missing or incomplete.
     fn string(&mut self) -> Option<&'a [u8]> {
         if !self.skip(b'"') {
             return None;
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         text.get(..text.len() - self.0.len() - 1)
     }
 
-    /// Passes over a value, up to the character that ends it; `None` if the text ends first.
+    /// Skips a value, up to the character that ends it. Returns `None` if the text ends first.
     fn value(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let mut depth = 0_usize;
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text after the end of a string whose first quote was taken.
+/// Returns the text after a string whose first quote was taken.
 fn after_string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = memchr2(b'"', b'\\', text)?;

@@ -1,24 +1,27 @@
 //! JSON text (RFC 8259) ↔ messages whose payloads stay text.
 //!
-//! [`decode`] reads the envelope and nothing else. Payloads are [`RawValue`]s: `params`, `result` and `data` reach the
-//! application, or the wire again, digit for digit as the peer wrote them, and ids keep their text.
+//! [`decode`] reads the envelope only. Payloads are [`RawValue`]s: `params`, `result` and `data` keep the exact text of
+//! the peer, and ids keep their text.
 //!
-//! What is read, and what is not:
+//! Rules of the decoder:
 //!
-//! - Text is UTF-8 without a byte order mark; a mark is answered as text that is no JSON is, with -32700.
-//! - One message, or one batch, fills the whole text. Anything but white space after it is -32700.
-//! - A number too large for a double (`1e400`) and half of a surrogate pair (`"\ud800"`) are words of JSON that other
-//!   decoders read as `Infinity`, as `null` or not at all. A call that holds one anywhere, be it in its id, is -32700.
-//! - A member of the envelope that comes twice could be read in two ways, and is -32600 with the id null.
-//! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. No lane here is recursive.
-//! - A response is never answered. One of the above makes it [`Unusable::Unreadable`](crate::message::Unusable::Unreadable),
-//!   which ends the call that waits for it. [`glance`] finds the id of a text that is not JSON.
-//! - Members that the specification does not know are passed over; members come in any order.
+//! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
+//! - The whole text is one message or one batch. Anything but whitespace after it is -32700.
+//! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON, but other decoders
+//!   read them as `Infinity`, as `null` or not at all. A call that contains one, even in its id, is answered with
+//!   -32700.
+//! - A repeated member of the envelope is ambiguous, and is answered with -32600 and the id null.
+//! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. The
+//!   decoder is not recursive.
+//! - A response is never answered. A response with one of these defects becomes
+//!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`glance`] finds the id in a
+//!   text that is not JSON.
+//! - Members may come in any order. Unknown members are ignored.
 
 mod decode;
 mod encode;
+mod envelope;
 mod glance;
-mod member;
 mod raw;
 mod scan;
 mod validate;
@@ -35,14 +38,14 @@ pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};
 
-/// The notification that asks a peer to stop working on a request (Language Server Protocol 3.17, `$/cancelRequest`).
+/// The method of a cancel notification (Language Server Protocol 3.17, `$/cancelRequest`).
 const CANCEL: &str = "$/cancelRequest";
 
 impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// The message itself, its place in a list that grows, and an allocation for each of its texts.
+    /// The message itself, its slot in a growing list, and an allocation for each of its texts.
     const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {
@@ -54,7 +57,7 @@ impl Payload for Box<RawValue> {
     }
 }
 
-/// The reason of a fault goes out as `data.reason`.
+/// The reason of a fault is sent as `data.reason`.
 impl From<Fault> for ErrorObject<Box<RawValue>> {
     fn from(fault: Fault) -> Self {
         let data = fault.reason().and_then(|reason| to_raw_value(&BTreeMap::from([("reason", reason.as_str())])).ok());

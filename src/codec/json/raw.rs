@@ -1,8 +1,8 @@
-//! Text that is known to be JSON → [`RawValue`], without reading it again.
+//! Text that is known to be JSON → [`RawValue`], without parsing it again.
 //!
-//! `serde_json` reads each text that a raw value is made of, unless it comes by way of a format: a raw value asks for a
-//! newtype by a name of its own, and takes a map of that name to the text. Should that ever change, the text is read again,
-//! and nothing else is different.
+//! `serde_json` parses each text from which it makes a raw value, unless the text comes from a deserializer. A raw
+//! value requests a newtype with a private name, and accepts a map from that name to the text. If that protocol
+//! changes, `raw` parses the text again and returns the same value.
 
 use alloc::boxed::Box;
 use core::iter;
@@ -12,12 +12,12 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
-/// A copy of a value whose text is `json`.
+/// Returns a copy of a value whose text is `json`.
 pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
     Deserialize::deserialize(Known(json)).ok().or_else(|| serde_json::from_str(json).ok())
 }
 
-/// A value whose text is known.
+/// A value whose JSON text is known.
 struct Known<'de>(&'de str);
 
 impl<'de> Deserializer<'de> for Known<'de> {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_raw_value_is_made_without_another_look_at_its_text() {
-        // Only who does not look takes this.
+        // Only a conversion without parsing accepts this text.
         assert_eq!(Box::<RawValue>::deserialize(Known("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
         assert_eq!(raw("[1]").as_deref().map(RawValue::get), Some("[1]"));
     }

@@ -1,74 +1,75 @@
-//! One look over a JSON text: its grammar (RFC 8259), where its parts are, and what the grammar lets pass and we do not.
+//! Scanner for JSON text (RFC 8259). It checks the grammar, locates the parts, and reports values that the grammar
+//! allows and Portway refuses.
 //!
-//! It is not recursive. What it has passed over is known to be JSON, so that nobody has to look at it again.
+//! The scanner is not recursive. Text that it has passed is known to be JSON and is not checked again.
 
 use alloc::vec::Vec;
 
-/// Why a value is not taken.
+/// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
-    /// Arrays and objects in each other, more than the limit.
+pub(super) enum Defect {
+    /// Arrays and objects are nested deeper than the limit.
     TooDeep,
-    /// It holds a string that is not Unicode.
+    /// A string is not Unicode text.
     LoneSurrogate,
-    /// It holds a number that is too large for a double.
+    /// A number is too large for a double.
     NumberOutOfRange,
 }
 
-/// Reads a text from its beginning to its end. What gives `None` has found that the text is no JSON.
+/// Reads a text from its beginning to its end. A method returns `None` if the text is not JSON.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
     rest: &'a [u8],
-    /// How many arrays and objects are open, outside of the value that is read.
+    /// How many arrays and objects are open around the current value.
     depth: usize,
     depth_limit: usize,
-    flaw: Option<Flaw>,
+    defect: Option<Defect>,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) const fn new(text: &'a str, depth_limit: usize) -> Self {
-        Self { text, rest: text.as_bytes(), depth: 0, depth_limit, flaw: None }
+        Self { text, rest: text.as_bytes(), depth: 0, depth_limit, defect: None }
     }
 
-    /// The next character that is not white space.
+    /// Returns the next character that is not whitespace.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        self.rest = after_blanks(self.rest);
+        self.rest = skip_whitespace(self.rest);
         self.rest.first().copied()
     }
 
-    /// Whether there is nothing left but white space.
+    /// Whether only whitespace is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// The first flaw since this was asked last.
-    pub(super) const fn take_flaw(&mut self) -> Option<Flaw> {
-        self.flaw.take()
+    /// Returns the first defect since the last call.
+    pub(super) const fn take_defect(&mut self) -> Option<Defect> {
+        self.defect.take()
     }
 
-    /// Passes over one value, and gives its text.
+    /// Skips one value, and returns its text.
     pub(super) fn value(&mut self) -> Option<&'a str> {
-        let mut rest = after_blanks(self.rest);
+        let mut rest = skip_whitespace(self.rest);
         let start = self.text.len() - rest.len();
         let mut open = Open::default();
         loop {
             rest = match rest {
-                [b'"', tail @ ..] => after_string(tail, &mut self.flaw)?,
-                [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.flaw)?,
+                [b'"', tail @ ..] => after_string(tail, &mut self.defect)?,
+                [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.defect)?,
                 [b'{', tail @ ..] => {
                     self.enter(&mut open, Kind::Object);
-                    match after_blanks(tail) {
+                    match skip_whitespace(tail) {
                         tail @ [b'}', ..] => tail,
                         tail => {
-                            rest = after_name(tail, &mut self.flaw)?.1;
+                            rest = after_name(tail, &mut self.defect)?.1;
                             continue;
                         }
                     }
                 }
                 [b'[', tail @ ..] => {
                     self.enter(&mut open, Kind::Array);
-                    match after_blanks(tail) {
+                    match skip_whitespace(tail) {
                         tail @ [b']', ..] => tail,
                         tail => {
                             rest = tail;
@@ -86,13 +87,13 @@ impl<'a> Scanner<'a> {
                     self.rest = rest;
                     return self.text.get(start..self.text.len() - rest.len());
                 };
-                rest = match (after_blanks(rest), kind) {
+                rest = match (skip_whitespace(rest), kind) {
                     ([b',', tail @ ..], Kind::Object) => {
-                        rest = after_name(after_blanks(tail), &mut self.flaw)?.1;
+                        rest = after_name(skip_whitespace(tail), &mut self.defect)?.1;
                         break;
                     }
                     ([b',', tail @ ..], Kind::Array) => {
-                        rest = after_blanks(tail);
+                        rest = skip_whitespace(tail);
                         break;
                     }
                     ([b'}', tail @ ..], Kind::Object) | ([b']', tail @ ..], Kind::Array) => {
@@ -105,11 +106,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads an object: each name, with its quotes and as it stands there, and each value are given to `take`.
+    /// Reads an object. Calls `take` with each name, in its quotes and unescaped, and with each value.
     pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
-            let (name, rest) = after_name(scanner.rest, &mut scanner.flaw)?;
+            let (name, rest) = after_name(scanner.rest, &mut scanner.defect)?;
             scanner.rest = rest;
             let name = scanner.text.get(from..from + name)?;
             take(name, scanner.value()?);
@@ -117,7 +118,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Reads an array: `read` reads each of its elements.
+    /// Reads an array. Calls `read` for each element.
     pub(super) fn elements(&mut self, read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.items(b'[', b']', read)
     }
@@ -139,7 +140,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn skip(&mut self, byte: u8) -> Option<()> {
-        let (first, rest) = after_blanks(self.rest).split_first()?;
+        let (first, rest) = skip_whitespace(self.rest).split_first()?;
         self.rest = rest;
         (*first == byte).then_some(())
     }
@@ -151,7 +152,7 @@ impl<'a> Scanner<'a> {
 
     fn check_depth(&mut self, depth: usize) {
         if depth > self.depth_limit {
-            self.flaw.get_or_insert(Flaw::TooDeep);
+            self.defect.get_or_insert(Defect::TooDeep);
         }
     }
 }
@@ -162,13 +163,13 @@ enum Kind {
     Object,
 }
 
-/// The arrays and objects that are open, one bit each.
+/// The open arrays and objects, one bit each.
 #[derive(Debug, Default)]
 struct Open {
     depth: usize,
-    /// Of the innermost ones; the last bit is that of the innermost.
+    /// The innermost 64 at most. The lowest bit is the innermost one.
     bits: u64,
-    /// Of those around them, 64 at a time.
+    /// The outer ones, 64 in each word.
     outer: Vec<u64>,
 }
 
@@ -198,35 +199,35 @@ impl Open {
     }
 }
 
-fn after_blanks(mut rest: &[u8]) -> &[u8] {
+fn skip_whitespace(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\n' | b'\r' | b'\t', tail @ ..] = rest {
         rest = tail;
     }
     rest
 }
 
-/// What follows a name and its colon, up to the value; and how long the name is with its quotes.
-fn after_name<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<(usize, &'a [u8])> {
+/// Skips a name, its colon and the whitespace behind it. Returns the length of the name with its quotes, and the rest.
+fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize, &'a [u8])> {
     let [b'"', rest @ ..] = text else { return None };
-    let rest = after_string(rest, flaw)?;
+    let rest = after_string(rest, defect)?;
     let length = text.len() - rest.len();
-    match after_blanks(rest) {
-        [b':', rest @ ..] => Some((length, after_blanks(rest))),
+    match skip_whitespace(rest) {
+        [b':', rest @ ..] => Some((length, skip_whitespace(rest))),
         _ => None,
     }
 }
 
-/// What follows the string whose first quote was taken.
+/// Returns the text after a string whose first quote was taken.
 #[inline]
-fn after_string<'a>(rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     match from_special(rest) {
         [b'"', tail @ ..] => Some(tail),
-        rest => after_escapes(rest, flaw),
+        rest => after_escapes(rest, defect),
     }
 }
 
-/// The same, from the first escape on.
-fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+/// Returns the text after a string, from its first escape on.
+fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     loop {
         rest = match rest {
             [b'"', tail @ ..] => return Some(tail),
@@ -235,12 +236,12 @@ fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a 
                 0xD800..0xDC00 => match tail {
                     [b'\\', b'u', a, b, c, d, tail @ ..] if is_low_surrogate([*a, *b, *c, *d]) => tail,
                     _ => {
-                        flaw.get_or_insert(Flaw::LoneSurrogate);
+                        defect.get_or_insert(Defect::LoneSurrogate);
                         tail
                     }
                 },
                 0xDC00..0xE000 => {
-                    flaw.get_or_insert(Flaw::LoneSurrogate);
+                    defect.get_or_insert(Defect::LoneSurrogate);
                     tail
                 }
                 _ => tail,
@@ -251,7 +252,7 @@ fn after_escapes<'a>(mut rest: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a 
     }
 }
 
-/// What is left of a string from its first quote, backslash or control character on.
+/// Returns the text from the first quote, backslash or control character on.
 #[inline]
 fn from_special(mut rest: &[u8]) -> &[u8] {
     while let Some((bytes, tail)) = rest.split_first_chunk() {
@@ -265,8 +266,8 @@ fn from_special(mut rest: &[u8]) -> &[u8] {
     rest.get(length..).unwrap_or_default()
 }
 
-/// Eight bytes at once: the highest bit of each that is a quote, a backslash or a control character. Bits above the lowest
-/// one that is set mean nothing, since a subtraction may have borrowed from there.
+/// Sets the highest bit of each byte that is a quote, a backslash or a control character. Only the lowest set bit is
+/// reliable, since a subtraction may borrow from higher bytes.
 const fn special_bytes(bytes: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let quote = bytes ^ (ONES * b'"' as u64);
@@ -285,8 +286,8 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// What follows the number that `text` starts with (RFC 8259 §6).
-fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]> {
+/// Returns the text after the number at its start (RFC 8259 §6).
+fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {
         [b'0', tail @ ..] => tail,
@@ -306,13 +307,13 @@ fn after_number<'a>(text: &'a [u8], flaw: &mut Option<Flaw>) -> Option<&'a [u8]>
     if has_exponent || length >= 309 {
         let number = text.get(..length).and_then(|number| str::from_utf8(number).ok())?;
         if !number.parse().is_ok_and(f64::is_finite) {
-            flaw.get_or_insert(Flaw::NumberOutOfRange);
+            defect.get_or_insert(Defect::NumberOutOfRange);
         }
     }
     Some(rest)
 }
 
-/// What follows the digits that `text` starts with; `None` if there are none.
+/// Returns the text after its leading digits, or `None` without digits.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let [b'0'..=b'9', rest @ ..] = text else { return None };
     let mut rest = rest;
@@ -329,17 +330,17 @@ mod tests {
 
     use super::*;
 
-    /// The first flaw; `Err` if the text is no JSON.
-    fn scan(text: &str, depth_limit: usize) -> Result<Option<Flaw>, ()> {
+    /// Returns the first defect, or `Err` if the text is not JSON.
+    fn scan(text: &str, depth_limit: usize) -> Result<Option<Defect>, ()> {
         let mut scanner = Scanner::new(text, depth_limit);
         scanner.value().ok_or(())?;
-        if scanner.is_at_end() { Ok(scanner.take_flaw()) } else { Err(()) }
+        if scanner.is_at_end() { Ok(scanner.take_defect()) } else { Err(()) }
     }
 
     #[test]
     fn depth_counts_arrays_and_objects_and_is_inclusive() {
         assert_eq!(scan("[[1],{\"a\":[]}]", 3), Ok(None));
-        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Flaw::TooDeep)));
+        assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Defect::TooDeep)));
         assert_eq!(scan("\"[[[[\"", 0), Ok(None));
         assert_eq!(scan("[\"\\\"[[[\",[]]", 2), Ok(None));
     }
@@ -366,7 +367,7 @@ mod tests {
     #[test]
     fn numbers_beyond_a_double_are_flaws() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
-            assert_eq!(scan(number, 9), Ok(Some(Flaw::NumberOutOfRange)), "{number}");
+            assert_eq!(scan(number, 9), Ok(Some(Defect::NumberOutOfRange)), "{number}");
         }
         for number in
             ["1e308", "-0", "1e-400", "0e999999999", "[1E+2]", &"9".repeat(308), &format!("0.{}", "9".repeat(400))]
@@ -383,7 +384,7 @@ mod tests {
         for text in
             [r#""\ud83d""#, r#""\ude00""#, r#""\ud83dx""#, r#""\ud83d\ud83d""#, r#""\ud83d\n""#, r#"{"\ud800":1}"#]
         {
-            assert_eq!(scan(text, 9), Ok(Some(Flaw::LoneSurrogate)), "{text}");
+            assert_eq!(scan(text, 9), Ok(Some(Defect::LoneSurrogate)), "{text}");
         }
     }
 

@@ -1,15 +1,15 @@
-//! Text → what is wrong with it.
+//! JSON text → validator report.
 
 use alloc::vec::Vec;
 
-use super::member::{Envelope, ErrorMembers, kind};
+use super::envelope::{Envelope, ErrorMembers, kind};
 use super::scan::Scanner;
 use crate::message::Kind;
 use crate::validate::{Options, Report, Subject, check};
 
-/// Validates a message or a batch; `None` if the text is not JSON. An array is a batch.
+/// Validates a message or a batch. Returns `None` if the text is not JSON. An array is a batch.
 ///
-/// Of a member that comes twice, the last one counts.
+/// If a member is repeated, the last one counts.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ pub fn validate(text: &str, options: Options) -> Option<Report> {
     scanner.is_at_end().then_some(report)
 }
 
-/// Reads the element that comes next; `None` if the text is not JSON.
+/// Reads the next element. Returns `None` if the text is not JSON.
 fn subject(scanner: &mut Scanner<'_>) -> Option<Subject> {
     if scanner.peek()? != b'{' {
         let value = scanner.value()?;

@@ -1,18 +1,18 @@
-//! The decoder. Its state is a header that is not complete (`head`), or one that was accepted and what has come of its
-//! payload (`frame`, `held`); all other bytes leave as they come.
+//! The decoder. It holds an incomplete header (`partial_header`), or an accepted header (`frame`) and the received part
+//! of its payload (`held`). All other bytes pass through.
 
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::Range;
 
 use memchr::memchr;
 
 use super::{Event, Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD, header};
 use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
+use crate::codec::lent::{Lent, Span};
 use crate::message::Unreadable;
 
-/// Finds the frames in a stream.
+/// Decodes the frames of a byte stream.
 ///
 /// # Examples
 ///
@@ -28,55 +28,47 @@ use crate::message::Unreadable;
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// What was given up, and is searched again from `read` on.
-    again: Vec<u8>,
-    read: usize,
+    /// Bytes of an abandoned frame, which are scanned again from `rescan_pos` on.
+    rescan: Vec<u8>,
+    rescan_pos: usize,
 }
 
 #[derive(Debug)]
 struct Machine {
     max_payload: u32,
-    /// The longest payload of a `CALL` that is kept, in bytes.
+    /// Maximum payload of a `CALL`, in bytes.
     max_call: usize,
-    /// A payload that is longer than that: its length, and how much of it is still to come.
+    /// A payload over that limit: its length, and how many bytes are missing.
     dropped: Option<(usize, usize)>,
-    /// The beginning of the payload of a `CALL` that is dropped.
+    /// The beginning of the payload of a dropped `CALL`.
     beginning: Beginning,
-    /// What may be the beginning of a header.
-    head: Head,
-    /// The frame whose header was accepted, and the length of its payload.
+    /// A possible beginning of a header.
+    partial_header: HeaderBuffer,
+    /// The type and the payload length of the accepted header.
     frame: Option<(FrameType, usize)>,
-    /// What has come of its payload.
+    /// The received part of the payload.
     held: Vec<u8>,
-    /// What was held, and is now given away.
-    given: Vec<u8>,
-    /// How many bytes the end of the input has left of a frame, until that is told.
-    cut_off: Option<u64>,
+    lent: Lent,
+    /// How many bytes of a frame had come at the end of the input, until an event reports them.
+    truncated_len: Option<u64>,
     count: u64,
 }
 
-/// Up to a whole header.
+/// At most one header.
 #[derive(Debug)]
-struct Head {
+struct HeaderBuffer {
     bytes: [u8; HEADER_BYTES],
     length: usize,
 }
 
-/// A find, as [`Event`].
+/// An event with a span in place of its bytes, see [`Event`].
 #[derive(Debug)]
-enum Found {
-    Frame(FrameType, Place),
+enum Item {
+    Frame(FrameType, Span),
     Oversize(u64),
-    Passthrough(Place),
+    Passthrough(Span),
     Truncated(u64),
     Dropped(Unreadable),
-}
-
-/// Where the bytes of a find are.
-#[derive(Debug)]
-enum Place {
-    Source(Range<usize>),
-    Given,
 }
 
 impl Default for Decoder {
@@ -86,16 +78,16 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder at the beginning of its stream, which takes payloads of any length.
+    /// Creates a decoder for the beginning of a stream, which accepts payloads of any length.
     ///
-    /// No memory is reserved for what a header says: it grows as bytes come. Who has to bound it takes
-    /// [`Decoder::with_max_payload`].
+    /// It reserves no memory for the length in a header: a buffer grows as bytes come. Use
+    /// [`Decoder::with_max_payload`] to bound it.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_max_payload(MAX_PAYLOAD)
     }
 
-    /// A decoder to which a header is invalid if it tells of a payload longer than this, in bytes.
+    /// Creates a decoder that rejects headers whose payload exceeds `max_payload` bytes.
     #[must_use]
     pub const fn with_max_payload(max_payload: u32) -> Self {
         let machine = Machine {
@@ -103,73 +95,74 @@ impl Decoder {
             max_call: usize::MAX,
             dropped: None,
             beginning: Beginning::new(),
-            head: Head { bytes: [0; HEADER_BYTES], length: 0 },
+            partial_header: HeaderBuffer { bytes: [0; HEADER_BYTES], length: 0 },
             frame: None,
             held: Vec::new(),
-            given: Vec::new(),
-            cut_off: None,
+            lent: Lent::new(),
+            truncated_len: None,
             count: 0,
         };
-        Self { machine, again: Vec::new(), read: 0 }
+        Self { machine, rescan: Vec::new(), rescan_pos: 0 }
     }
 
-    /// The same decoder, which keeps no payload of a `CALL` that is longer than this, in bytes: it is found as
-    /// [`Event::Oversize`], and dropped as it comes.
+    /// Sets the maximum payload of a `CALL`, in bytes. A longer one is reported as [`Event::Oversize`], and dropped as
+    /// it comes. Default: no limit.
     #[must_use]
     pub const fn with_max_call(mut self, max_call: usize) -> Self {
         self.machine.max_call = max_call;
         self
     }
 
-    /// The next find. Takes from the front of `input` what it used; `None` when all of it is used up, and what is incomplete
-    /// is kept inside. A payload that is whole in `input` is borrowed from there.
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
+    /// an incomplete frame is buffered. A complete payload in `input` is borrowed, not copied.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        self.machine.take_back();
+        self.machine.lent.recycle(&mut self.machine.held);
         if let Some(why) = self.machine.beginning.take() {
-            return Some(event(Found::Dropped(why), &[], &self.machine));
+            return Some(event(Item::Dropped(why), &[], &self.machine));
         }
-        if !self.again.is_empty() {
-            if let Some(found) = self.search_again() {
-                return Some(event(found, &self.again, &self.machine));
+        if !self.rescan.is_empty() {
+            if let Some(item) = self.next_rescanned() {
+                return Some(event(item, &self.rescan, &self.machine));
             }
-            self.again = Vec::new();
+            self.rescan = Vec::new();
         }
         let source = *input;
         let mut used = 0;
-        let found = self.machine.next(source, &mut used);
+        let item = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
-        Some(event(found?, source, &self.machine))
+        Some(event(item?, source, &self.machine))
     }
 
-    fn search_again(&mut self) -> Option<Found> {
-        if self.read == 0 {
-            self.read = 1;
-            return Some(Found::Passthrough(Place::Source(0..1)));
+    fn next_rescanned(&mut self) -> Option<Item> {
+        if self.rescan_pos == 0 {
+            self.rescan_pos = 1;
+            return Some(Item::Passthrough(Span::Source(0..1)));
         }
-        self.machine.next(&self.again, &mut self.read)
+        self.machine.next(&self.rescan, &mut self.rescan_pos)
     }
 
-    /// The input has ended: what was held is passed through, and then it is told if it was a part of a frame. To be called
-    /// until it gives `None`, after [`Self::next`] gave `None`.
+    /// Ends the input. Returns buffered bytes as passthrough, and then reports a truncated frame. Call it after
+    /// [`Self::next`] has returned `None`, until it returns `None` too.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        self.machine.take_back();
-        let found = self.machine.finish()?;
-        Some(event(found, &[], &self.machine))
+        self.machine.lent.recycle(&mut self.machine.held);
+        let item = self.machine.finish()?;
+        Some(event(item, &[], &self.machine))
     }
 
-    /// A number that stays the same while a header was accepted and its payload is not complete; `None` in between.
+    /// Returns a number that stays the same while the payload of an accepted header is incomplete, or `None` between
+    /// frames.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if self.machine.frame.is_some() || self.machine.dropped.is_some() { Some(self.machine.count) } else { None }
     }
 
-    /// Takes the header whose payload does not come for no header: [`Self::next`] then passes its first byte through, and
-    /// searches what has come behind that, so it is to be called even if there is no more input. Gives how many bytes had
-    /// come, header included; 0 if no payload is waited for.
+    /// Abandons the incomplete frame: its first byte becomes passthrough, and the following bytes are scanned again for
+    /// headers. Call [`Self::next`] afterwards, even without more input. Returns how many bytes of the frame had come,
+    /// header included, or 0 without an incomplete frame.
     ///
-    /// Of a payload that is dropped nothing is searched: what still comes of it is searched, as if it were no part of one.
+    /// The received part of a dropped payload is not scanned. The rest of that payload is scanned as it comes.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
             self.machine.beginning.close();
@@ -180,29 +173,20 @@ impl Decoder {
         {
             self.machine.beginning.drop_all([self.machine.held.as_slice()], Unreadable::Stalled);
         }
-        let Some(header) = self.machine.drop_frame() else { return 0 };
-        let mut again = mem::take(&mut self.machine.held);
-        again.splice(0..0, header);
-        let count = again.len();
-        again.extend_from_slice(self.again.get(self.read..).unwrap_or_default());
-        self.again = again;
-        self.read = 0;
+        let Some(header) = self.machine.abandon_frame() else { return 0 };
+        let mut bytes = mem::take(&mut self.machine.held);
+        bytes.splice(0..0, header);
+        let count = bytes.len();
+        bytes.extend_from_slice(self.rescan.get(self.rescan_pos..).unwrap_or_default());
+        self.rescan = bytes;
+        self.rescan_pos = 0;
         count
     }
 }
 
 impl Machine {
-    /// Takes back what was given away. Its memory serves for the next payload of the same stream.
-    fn take_back(&mut self) {
-        self.given.clear();
-        if self.held.is_empty() && self.held.capacity() < self.given.capacity() {
-            mem::swap(&mut self.held, &mut self.given);
-        }
-        release(&mut self.given);
-    }
-
-    /// The next find in `source` from `at` on. `None` when all of it is used up.
-    fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
+    fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
             if let Some((length, rest)) = self.dropped {
                 let count = rest.min(source.len() - *at);
@@ -213,17 +197,17 @@ impl Machine {
                     self.beginning.close();
                 }
                 if let Some(why) = self.beginning.take() {
-                    return Some(Found::Dropped(why));
+                    return Some(Item::Dropped(why));
                 }
                 continue;
             }
-            let found = match self.frame {
+            let item = match self.frame {
                 Some((frame_type, length)) => self.in_payload(frame_type, length, source, at),
-                None if self.head.length > 0 => self.in_head(source, at),
+                None if self.partial_header.length > 0 => self.in_header(source, at),
                 None => self.between_frames(source, at),
             };
-            if found.is_some() {
-                return found;
+            if item.is_some() {
+                return item;
             }
         }
         if self.held.is_empty() {
@@ -232,42 +216,42 @@ impl Machine {
         None
     }
 
-    fn between_frames(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+    fn between_frames(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         let start = self.search(rest);
         if start > 0 {
-            let place = Place::Source(*at..*at + start);
+            let span = Span::Source(*at..*at + start);
             *at += start;
-            return Some(Found::Passthrough(place));
+            return Some(Item::Passthrough(span));
         }
         if let Some(header) = rest.first_chunk() {
             *at += HEADER_BYTES;
             return self.accept(*header);
         }
-        self.head.push(rest);
+        self.partial_header.push(rest);
         *at += rest.len();
         None
     }
 
-    fn in_head(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+    fn in_header(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
-        let more = rest.get(..HEADER_BYTES - self.head.length).unwrap_or(rest);
-        self.head.push(more);
+        let more = rest.get(..HEADER_BYTES - self.partial_header.length).unwrap_or(rest);
+        self.partial_header.push(more);
         *at += more.len();
-        let start = self.search(self.head.get());
+        let start = self.search(self.partial_header.get());
         if start > 0 {
-            self.given.extend_from_slice(self.head.get().get(..start)?);
-            self.head.drop_first(start);
-            return Some(Found::Passthrough(Place::Given));
+            let span = self.lent.copy(self.partial_header.get().get(..start)?);
+            self.partial_header.drop_first(start);
+            return Some(Item::Passthrough(span));
         }
-        if self.head.length < HEADER_BYTES {
+        if self.partial_header.length < HEADER_BYTES {
             return None;
         }
-        self.head.length = 0;
-        self.accept(self.head.bytes)
+        self.partial_header.length = 0;
+        self.accept(self.partial_header.bytes)
     }
 
-    /// Where the first of these bytes is that may begin a header, as far as they tell; their end if none may.
+    /// Returns the position of the first byte that may begin a header, or the end if none may.
     fn search(&self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
@@ -280,7 +264,7 @@ impl Machine {
         bytes.len()
     }
 
-    /// Whether a header may begin with these bytes. A whole one is valid then.
+    /// Whether a header may begin with these bytes. A complete header is valid if so.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         match bytes {
             [b'W', b'I', b'P', b'C', code, length @ ..] => {
@@ -291,83 +275,81 @@ impl Machine {
         }
     }
 
-    /// Goes over to the payload of a valid header. A frame without one is complete.
-    fn accept(&mut self, header: [u8; HEADER_BYTES]) -> Option<Found> {
+    /// Begins the payload of a valid header. A frame without a payload is complete.
+    fn accept(&mut self, header: [u8; HEADER_BYTES]) -> Option<Item> {
         let [_, _, _, _, code, length @ ..] = header;
         let frame_type = FrameType::from_code(code)?;
         let length = u32::from_le_bytes(length) as usize;
         if length == 0 {
-            return Some(Found::Frame(frame_type, Place::Source(0..0)));
+            return Some(Item::Frame(frame_type, Span::Source(0..0)));
         }
         self.count += 1;
         if frame_type == FrameType::Call && length > self.max_call {
             self.dropped = Some((length, length));
             self.beginning.open(Unreadable::TooLarge);
-            return Some(Found::Oversize(length as u64));
+            return Some(Item::Oversize(length as u64));
         }
         self.frame = Some((frame_type, length));
         None
     }
 
-    fn in_payload(&mut self, frame_type: FrameType, length: usize, source: &[u8], at: &mut usize) -> Option<Found> {
+    fn in_payload(&mut self, frame_type: FrameType, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         let part = rest.get(..length - self.held.len()).unwrap_or(rest);
-        let place = Place::Source(*at..*at + part.len());
+        let span = Span::Source(*at..*at + part.len());
         *at += part.len();
         if part.len() == length {
             self.frame = None;
-            return Some(Found::Frame(frame_type, place));
+            return Some(Item::Frame(frame_type, span));
         }
         grow(&mut self.held, part, length);
         if self.held.len() < length {
             return None;
         }
         self.frame = None;
-        mem::swap(&mut self.held, &mut self.given);
-        Some(Found::Frame(frame_type, Place::Given))
+        Some(Item::Frame(frame_type, self.lent.lend(&mut self.held)))
     }
 
-    /// The header of the frame that is waited for, which is waited for no more.
-    fn drop_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
+    /// Removes the incomplete frame, and returns its header.
+    fn abandon_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
         let (frame_type, length) = self.frame.take()?;
-        // Its length was read from such a header.
+        // The length came from such a header.
         header(frame_type, length).ok()
     }
 
-    fn finish(&mut self) -> Option<Found> {
+    fn finish(&mut self) -> Option<Item> {
         if let Some((length, rest)) = self.dropped.take() {
-            return Some(Found::Truncated((HEADER_BYTES + length - rest) as u64));
+            return Some(Item::Truncated((HEADER_BYTES + length - rest) as u64));
         }
-        if let Some(header) = self.drop_frame() {
-            self.cut_off = Some((header.len() + self.held.len()) as u64);
-            self.given.extend_from_slice(&header);
-            return Some(Found::Passthrough(Place::Given));
+        if let Some(header) = self.abandon_frame() {
+            self.truncated_len = Some((header.len() + self.held.len()) as u64);
+            return Some(Item::Passthrough(self.lent.copy(&header)));
         }
-        if self.head.length > 0 {
-            // Less than the magic is text that happens to end so.
-            self.cut_off = (self.head.length >= MAGIC.len()).then_some(self.head.length as u64);
-            self.given.extend_from_slice(self.head.get());
-            self.head.length = 0;
-            return Some(Found::Passthrough(Place::Given));
+        if self.partial_header.length > 0 {
+            // Fewer bytes than the magic are text that happens to end so.
+            self.truncated_len =
+                (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
+            let span = self.lent.copy(self.partial_header.get());
+            self.partial_header.length = 0;
+            return Some(Item::Passthrough(span));
         }
         if !self.held.is_empty() {
-            mem::swap(&mut self.held, &mut self.given);
-            return Some(Found::Passthrough(Place::Given));
+            return Some(Item::Passthrough(self.lent.lend(&mut self.held)));
         }
-        self.cut_off.take().map(Found::Truncated)
+        self.truncated_len.take().map(Item::Truncated)
     }
 }
 
-impl Head {
+impl HeaderBuffer {
     fn get(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// `more` has to fit.
+    /// `more` must fit.
     fn push(&mut self, more: &[u8]) {
         let end = self.length + more.len();
-        if let Some(place) = self.bytes.get_mut(self.length..end) {
-            place.copy_from_slice(more);
+        if let Some(slot) = self.bytes.get_mut(self.length..end) {
+            slot.copy_from_slice(more);
             self.length = end;
         }
     }
@@ -378,16 +360,13 @@ impl Head {
     }
 }
 
-fn event<'a>(found: Found, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
-    let bytes = |place: Place| match place {
-        Place::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-        Place::Given => &machine.given,
-    };
-    match found {
-        Found::Frame(frame_type, place) => Event::Frame(Frame { frame_type, payload: bytes(place) }),
-        Found::Passthrough(place) => Event::Passthrough(bytes(place)),
-        Found::Oversize(length) => Event::Oversize { length },
-        Found::Truncated(held) => Event::Truncated { held },
-        Found::Dropped(why) => Event::Dropped { beginning: machine.beginning.bytes(), why },
+fn event<'a>(item: Item, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
+    let bytes = |span| machine.lent.bytes(span, source);
+    match item {
+        Item::Frame(frame_type, span) => Event::Frame(Frame { frame_type, payload: bytes(span) }),
+        Item::Passthrough(span) => Event::Passthrough(bytes(span)),
+        Item::Oversize(length) => Event::Oversize { length },
+        Item::Truncated(held) => Event::Truncated { held },
+        Item::Dropped(why) => Event::Dropped { beginning: machine.beginning.bytes(), why },
     }
 }

@@ -1,11 +1,11 @@
-//! WIPC: frames for WASM guests, on a pipe that carries other bytes as well.
+//! WIPC: frames for WASM guests, on a pipe that also carries other bytes.
 //!
-//! A frame is the word `WIPC`, one byte that tells its type, four that tell how long its payload is (little endian), and the
-//! payload. Between frames there may be anything: what a guest prints is passed through.
+//! A frame is the magic `WIPC`, one byte for the type, four bytes for the payload length (little endian), and the
+//! payload. Bytes between frames pass through: they are the output of the guest.
 //!
-//! All that comes is found again, in order and once: in a frame, or as [`Event::Passthrough`]. A header counts only when it
-//! is whole, its type is one of the four, and its length is within the limit. Otherwise its first byte is passed through, and
-//! the search goes on behind that. So text such as `WIPC is a protocol` hides no frame that follows it.
+//! Every byte is returned once and in order: in a frame, or as [`Event::Passthrough`]. A header is valid only if the
+//! magic, the type and the length are all valid. If a header is invalid, its first byte is passthrough, and scanning
+//! resumes at the second. Text such as `WIPC is a protocol` therefore hides no frame.
 //!
 //! Source: the WIPC specification, version 1.0.
 
@@ -19,30 +19,30 @@ use crate::message::Unreadable;
 
 pub use self::decoder::Decoder;
 
-/// What a frame begins with.
+/// The first bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"WIPC";
 
-/// How long a header is, in bytes.
+/// Length of a header, in bytes.
 pub const HEADER_BYTES: usize = 9;
 
-/// The longest payload that there can be, in bytes; what 32 bits can count, or the address space of this target can hold.
+/// Maximum payload, in bytes: 2^32 − 1, or less where the address space of the target is smaller.
 pub const MAX_PAYLOAD: u32 = if usize::BITS > 32 { MAX_WIPC_PAYLOAD } else { i32::MAX as u32 };
 
-/// What a frame is for.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameType {
-    /// Its sender is ready. Nobody has to answer.
+    /// The sender is ready. The receiver need not answer.
     Open,
-    /// Its receiver is to finish its work and to exit.
+    /// The receiver must finish its work and exit.
     Close,
-    /// A request or its answer, in whatever form the two sides speak: here, JSON-RPC 2.0.
+    /// A request or its answer: here, JSON-RPC 2.0.
     Call,
-    /// Bytes of the application.
+    /// Data of the application.
     Data,
 }
 
 impl FrameType {
-    /// The byte that stands for it.
+    /// Returns the type byte.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -53,7 +53,7 @@ impl FrameType {
         }
     }
 
-    /// The type that a byte stands for; `None` for those that are reserved, 4 and above.
+    /// Returns the type for a type byte, or `None` for the reserved bytes from 4 on.
     #[must_use]
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
@@ -65,7 +65,7 @@ impl FrameType {
         }
     }
 
-    /// Its name in the specification, such as `CALL`.
+    /// Returns the name in the specification, such as `CALL`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,61 +83,61 @@ impl fmt::Display for FrameType {
     }
 }
 
-/// A frame that was found.
+/// A decoded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it is for.
+    /// The type.
     pub frame_type: FrameType,
-    /// What it carries.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
-/// A find of the [`Decoder`].
+/// An event of the [`Decoder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A frame.
     Frame(Frame<'a>),
-    /// Bytes that belong to no frame, as they came. Where one piece ends and the next begins means nothing.
+    /// Bytes between frames, unchanged. The cuts between pieces have no meaning.
     Passthrough(&'a [u8]),
     /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it comes.
     Oversize {
-        /// How long it is, in bytes, as its header says.
+        /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// With [`Decoder::with_max_call`]: a `CALL` has been dropped, since it was too long or timed out. It may have been
-    /// an answer.
+    /// With [`Decoder::with_max_call`]: a `CALL` was dropped, since it was too long or timed out. It may have been an
+    /// answer.
     Dropped {
-        /// The beginning of its payload: a kibibyte, or less if less came.
+        /// The first kibibyte of its payload, or the received part if that is shorter.
         beginning: &'a [u8],
         /// Why it was dropped.
         why: Unreadable,
     },
-    /// The input has ended inside of a frame. Its bytes, so many, were passed through, unless they were dropped.
+    /// The input ended within a frame. The received bytes were passed through, unless they were dropped.
     Truncated {
-        /// How many bytes of it had come, header included.
+        /// How many bytes of the frame had come, header included.
         held: u64,
     },
 }
 
-/// A payload that no frame has room for.
+/// A payload that exceeds the maximum of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadTooLong {
-    /// How long it is, in bytes.
+    /// The length of the payload, in bytes.
     pub length: usize,
 }
 
 impl fmt::Display for PayloadTooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a payload of {} bytes is too long for a frame, whose limit is {}", self.length, u32::MAX)
+        write!(f, "payload must be at most {} bytes, got {}", u32::MAX, self.length)
     }
 }
 
 impl core::error::Error for PayloadTooLong {}
 
-/// The header of a frame, for writers that do not want to copy the payload.
+/// Returns the header of a frame, so that a writer need not copy the payload.
 ///
 /// # Errors
-/// If `length`, in bytes, is more than 32 bits can count.
+/// If `length`, in bytes, exceeds 32 bits.
 pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES], PayloadTooLong> {
     let [w, i, p, c] = MAGIC;
     let [a, b, c2, d] = u32::try_from(length).map_err(|_| PayloadTooLong { length })?.to_le_bytes();
@@ -147,7 +147,7 @@ pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES]
 /// Appends a frame.
 ///
 /// # Errors
-/// If the payload is too long; then nothing is appended.
+/// If the payload is too long. Then nothing is appended.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Our calls: each ends exactly once.
+//! Own calls: each ends exactly once.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -344,7 +344,7 @@ fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
     assert_eq!(events.len(), 2);
 }
 
-/// Sends a batch of so many calls.
+/// Sends a batch of `calls` calls.
 fn batch_of(pair: &mut Pair, calls: usize) {
     let item = |_| BatchItem::Call("a".to_string(), None);
     pair.client.call_batch((0..calls).map(item).collect(), Some(1_000)).expect("room for a batch");
@@ -356,7 +356,7 @@ fn element(id: i64, failed: bool) -> Entry<Text> {
     Ok(Message::Response(Response { id: if id == 0 { Id::Null } else { Id::from(id) }, outcome }))
 }
 
-/// How calls end by an array that comes.
+/// Handles an array, and returns how calls end by it.
 fn take_batch(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
     pair.client.handle(Incoming::Batch(elements));
     pair.drain();

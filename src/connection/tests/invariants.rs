@@ -1,4 +1,4 @@
-//! Whatever comes in whatever order: each call ends once, each request is answered once, nothing else is answered.
+//! Random inputs in random order: each call ends once, each request is answered once, and nothing else is answered.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -20,19 +20,19 @@ impl Random {
     }
 }
 
-/// One end of a link, the hostile peer at the other, and what is owed to whom.
+/// One end of a connection, a hostile peer, and the replies that are due.
 struct World {
     end: Connection<Text>,
     random: Random,
     now: u64,
-    /// Our calls by id: how often they have ended.
+    /// Own calls by id, with the number of times that they have ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
-    /// Answers that the peer is owed, by the id of its request: each request has an id of its own.
+    /// Replies that are due, by the id of the request. Each request has its own id.
     owed: BTreeMap<Id, i64>,
-    /// Answers to what has no id, or one that is used before.
+    /// Replies that are due under the id null.
     owed_to_null: i64,
     running: Vec<RequestKey>,
-    /// Requests that the peer cancelled, told to us as such.
+    /// Requests that the peer cancelled, as events reported them.
     cancelled: Vec<RequestKey>,
     last_request: i64,
 }
@@ -58,7 +58,7 @@ impl World {
         assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "an id is used once");
     }
 
-    /// Something that the peer sends, and whether it counts as a call in a batch.
+    /// Returns a random element of the peer, and whether it counts as a call in a batch.
     fn entry(&mut self) -> (Entry<Text>, bool) {
         let id = Id::Integer(self.random.below(40) as i64);
         let response = |outcome| (Ok(Message::Response(Response { id: id.clone(), outcome })), false);
@@ -94,7 +94,7 @@ impl World {
         self.end.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
     }
 
-    /// Takes what has come by itself without an event, as a driver may that has drained all output; says whether it did.
+    /// Handles a single message on the fast path, as a driver that has drained all output. Returns whether it did.
     fn straight(&mut self, entry: &Entry<Text>) -> bool {
         match entry {
             Ok(Message::Request(request)) => {
@@ -145,8 +145,8 @@ impl World {
             }
             4 => self.batch(),
             5 | 6 if !self.running.is_empty() => {
-                let place = self.random.below(self.running.len() as u64) as usize;
-                let key = self.running.swap_remove(place);
+                let index = self.random.below(self.running.len() as u64) as usize;
+                let key = self.running.swap_remove(index);
                 let id = self.end.request_id(key).cloned();
                 if self.random.below(2) == 0 && self.end.end_request(key) {
                     *self.owed.entry(id.unwrap_or(Id::Null)).or_default() -= 1;
@@ -159,7 +159,7 @@ impl World {
             7 => {
                 self.end.handle_cancel(&Id::Integer(1_000 + self.last_request));
                 self.drain();
-                // A driver may answer what is cancelled at once.
+                // A driver may answer a cancelled request at once.
                 if let Some(&key) = self.cancelled.last()
                     && self.random.below(2) == 0
                 {

@@ -1,4 +1,4 @@
-//! The connection against itself, on virtual time: a pair of them with a wire that takes time.
+//! Tests of the connection on virtual time: a pair of connections, and a wire with latency.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test that panics has failed")]
 

@@ -41,7 +41,7 @@ pub(super) fn text(text: &str) -> Text {
 
 pub(super) const LATENCY: u64 = 10;
 
-/// A client, a server, and what is on its way between them.
+/// A client, a server, and the messages in transit.
 pub(super) struct Pair {
     pub(super) client: Connection<Text>,
     pub(super) server: Connection<Text>,
@@ -50,7 +50,7 @@ pub(super) struct Pair {
     to_client: VecDeque<(u64, Incoming<Text>)>,
     pub(super) client_events: Vec<Event<Text>>,
     pub(super) server_events: Vec<Event<Text>>,
-    /// Nothing arrives any more.
+    /// Whether messages in transit never arrive.
     pub(super) cut: bool,
 }
 
@@ -86,7 +86,7 @@ impl Pair {
                         let entries = messages.into_iter().map(Ok::<Message<Text>, _>).collect();
                         wire.push_back((now + LATENCY, Incoming::Batch(entries)));
                     }
-                    // A cancel goes out as a notification, and the driver at the other end hands its id over.
+                    // A cancellation is sent as a notification, and the driver of the peer passes its id on.
                     Outgoing::Cancel(id) => wire.push_back((now + LATENCY, Incoming::Single(Ok(cancel(&id))))),
                 }
             }
@@ -96,7 +96,7 @@ impl Pair {
         }
     }
 
-    /// Goes on to the next arrival or deadline. Returns false if there is none.
+    /// Advances to the next arrival or deadline. Returns false if there is none.
     pub(super) fn step(&mut self) -> bool {
         self.drain();
         let arrivals = [self.to_server.front(), self.to_client.front()];
@@ -118,7 +118,7 @@ impl Pair {
         true
     }
 
-    /// Goes on until nothing is left to happen.
+    /// Advances until nothing is left to do.
     pub(super) fn drive(&mut self) {
         for _ in 0..100_000 {
             if !self.step() {

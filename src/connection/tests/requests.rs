@@ -1,4 +1,4 @@
-//! The peer's requests: each is answered exactly once.
+//! Requests of the peer: each is answered exactly once.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -25,7 +25,7 @@ pub(super) fn notification(method: &str) -> Entry<Text> {
     Ok(Message::Notification(Notification { method: method.to_string(), params: None }))
 }
 
-/// The requests that wait for an answer, by method.
+/// Returns the requests in the events, by method.
 pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
     let mut requests = Vec::new();
     while let Some(event) = server.poll_event() {
@@ -36,7 +36,7 @@ pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String
     requests
 }
 
-/// What was sent, as `id: result` or `id: code reason`; a batch in brackets.
+/// Returns the sent messages as `id: result` or `id: code reason`, and a batch in brackets.
 pub(super) fn sent(server: &mut Connection<Text>) -> Vec<String> {
     let line = |message: &Message<Text>| match message {
         Message::Response(Response { id, outcome: Ok(Text(result)) }) => alloc::format!("{id}: {result}"),
@@ -82,7 +82,7 @@ fn a_second_answer_goes_nowhere() {
     assert!(server.is_unanswered(key));
     assert!(server.respond(key, Ok(text("first"))));
     assert!(!server.respond(key, Ok(text("second"))));
-    // The slot is used again, by a request that this key does not belong to.
+    // The slot is reused by a request with another key.
     server.handle(Incoming::Single(request(2, "m")));
     assert!(!server.respond(key, Ok(text("third"))));
     assert_eq!(sent(&mut server), ["1: first"]);
@@ -215,7 +215,8 @@ fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
     assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
 }
 
-/// A batch whose first request is left unanswered, and which has so many others that are refused under such ids.
+/// Returns a batch whose first request stays unanswered, and with `refused` more requests that are refused under such
+/// ids.
 fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
     let mut entries = vec![request(first, "m")];
     entries.extend((0..refused).map(|_| {
@@ -244,14 +245,14 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
     let mut refused = 0;
     for number in 0..1_000 {
         server.handle(batch_that_waits(number, 10, &"x".repeat(1_000)));
-        // It is answered at once, under its own ids.
+        // The batch is answered at once, under its own ids.
         let answers = sent(&mut server);
         refused +=
             answers.iter().filter(|line| line.contains(&alloc::format!("{number}: -32600 too-many-requests"))).count();
     }
     assert_eq!(refused, 999, "one batch of 10 000 bytes of ids fits, two do not");
     assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
-    // What needs no reply is taken all the same, and so is the rest once there is room.
+    // An element without a reply is still handled, and so are all elements once there is room.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
@@ -275,11 +276,11 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
 fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_an_error() {
     let mut server = server_within(Profile::GENERIC, 2_200);
     server.handle(Incoming::Batch((1..=5).map(|id| request(id, "m")).collect()));
-    for (place, (key, _)) in requests(&mut server).into_iter().enumerate() {
+    for (index, (key, _)) in requests(&mut server).into_iter().enumerate() {
         let long = Text("x".repeat(1_000));
         let failure = crate::message::ErrorObject { data: Some(long.clone()), ..Fault::ParseError.into() };
         assert!(
-            server.respond(key, if place == 2 { Err(failure) } else { Ok(if place == 3 { text("ok") } else { long }) })
+            server.respond(key, if index == 2 { Err(failure) } else { Ok(if index == 3 { text("ok") } else { long }) })
         );
         assert!(server.bytes_at_work() < 2_500, "{}", server.bytes_at_work());
     }
@@ -287,7 +288,7 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
     let long = "x".repeat(1_000);
     let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
     assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
-    // Alone, an answer is sent whatever its length.
+    // An answer outside a batch is sent whatever its length.
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Batch(vec![request(1, "m")]));
     let (key, _) = requests(&mut server).remove(0);
@@ -392,7 +393,7 @@ fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
     assert!(sent(&mut server).contains(&"1: 42".to_string()));
 }
 
-/// The methods of what is to be done now, in order.
+/// Returns the methods of the events, in order.
 pub(super) fn events(server: &mut Connection<Text>) -> Vec<String> {
     core::iter::from_fn(|| server.poll_event())
         .filter_map(|event| match event {

@@ -1,181 +1,182 @@
-//! Header lines: what may be one, what it says, and what follows from all of them.
+//! Header lines: recognition, reading, and the effect on the header.
 
 use core::mem;
 
 use memchr::memchr;
 
-use super::{Ending, Found, Header, Machine, Part, Place, State};
-use crate::codec::buffer::{blanks, grow};
+use super::{Header, Item, LineEndEffect, LinePosition, Machine, State};
+use crate::codec::buffer::{grow, leading_whitespace};
 use crate::codec::content_length::header::{Line, length_in, read_line};
-use crate::codec::content_length::search::{Stage, find, is_name};
+use crate::codec::content_length::search::{HeaderMatch, find, is_name};
 use crate::codec::frame::FrameFault;
+use crate::codec::lent::Span;
 use crate::message::Unreadable;
 
 impl Machine {
-    /// Reads a line that may be a header, up to its end or to where it turns out to be none.
-    pub(super) fn in_line(&mut self, mut part: Part, source: &[u8], at: &mut usize) -> Option<Found> {
+    /// Reads a line that may be a header line, up to its end or to the first byte that rules it out.
+    pub(super) fn in_line(&mut self, mut position: LinePosition, source: &[u8], at: &mut usize) -> Option<Item> {
         let mut rest = source.get(*at..)?;
-        if part == Part::Start && self.header.bytes == 0 {
-            let blanks = blanks(rest);
+        if position == LinePosition::Start && self.header.bytes == 0 {
+            let whitespace = leading_whitespace(rest);
             let start = *at;
-            *at += blanks;
-            // Line ends between frames mean nothing, but text that is noise keeps them.
-            if blanks > 0 && self.in_run {
+            *at += whitespace;
+            // Line ends between frames are skipped. Noise keeps them.
+            if whitespace > 0 && self.in_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;
         }
-        // One byte more than a header may have tells that the line is too long, and that as what.
+        // One byte above the limit shows that the line is too long, and in which part.
         let room = self.header_bytes.saturating_sub(self.held.len());
         rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
         loop {
-            let Some(byte) = rest.get(used) else { return self.hold_line(part, rest, at) };
-            part = match (part, byte) {
-                (Part::Value, _) => match memchr(b'\n', rest.get(used..)?) {
+            let Some(byte) = rest.get(used) else { return self.buffer_line(position, rest, at) };
+            position = match (position, byte) {
+                (LinePosition::Value, _) => match memchr(b'\n', rest.get(used..)?) {
                     Some(end) => return self.end_line(used + end + 1, source, at),
                     None => {
                         used = rest.len();
                         continue;
                     }
                 },
-                (Part::Start | Part::Return, b'\n') => {
+                (LinePosition::Start | LinePosition::Return, b'\n') => {
                     *at += used + 1;
                     self.header.bytes += self.held.len() + used + 1;
                     self.held.clear();
                     return self.end_header();
                 }
-                (Part::Start, b'\r') => Part::Return,
-                (Part::Start | Part::Name, byte) if is_name(*byte) => Part::Name,
-                (Part::Name | Part::Gap, b' ' | b'\t') => Part::Gap,
-                (Part::Name | Part::Gap, b':') => Part::Value,
+                (LinePosition::Start, b'\r') => LinePosition::Return,
+                (LinePosition::Start | LinePosition::Name, byte) if is_name(*byte) => LinePosition::Name,
+                (LinePosition::Name | LinePosition::BeforeColon, b' ' | b'\t') => LinePosition::BeforeColon,
+                (LinePosition::Name | LinePosition::BeforeColon, b':') => LinePosition::Value,
                 _ => {
-                    let found = self.leave_line(rest.get(..used)?, *at);
+                    let item = self.end_as_noise(rest.get(..used)?, *at);
                     *at += used;
-                    return found;
+                    return item;
                 }
             };
             used += 1;
         }
     }
 
-    /// Keeps the beginning of a line, unless it is too long for one.
-    fn hold_line(&mut self, part: Part, bytes: &[u8], at: &mut usize) -> Option<Found> {
+    /// Buffers the beginning of a line, unless it is too long.
+    fn buffer_line(&mut self, position: LinePosition, bytes: &[u8], at: &mut usize) -> Option<Item> {
         let room = self.header_bytes.saturating_sub(self.held.len());
         if bytes.len() <= room {
-            if let Some(fault) = self.too_large(part, bytes.len()) {
+            if let Some(fault) = self.too_large(position, bytes.len()) {
                 return Some(fault);
             }
-            self.state = State::Line(part);
+            self.state = State::Line(position);
             grow(&mut self.held, bytes, self.header_bytes);
             *at += bytes.len();
             return None;
         }
-        self.break_line(part, bytes, room, at)
+        self.split_long_line(position, bytes, room, at)
     }
 
-    /// A line is complete, with `length` bytes of it in `source`.
-    fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Found> {
+    /// Handles a complete line, of which the last `length` bytes are in `source`.
+    fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let bytes = source.get(*at..*at + length)?;
         let room = self.header_bytes.saturating_sub(self.held.len());
         if bytes.len() > room {
-            return self.break_line(Part::Value, bytes, room, at);
+            return self.split_long_line(LinePosition::Value, bytes, room, at);
         }
-        if let Some(fault) = self.too_large(Part::Value, length) {
+        if let Some(fault) = self.too_large(LinePosition::Value, length) {
             return Some(fault);
         }
-        self.state = State::Line(Part::Start);
+        self.state = State::Line(LinePosition::Start);
         let start = *at;
         *at += length;
         if self.held.is_empty() {
-            let (fault, noise) = self.take_line(bytes);
+            let (fault, noise) = self.read_header_line(bytes);
             return fault.or_else(|| (noise > 0).then(|| self.noise(start..start + noise)));
         }
         let mut line = mem::take(&mut self.held);
         line.extend_from_slice(bytes);
-        let (fault, noise) = self.take_line(&line);
+        let (fault, noise) = self.read_header_line(&line);
         line.truncate(noise);
         self.held = line;
         if fault.is_some() {
             self.held.clear();
         }
-        fault.or_else(|| self.noise_held())
+        fault.or_else(|| self.return_noise())
     }
 
-    /// The fault, if the header with these bytes of a line is over the limit for the first time. What may still turn out to
-    /// be no header is not counted.
-    fn too_large(&mut self, part: Part, more: usize) -> Option<Found> {
+    /// Returns the fault if the header exceeds the limit for the first time with `more` bytes. A line that may still
+    /// turn out to be noise is not counted.
+    fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
-        if part != Part::Value || bytes <= self.header_bytes || self.header.is_refused {
+        if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
             return None;
         }
         if self.is_noise() {
-            self.doubt();
+            self.mark_uncertain();
             return None;
         }
         self.header.is_refused = true;
         self.in_run = true;
-        Some(Found::Fault(FrameFault::HeaderTooLarge))
+        Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Whether this header is more of the noise before it, unless there comes a length.
+    /// Whether this header continues the noise before it, unless a length follows.
     const fn is_noise(&self) -> bool {
         self.in_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Gives up a line that alone is too long for a header. Its first bytes are dropped with the header, or are noise.
-    fn break_line(&mut self, part: Part, bytes: &[u8], room: usize, at: &mut usize) -> Option<Found> {
-        if let Some(fault) = self.too_large(part, bytes.len()) {
+    /// Splits a line that exceeds the limit of headers. Its first bytes are dropped with the header, or are noise.
+    fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
+        if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
         }
         self.held.extend_from_slice(bytes.get(..room)?);
         *at += room;
-        let (start, stage) = find(&self.held).unwrap_or((self.held.len(), Stage::NONE));
+        let (start, progress) = find(&self.held).unwrap_or((self.held.len(), HeaderMatch::NONE));
         let begun = self.held.split_off(start);
-        if part != Part::Value || self.is_noise() {
-            self.doubt();
-            self.state = State::Noise { stage, ending: Ending::Any };
-            let found = self.noise_held();
+        if position != LinePosition::Value || self.is_noise() {
+            self.mark_uncertain();
+            self.state = State::Noise { progress, line_end: LineEndEffect::Any };
+            let item = self.return_noise();
             self.held = begun;
-            return found;
+            return item;
         }
         let before = self.held.last().copied().unwrap_or_default();
-        let ending = if self.header.bytes == 0 { Ending::First { before } } else { Ending::Any };
-        // The header has begun, even if all of its line may turn out to be another one.
+        let line_end = if self.header.bytes == 0 { LineEndEffect::First { before } } else { LineEndEffect::Any };
+        // The header has begun, even if all of its line turns out to be the start of another one.
         self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
-        self.state = State::Noise { stage, ending };
+        self.state = State::Noise { progress, line_end };
         self.held = begun;
         None
     }
 
-    /// The line turned out to be no header.
-    fn leave_line(&mut self, bytes: &[u8], at: usize) -> Option<Found> {
-        self.doubt();
-        self.state = State::Noise { stage: Stage::NONE, ending: Ending::Any };
+    /// Handles a line that turned out to be noise.
+    fn end_as_noise(&mut self, bytes: &[u8], at: usize) -> Option<Item> {
+        self.mark_uncertain();
+        self.state = State::Noise { progress: HeaderMatch::NONE, line_end: LineEndEffect::Any };
         if self.held.is_empty() {
             return (!bytes.is_empty()).then(|| self.noise(at..at + bytes.len()));
         }
         self.held.extend_from_slice(bytes);
-        self.noise_held()
+        self.return_noise()
     }
 
-    /// There is noise in the header: only one with a length is worth to be continued.
-    fn doubt(&mut self) {
+    /// Records noise within the header. Only a header with a length is continued after noise.
+    fn mark_uncertain(&mut self) {
         if self.header.length.is_some() || self.header.is_refused || self.header.is_contradictory {
-            self.header.is_doubtful = true;
+            self.header.is_uncertain = true;
         } else {
             self.header = Header::NEW;
             self.count += 1;
         }
     }
 
-    /// Reads a header line. Gives the fault in it, and how many bytes at its beginning are noise.
-    fn take_line(&mut self, line: &[u8]) -> (Option<Found>, usize) {
-        let (said, inner) = read_line(line);
+    /// Reads a header line. Returns the fault in it, and how many bytes at its beginning are noise.
+    fn read_header_line(&mut self, line: &[u8]) -> (Option<Item>, usize) {
+        let (kind, inner) = read_line(line);
         let is_first = self.header.bytes == 0;
         self.header.bytes = self.header.bytes.saturating_add(line.len());
-        let fault = match said {
-            Line::Length(length) => self.take_length(length, line.len()),
+        let fault = match kind {
+            Line::Length(length) => self.record_length(length, line.len()),
             Line::NoLength if self.header.is_refused || self.header.is_contradictory => {
                 self.header.is_contradictory = true;
                 None
@@ -183,7 +184,7 @@ impl Machine {
             Line::NoLength => {
                 self.start_over();
                 self.in_run = true;
-                Some(Found::Fault(FrameFault::InvalidHeader))
+                Some(Item::Fault(FrameFault::InvalidHeader))
             }
             Line::PerhapsLength(length) => {
                 self.header.perhaps_length = Some(length);
@@ -201,14 +202,14 @@ impl Machine {
             Line::Other => None,
         };
         let Some(start) = inner else { return (fault, 0) };
-        self.begin(line.get(start..).unwrap_or_default());
+        self.begin_header(line.get(start..).unwrap_or_default());
         (fault, start)
     }
 
-    fn take_length(&mut self, length: Option<u64>, line: usize) -> Option<Found> {
-        let said = self.header.length.replace(length);
-        let differs = self.header.is_contradictory || said.is_some_and(|said| said != length);
-        if differs && self.header.is_doubtful {
+    fn record_length(&mut self, length: Option<u64>, line: usize) -> Option<Item> {
+        let previous = self.header.length.replace(length);
+        let differs = self.header.is_contradictory || previous.is_some_and(|previous| previous != length);
+        if differs && self.header.is_uncertain {
             self.count += 1;
             self.header = Header { bytes: line, length: Some(length), is_known: true, ..Header::NEW };
             return None;
@@ -220,23 +221,23 @@ impl Machine {
             return None;
         }
         self.in_run = true;
-        Some(Found::Fault(FrameFault::InvalidHeader))
+        Some(Item::Fault(FrameFault::InvalidHeader))
     }
 
-    /// A header begins with this line, which did not stand at the start of its own.
-    pub(super) fn begin(&mut self, line: &[u8]) {
+    /// Begins a header with this line, which was found in the middle of another line.
+    pub(super) fn begin_header(&mut self, line: &[u8]) {
         self.start_over();
         self.header = Header {
             bytes: line.len(),
             length: Some(length_in(line)),
             is_known: true,
-            is_doubtful: true,
+            is_uncertain: true,
             ..Header::NEW
         };
     }
 
-    /// The blank line came.
-    fn end_header(&mut self) -> Option<Found> {
+    /// Handles the blank line at the end of a header.
+    fn end_header(&mut self) -> Option<Item> {
         let header = self.header;
         let length = header.length.or(header.perhaps_length).filter(|_| !header.is_contradictory);
         if header.is_refused {
@@ -251,21 +252,21 @@ impl Machine {
         }
         let Some(length) = length else {
             self.start_over();
-            // In the middle of noise, what has no length is more of it.
+            // A header without a length continues the noise before it.
             let is_news = !mem::replace(&mut self.in_run, true);
-            return is_news.then_some(Found::Fault(FrameFault::InvalidHeader));
+            return is_news.then_some(Item::Fault(FrameFault::InvalidHeader));
         };
         match length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length <= self.message_bytes) {
             None => {
                 self.in_run = true;
                 self.beginning.open(Unreadable::TooLarge);
                 self.state = State::Drop { remaining: length.unwrap_or(u64::MAX), is_new: true };
-                Some(Found::Fault(FrameFault::Oversize { length }))
+                Some(Item::Fault(FrameFault::Oversize { length }))
             }
             Some(0) => {
                 self.in_run = false;
                 self.start_over();
-                Some(Found::Body(Place::Nowhere, header.reason))
+                Some(Item::Body(Span::Empty, header.reason))
             }
             Some(length) => {
                 self.in_run = false;

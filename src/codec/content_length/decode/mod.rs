@@ -1,4 +1,4 @@
-//! The state machine: header lines (`line`), bodies, and what is neither (`noise`).
+//! The state machine: header lines (`line`), bodies, and noise (`noise`).
 
 mod line;
 mod noise;
@@ -8,27 +8,20 @@ use core::mem;
 use core::ops::Range;
 
 use super::header::usual_header;
-use super::search::{Peek, Stage, peek};
+use super::search::{HeaderMatch, Peek, peek};
 use crate::Limits;
 use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
 use crate::codec::frame::FrameFault;
+use crate::codec::lent::{Lent, Span};
 use crate::message::{Reason, Unreadable};
 
-/// Where the bytes of a find are.
+/// An event with a span in place of its bytes, see [`crate::codec::frame::Event`].
 #[derive(Debug)]
-pub(super) enum Place {
-    Nowhere,
-    Source(Range<usize>),
-    Given,
-}
-
-/// A find, as [`crate::codec::frame::Event`].
-#[derive(Debug)]
-pub(super) enum Found {
-    Body(Place, Option<Reason>),
+pub(super) enum Item {
+    Body(Span, Option<Reason>),
     Fault(FrameFault),
-    Noise { place: Place, starts: bool },
+    Noise { span: Span, starts: bool },
     Dropped(Unreadable),
 }
 
@@ -38,13 +31,12 @@ pub(super) struct Machine {
     header_bytes: usize,
     state: State,
     header: Header,
-    /// What came of the line or body that is not complete.
+    /// The received part of an incomplete line or body.
     held: Vec<u8>,
-    /// What was held, and is now given away.
-    given: Vec<u8>,
-    /// The beginning of the message that is dropped.
+    lent: Lent,
+    /// The beginning of the dropped message.
     beginning: Beginning,
-    /// Whether noise would continue a run, or a fault.
+    /// Whether further noise continues a run of noise or a fault.
     in_run: bool,
     count: u64,
 }
@@ -52,59 +44,59 @@ pub(super) struct Machine {
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// In a line that may be a header.
-    Line(Part),
-    /// In a line that is none, or is too long for one.
+    Line(LinePosition),
+    /// In noise, or in a line that is too long for a header.
     Noise {
-        stage: Stage,
-        ending: Ending,
+        progress: HeaderMatch,
+        line_end: LineEndEffect,
     },
     Body {
         length: usize,
         reason: Option<Reason>,
     },
-    /// In a body that is dropped. `is_new` while it may turn out that it was never sent.
+    /// In a dropped body. `is_new` while the body may still turn out to be missing.
     Drop {
         remaining: u64,
         is_new: bool,
     },
 }
 
-/// How far a line is that may be a header.
+/// The position in a line that may be a header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum LinePosition {
     Start,
-    /// In the first half of a CRLF at the start.
+    /// After a CR at the start of the line.
     Return,
     Name,
-    /// In blanks before the colon.
-    Gap,
+    /// In whitespace before the colon.
+    BeforeColon,
     Value,
 }
 
-/// What the end of a line means to the header that it is in.
+/// The effect of the next line end on the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// Nothing.
+enum LineEndEffect {
+    /// No effect.
     Any,
-    /// The line is the first of its header, and too long. If it ends with a mere LF, it was a line of text, and there is no
-    /// header. The byte before is needed to tell.
+    /// The line is the first of its header, and is too long. If it ends with LF alone, it was text, and there is no
+    /// header. The check needs the byte before the LF.
     First { before: u8 },
 }
 
-/// What the lines of a header have said so far.
+/// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     bytes: usize,
     length: Option<Option<u64>>,
     perhaps_length: Option<Option<u64>>,
     reason: Option<Reason>,
-    /// There were lines that only a message of this protocol has.
+    /// At least one line occurs only in headers of this protocol.
     is_known: bool,
-    /// It was found inside of a line, or there was noise between its lines: what says another length is another header.
-    is_doubtful: bool,
-    /// It has been answered; it is read to its end only to know what to drop.
+    /// The header was found inside a line, or noise came between its lines. A second length then begins another header.
+    is_uncertain: bool,
+    /// A fault was already reported. The rest is read only to learn how many bytes to drop.
     is_refused: bool,
-    /// It said two lengths.
+    /// The header has two different lengths.
     is_contradictory: bool,
 }
 
@@ -115,7 +107,7 @@ impl Header {
         perhaps_length: None,
         reason: None,
         is_known: false,
-        is_doubtful: false,
+        is_uncertain: false,
         is_refused: false,
         is_contradictory: false,
     };
@@ -126,51 +118,48 @@ impl Machine {
         Self {
             message_bytes: limits.message_bytes,
             header_bytes: limits.header_bytes,
-            state: State::Line(Part::Start),
+            state: State::Line(LinePosition::Start),
             header: Header::NEW,
             held: Vec::new(),
-            given: Vec::new(),
+            lent: Lent::new(),
             beginning: Beginning::new(),
             in_run: false,
             count: 0,
         }
     }
 
-    pub(super) fn given(&self) -> &[u8] {
-        &self.given
+    /// Returns the bytes of a span, whose input is `source`.
+    pub(super) fn bytes<'a>(&'a self, span: Span, source: &'a [u8]) -> &'a [u8] {
+        self.lent.bytes(span, source)
     }
 
     pub(super) fn beginning(&self) -> &[u8] {
         self.beginning.bytes()
     }
 
-    /// The message that was dropped, once enough of it is known.
-    pub(super) fn dropped(&mut self) -> Option<Found> {
-        self.beginning.take().map(Found::Dropped)
+    /// Returns the dropped message, once its beginning is complete.
+    pub(super) fn dropped(&mut self) -> Option<Item> {
+        self.beginning.take().map(Item::Dropped)
     }
 
-    /// Takes back what was given away. Its memory serves for the next message of the same stream.
-    pub(super) fn take_back(&mut self) {
-        self.given.clear();
-        if self.held.is_empty() && self.held.capacity() < self.given.capacity() {
-            mem::swap(&mut self.held, &mut self.given);
-        }
-        release(&mut self.given);
+    /// Ends the loan of the last event.
+    pub(super) fn recycle(&mut self) {
+        self.lent.recycle(&mut self.held);
     }
 
     pub(super) const fn unfinished(&self) -> Option<u64> {
-        // Of a header that is refused, no line may have been counted yet.
+        // A refused header may not have counted a line yet.
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
             State::Line(_) => in_header || !self.held.is_empty(),
-            State::Noise { stage, .. } => in_header || !matches!(stage, Stage::Name(_)),
+            State::Noise { progress, .. } => in_header || !matches!(progress, HeaderMatch::Name(_)),
             State::Body { .. } | State::Drop { .. } => true,
         };
         if has_begun { Some(self.count) } else { None }
     }
 
-    /// Drops what is held, and how many bytes it was.
-    pub(super) fn give_up(&mut self) -> usize {
+    /// Drops the buffered bytes, and returns how many bytes of the message had come.
+    pub(super) fn time_out(&mut self) -> usize {
         let held = self.header.bytes + self.held.len();
         match self.state {
             State::Body { .. } => self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled),
@@ -183,23 +172,23 @@ impl Machine {
         held
     }
 
-    /// The next find in `source` from `at` on. `None` when all of it is used up.
-    pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Found> {
+    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
+    pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
-            let found = match self.state {
-                State::Line(Part::Start) => {
+            let item = match self.state {
+                State::Line(LinePosition::Start) => {
                     if self.read_usual_header(source, at) {
                         continue;
                     }
-                    self.in_line(Part::Start, source, at)
+                    self.in_line(LinePosition::Start, source, at)
                 }
-                State::Line(part) => self.in_line(part, source, at),
-                State::Noise { stage, ending } => self.in_noise(stage, ending, source, at),
+                State::Line(position) => self.in_line(position, source, at),
+                State::Noise { progress, line_end } => self.in_noise(progress, line_end, source, at),
                 State::Body { length, reason } => self.in_body(length, reason, source, at),
                 State::Drop { remaining, is_new } => self.in_dropped(remaining, is_new, source, at),
             };
-            if found.is_some() {
-                return found;
+            if item.is_some() {
+                return item;
             }
         }
         if self.held.is_empty() {
@@ -208,7 +197,7 @@ impl Machine {
         None
     }
 
-    /// Reads a header in one go, if it is the one that nearly all messages have and is whole.
+    /// Reads a complete header of the usual form at once. Returns false for any other header.
     fn read_usual_header(&mut self, source: &[u8], at: &mut usize) -> bool {
         if self.header != Header::NEW || !self.held.is_empty() {
             return false;
@@ -224,11 +213,11 @@ impl Machine {
         true
     }
 
-    pub(super) fn finish(&mut self) -> Option<Found> {
+    pub(super) fn finish(&mut self) -> Option<Item> {
         let held = self.header.bytes + self.held.len();
         let is_header = match self.state {
             State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.in_run,
-            // The beginning of a line is noise, unless it is that of a header that we know.
+            // The beginning of a line is noise, unless it is the beginning of a known header name.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
                 let shorter = name.len().min(self.held.len());
                 !self.held.is_empty()
@@ -244,65 +233,65 @@ impl Machine {
                 false
             }
         };
-        let found = if is_header {
-            (!self.header.is_refused).then_some(Found::Fault(FrameFault::Truncated { held }))
+        let item = if is_header {
+            (!self.header.is_refused).then_some(Item::Fault(FrameFault::Truncated { held }))
         } else {
-            self.noise_held()
+            self.return_noise()
         };
         self.held.clear();
         self.in_run = false;
         self.start_over();
-        found
+        item
     }
 
-    fn in_body(&mut self, length: usize, reason: Option<Reason>, source: &[u8], at: &mut usize) -> Option<Found> {
+    fn in_body(&mut self, length: usize, reason: Option<Reason>, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         if self.held.is_empty() {
             let body = rest.get(..length);
             match peek(body.unwrap_or(rest)) {
                 Peek::Header => {
                     self.start_over();
-                    return Some(Found::Body(Place::Nowhere, reason));
+                    return Some(Item::Body(Span::Empty, reason));
                 }
                 _ if body.is_some() => {
-                    let place = Place::Source(*at..*at + length);
+                    let span = Span::Source(*at..*at + length);
                     *at += length;
                     self.start_over();
-                    return Some(Found::Body(place, reason));
+                    return Some(Item::Body(span, reason));
                 }
                 _ => {}
             }
         } else if peek(&self.held) == Peek::Open {
-            // One byte at a time, for the few that it can be.
+            // Until the bytes can be told from a header, they are read one by one. There are at most `MAX_PEEK_BYTES`.
             self.held.push(*rest.first()?);
             *at += 1;
             if peek(&self.held) == Peek::Header {
                 self.start_over();
-                self.state = State::Line(Part::Value);
-                return Some(Found::Body(Place::Nowhere, reason));
+                self.state = State::Line(LinePosition::Value);
+                return Some(Item::Body(Span::Empty, reason));
             }
-            return (self.held.len() == length).then(|| self.give_body(reason));
+            return (self.held.len() == length).then(|| self.return_body(reason));
         }
         let rest = rest.get(..length - self.held.len()).unwrap_or(rest);
         let rest = if self.held.is_empty() && peek(rest) == Peek::Open { rest.get(..1)? } else { rest };
         grow(&mut self.held, rest, length);
         *at += rest.len();
-        (self.held.len() == length).then(|| self.give_body(reason))
+        (self.held.len() == length).then(|| self.return_body(reason))
     }
 
-    fn give_body(&mut self, reason: Option<Reason>) -> Found {
-        mem::swap(&mut self.held, &mut self.given);
+    fn return_body(&mut self, reason: Option<Reason>) -> Item {
+        let span = self.lent.lend(&mut self.held);
         self.start_over();
-        Found::Body(Place::Given, reason)
+        Item::Body(span, reason)
     }
 
-    fn in_dropped(&mut self, remaining: u64, is_new: bool, source: &[u8], at: &mut usize) -> Option<Found> {
+    fn in_dropped(&mut self, remaining: u64, is_new: bool, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         if !is_new {
             let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(rest.len());
             *at += length;
             self.beginning.add(rest.get(..length)?);
-            self.drop_on(remaining, length);
+            self.count_dropped(remaining, length);
             return self.dropped();
         }
         self.held.push(*rest.first()?);
@@ -311,7 +300,7 @@ impl Machine {
             Peek::Header => {
                 *at += 1;
                 self.start_over();
-                self.state = State::Line(Part::Value);
+                self.state = State::Line(LinePosition::Value);
                 self.beginning.close();
                 return self.dropped();
             }
@@ -320,16 +309,16 @@ impl Machine {
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
                 self.beginning.add(self.held.get(..dropped)?);
-                self.drop_on(remaining, dropped);
+                self.count_dropped(remaining, dropped);
                 self.held.drain(..dropped);
-                return self.noise_held();
+                return self.return_noise();
             }
         }
         None
     }
 
-    /// So many bytes of a body are dropped. They count, for who wants to know what came.
-    fn drop_on(&mut self, remaining: u64, dropped: usize) {
+    /// Counts dropped bytes of a body. A fault reports them as received.
+    fn count_dropped(&mut self, remaining: u64, dropped: usize) {
         self.header.bytes = self.header.bytes.saturating_add(dropped);
         let remaining = remaining - dropped as u64;
         self.state = State::Drop { remaining, is_new: false };
@@ -340,21 +329,20 @@ impl Machine {
     }
 
     fn start_over(&mut self) {
-        self.state = State::Line(Part::Start);
+        self.state = State::Line(LinePosition::Start);
         self.header = Header::NEW;
         self.count += 1;
     }
 
-    fn noise(&mut self, range: Range<usize>) -> Found {
-        Found::Noise { place: Place::Source(range), starts: !mem::replace(&mut self.in_run, true) }
+    fn noise(&mut self, range: Range<usize>) -> Item {
+        Item::Noise { span: Span::Source(range), starts: !mem::replace(&mut self.in_run, true) }
     }
 
-    fn noise_held(&mut self) -> Option<Found> {
+    fn return_noise(&mut self) -> Option<Item> {
         if self.held.is_empty() {
             return None;
         }
-        mem::swap(&mut self.held, &mut self.given);
-        self.held.clear();
-        Some(Found::Noise { place: Place::Given, starts: !mem::replace(&mut self.in_run, true) })
+        let span = self.lent.lend(&mut self.held);
+        Some(Item::Noise { span, starts: !mem::replace(&mut self.in_run, true) })
     }
 }

@@ -1,4 +1,4 @@
-//! The members of one object, unread.
+//! The members of an envelope and of an error object, as text.
 
 use alloc::boxed::Box;
 
@@ -18,19 +18,19 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) result: Option<&'a str>,
     pub(super) error: Option<&'a str>,
-    /// Whether one of them came twice. The last one is kept.
+    /// Whether a member is repeated. The last value is kept.
     pub(super) repeated: bool,
-    /// Whether the id came twice.
+    /// Whether the id is repeated.
     pub(super) is_id_repeated: bool,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads an object; `None` if the value is none.
+    /// Reads an object. Returns `None` for any other value.
     pub(super) fn read(value: &'a str) -> Option<Self> {
         Self::scan(&mut Scanner::new(value, usize::MAX))
     }
 
-    /// Reads the object that comes next; `None` if the text is no JSON, or no object comes.
+    /// Reads the next object. Returns `None` if the text is not JSON, or if another value comes.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
             "jsonrpc" => Some(0),
@@ -45,10 +45,13 @@ impl<'a> Envelope<'a> {
         Some(Self { jsonrpc, id, method, params, result, error, repeated, is_id_repeated })
     }
 
-    /// The name of a method that is longer than this, in characters, has a kind of its own.
-    pub(super) fn shape(&self, longest_method: usize) -> Shape {
+    /// Returns the kinds of the members. The name of a method with more characters than `max_method_length` is
+    /// [`Kind::TooLong`].
+    pub(super) fn shape(&self, max_method_length: usize) -> Shape {
         let method = match kind(self.method) {
-            Kind::String if self.method.is_some_and(|method| has_more(method, longest_method)) => Kind::TooLong,
+            Kind::String if self.method.is_some_and(|method| is_string_longer(method, max_method_length)) => {
+                Kind::TooLong
+            }
             kind => kind,
         };
         Shape {
@@ -71,7 +74,7 @@ pub(super) struct ErrorMembers<'a> {
 }
 
 impl<'a> ErrorMembers<'a> {
-    /// Reads an object; `None` if the value is none.
+    /// Reads an object. Returns `None` for any other value.
     pub(super) fn read(value: &'a str) -> Option<Self> {
         let mut scanner = Scanner::new(value, usize::MAX);
         let ([code, message, data], _) = read_members(&mut scanner, |name| match name {
@@ -94,7 +97,7 @@ impl<'a> ErrorMembers<'a> {
     }
 }
 
-/// What kind of value it is. For a number that is a question of its value, not of its text.
+/// Returns the kind of a value. The kind of a number depends on its value, not on its text.
 pub(super) fn kind(value: Option<&str>) -> Kind {
     let Some(text) = value else { return Kind::Missing };
     match text.as_bytes() {
@@ -115,23 +118,23 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
     }
 }
 
-/// The string that the value is; `None` if it is none, or holds half of a surrogate pair.
+/// Returns the string that the value is. Returns `None` for any other value, and for a lone surrogate.
 pub(super) fn string(value: &str) -> Option<Box<str>> {
     let inner = within_quotes(value)?;
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
 
-/// Whether a string, as it stands in JSON text, has more characters than this.
-fn has_more(value: &str, longest: usize) -> bool {
-    // Escapes only make it longer. What is no string after all is refused for that, later.
-    value.len() > longest && string(value).is_some_and(|string| is_longer(&string, longest))
+/// Whether a string, given as JSON text, has more than `max` characters.
+fn is_string_longer(value: &str, max: usize) -> bool {
+    // Escapes only make it longer. A value that is not a string is refused later.
+    value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
 }
 
 fn is_version(value: &str) -> bool {
     value == "\"2.0\"" || string(value).as_deref() == Some("2.0")
 }
 
-/// What is within the quotes of a string, as it stands there.
+/// Returns the text within the quotes of a string, unescaped.
 fn within_quotes(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -140,22 +143,22 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// The members of the object that comes next, each at its place, with one bit for each that came twice: then the last
-/// one counts. `None` if the text is not JSON, or no object comes.
+/// Reads the next object. Returns its members by index, the last value of each, with one bit for each repeated member.
+/// Returns `None` if the text is not JSON, or if another value comes.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
-    place_of: impl Fn(&str) -> Option<usize>,
+    index_of: impl Fn(&str) -> Option<usize>,
 ) -> Option<([Option<&'a str>; N], u32)> {
     let mut values = [None; N];
     let mut repeats = 0;
     scanner.members(|name, value| {
-        // Hardly anybody writes names with escapes.
-        let place = within_quotes(name).and_then(&place_of).or_else(|| {
+        // Names with escapes are rare.
+        let index = within_quotes(name).and_then(&index_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
-            place_of(&string(name)?)
+            index_of(&string(name)?)
         });
-        if let Some((place, kept)) = place.and_then(|place| Some((place, values.get_mut(place)?))) {
-            repeats |= u32::from(kept.replace(value).is_some()) << place;
+        if let Some((index, kept)) = index.and_then(|index| Some((index, values.get_mut(index)?))) {
+            repeats |= u32::from(kept.replace(value).is_some()) << index;
         }
     })?;
     Some((values, repeats))

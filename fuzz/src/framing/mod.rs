@@ -1,7 +1,6 @@
 //! Streams of bytes → frames.
 //!
-//! Of the input, the first three bytes say which limits there are, how the rest is cut, and when the clock runs out. The rest
-//! is the stream.
+//! The first three bytes select the limits, the cuts of the input, and the time of the timeout. The rest is the stream.
 
 mod reader;
 
@@ -12,17 +11,17 @@ use portway::codec::framing::Framing;
 
 use reader::{Found, Reader, skim};
 
-/// What a body of this length may be waited for with good frames.
-const LONGEST_WAIT: u64 = 500;
+/// A body of at most this length may be awaited during a flood of valid frames.
+const MAX_WAIT_BYTES: u64 = 500;
 
-/// Any stream of `Content-Length` frames.
+/// Checks any stream of `Content-Length` frames.
 pub fn content_length(bytes: &[u8]) {
     let Some((case, stream)) = Case::read(bytes) else { return };
     check(Framing::ContentLength, &case, stream);
     check_flood(&case, stream);
 }
 
-/// Any stream of lines.
+/// Checks any stream of lines.
 pub fn newline(bytes: &[u8]) {
     let Some((case, stream)) = Case::read(bytes) else { return };
     check(Framing::Newline, &case, stream);
@@ -36,9 +35,9 @@ pub fn newline(bytes: &[u8]) {
 
 struct Case {
     limits: Limits,
-    /// The lengths of the pieces, in turn.
+    /// The lengths of the pieces, alternating.
     cuts: [usize; 2],
-    /// Behind which part of the stream the clock runs out, of 256.
+    /// The position of the timeout in the stream, in 127ths.
     clock: Option<u8>,
 }
 
@@ -52,7 +51,7 @@ impl Case {
         Some((Self { limits, cuts, clock: Some(clock).filter(|clock| *clock < 128) }, stream))
     }
 
-    /// The stream up to where the clock runs out, and what comes late.
+    /// Returns the stream before the timeout, and after it.
     fn split<'s>(&self, stream: &'s [u8]) -> (&'s [u8], Option<&'s [u8]>) {
         match self.clock {
             None => (stream, None),
@@ -63,7 +62,7 @@ impl Case {
         }
     }
 
-    /// A reader that has read the stream in these pieces.
+    /// Returns a reader that has read the stream in these pieces.
     fn read_in<'s, P: Iterator<Item = &'s [u8]>>(
         &self,
         framing: Framing,
@@ -86,30 +85,30 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
     let mut one_by_one = case.read_in(framing, stream, |part| part.chunks(1));
     let mut in_pieces = case.read_in(framing, stream, |part| pieces(part, case.cuts));
     for other in [&one_by_one, &in_pieces] {
-        assert_eq!(other.found, whole.found, "what is found depends on how the stream is cut");
+        assert_eq!(other.found, whole.found, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
-    // Beyond this, what is given back may be dropped.
-    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.given_back) {
+    // Beyond this bound, unread bytes may be dropped.
+    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut by_hand = Reader::new(framing, &case.limits);
         by_hand.feed_by_hand(stream);
-        assert_eq!(by_hand.found, whole.found, "what is given back is not read like what comes");
+        assert_eq!(by_hand.found, whole.found, "unread bytes are not read like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
         reader.finish();
     }
     assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the end depends on the cuts");
-    assert!(bytes_in(&whole.found) <= stream.len() + whole.given_back, "bytes are found twice");
+    assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are reported twice");
     check_memory(framing, case, stream);
     check_recognition(stream);
 }
 
-/// The clock runs out, if it runs, and then a frame comes: it is found.
+/// Lets the timeout pass, if it runs. The next frame must then be found.
 fn check_next_frame(framing: Framing, mut reader: Reader) {
     reader.time_out();
     let before = reader.found.len();
-    // What was noise, or a line that is given up, goes on up to the end of its line.
+    // Noise and a dropped line continue to the end of their line.
     let separation: &[u8] = if framing == Framing::Newline { b"\n" } else { b"" };
     reader.feed(separation);
     reader.feed(&good(framing, 1));
@@ -119,26 +118,27 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
     assert!(others.iter().all(|found| matches!(found, Found::Noise { .. })), "{others:?}");
 }
 
-/// No clock runs out, and frames come until whatever was waited for must have come: from the first one that is found, all are.
+/// Without a timeout, sends frames until any awaited bytes must have come. From the first frame that is found, all must
+/// be found.
 fn check_flood(case: &Case, stream: &[u8]) {
-    // A message of the stream that reads like one of the flood would be taken for it.
+    // A message of the stream could be mistaken for one of the flood.
     if stream.windows(GOOD.len()).any(|part| part == GOOD) {
         return;
     }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
-    let most = message_bytes.saturating_add(header_bytes).saturating_add(LONGEST_WAIT as usize);
-    // Where nothing is waited for, the next frame is found, as was seen. Where the limits are high, it takes too many.
-    if reader.decoder.unfinished().is_none() || most > 2_000 {
+    let max = message_bytes.saturating_add(header_bytes).saturating_add(MAX_WAIT_BYTES as usize);
+    // If nothing is awaited, `check_next_frame` covers the case. With high limits, the flood would be too long.
+    if reader.decoder.unfinished().is_none() || max > 2_000 {
         return;
     }
     let before = reader.found.len();
-    let count = most / good(Framing::ContentLength, 0).len() + 2;
+    let count = max / good(Framing::ContentLength, 0).len() + 2;
     let frames: Vec<u8> = (0..count).flat_map(|number| good(Framing::ContentLength, number)).collect();
     reader.feed(&frames);
     let waits_longer = |found: &Found| match found {
-        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > LONGEST_WAIT),
-        // It has a body, which is dropped, and whose length is not told.
+        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
+        // Its body is dropped, and its length is not reported.
         Found::Fault(FrameFault::HeaderTooLarge) => true,
         _ => false,
     };
@@ -153,18 +153,18 @@ fn check_flood(case: &Case, stream: &[u8]) {
     assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame is lost among others");
 }
 
-/// What is held is bound by what has come and by the limits, whatever a header says.
+/// Checks that the received bytes and the limits bound the memory, whatever the header.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
-    // What is held, what is given away, what is given back, and its copy.
-    let most = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
+    // The buffer, the lent bytes, the unread bytes, and their copy.
+    let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
         let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
-        assert!(held <= most as u64, "{held} bytes are held, of {}", stream.len());
+        assert!(held <= max as u64, "{held} bytes are held, of {}", stream.len());
     }
 }
 
-/// Once the framing of a peer is known, more bytes do not change it.
+/// Checks that more bytes do not change the detected framing.
 fn check_recognition(stream: &[u8]) {
     let mut known = None;
     for length in 0..=stream.len().min(64) {
@@ -190,7 +190,7 @@ fn good(framing: Framing, number: usize) -> Vec<u8> {
     frame
 }
 
-/// What good bodies begin with.
+/// The beginning of valid bodies.
 const GOOD: &[u8] = b"{\"good\":";
 
 fn good_body(number: usize) -> Vec<u8> {
@@ -205,14 +205,14 @@ fn bytes_in(found: &[Found]) -> usize {
     bytes.sum()
 }
 
-/// What there is in a stream of lines, told in another way.
-fn lines(stream: &[u8], most: usize) -> Vec<Found> {
+/// Returns the events of a stream of lines, computed independently.
+fn lines(stream: &[u8], max: usize) -> Vec<Found> {
     let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let line = |line: &[u8]| {
         let start = line.iter().position(|byte| !blanks(byte))?;
         let line = &line[start..];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        Some(match line.len() > most {
+        Some(match line.len() > max {
             true => Found::Fault(FrameFault::Oversize { length: None }),
             false => Found::Body(line.to_vec()),
         })

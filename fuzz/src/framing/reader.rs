@@ -1,4 +1,4 @@
-//! Reads a stream as a driver does, and keeps what was found.
+//! Reads a stream as a driver does, and records the events.
 
 use portway::Limits;
 use portway::codec::content_length::header_within;
@@ -12,7 +12,7 @@ pub(super) enum Found {
     Body(Vec<u8>),
     Refused(Vec<u8>, Reason),
     Fault(FrameFault),
-    /// Pieces that follow each other are one: where one ends means nothing.
+    /// Adjacent pieces are joined, since their cuts have no meaning.
     Noise {
         bytes: Vec<u8>,
         starts: bool,
@@ -22,10 +22,10 @@ pub(super) enum Found {
 pub(super) struct Reader {
     pub(super) decoder: FrameDecoder,
     pub(super) found: Vec<Found>,
-    /// How many bytes have come.
+    /// How many bytes were received.
     fed: usize,
-    /// How many bytes were given back, to be found again.
-    pub(super) given_back: usize,
+    /// How many bytes were unread.
+    pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
 }
@@ -33,7 +33,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(framing: Framing, limits: &Limits) -> Self {
         let decoder = FrameDecoder::new(framing, limits);
-        Self { decoder, found: Vec::new(), fed: 0, given_back: 0, framing, limits: *limits }
+        Self { decoder, found: Vec::new(), fed: 0, reread: 0, framing, limits: *limits }
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
@@ -44,14 +44,14 @@ impl Reader {
             let found = found(event);
             found.into_iter().for_each(|found| self.record(found));
             if let Some(swallowed) = swallowed {
-                self.given_back += swallowed.len();
+                self.reread += swallowed.len();
                 self.decoder.unread(&swallowed);
             }
         }
         assert!(input.is_empty(), "input is left over");
     }
 
-    /// Reads the stream, and puts what was swallowed in front of the rest of it by hand.
+    /// Reads the stream, and puts swallowed bytes in front of the rest without `unread`.
     pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
@@ -61,22 +61,22 @@ impl Reader {
             let swallowed = swallowed(self.framing, &event).unwrap_or_default();
             let found = found(event);
             rest = [&swallowed[..], input].concat();
-            self.given_back += swallowed.len();
+            self.reread += swallowed.len();
             found.into_iter().for_each(|found| self.record(found));
         }
     }
 
-    /// The clock runs out, if it runs.
+    /// Lets the timeout pass, if it runs.
     pub(super) fn time_out(&mut self) {
         if self.decoder.unfinished().is_some() {
             let fault = self.decoder.time_out();
             self.record(Found::Fault(fault));
         }
-        assert_eq!(self.decoder.unfinished(), None, "what is given up is unfinished");
+        assert_eq!(self.decoder.unfinished(), None, "a dropped message is unfinished");
     }
 
     pub(super) fn finish(&mut self) {
-        // At most one thing is held; a second call finds nothing.
+        // At most one event is left. A second call returns none.
         if let Some(last) = self.decoder.finish().and_then(found) {
             self.record(last);
         }
@@ -110,14 +110,14 @@ impl Reader {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
             }
             Found::Fault(FrameFault::Truncated { held } | FrameFault::TimedOut { held }) => {
-                assert!(*held <= self.fed + self.given_back, "more is given up than has come");
+                assert!(*held <= self.fed + self.reread, "more bytes are dropped than were received");
             }
             Found::Fault(_) => {}
         }
     }
 }
 
-/// Reads the stream and keeps nothing.
+/// Reads the stream and records nothing.
 pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<Item = &'s [u8]>) {
     let mut decoder = FrameDecoder::new(framing, limits);
     for mut input in pieces {
@@ -130,7 +130,7 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// What a body has swallowed of the next frame, its length being too long.
+/// Returns the part of the next frame that a body with too long a length has swallowed.
 fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     let is_json = str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok());
@@ -143,7 +143,7 @@ fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
 
 fn found(event: Event<'_>) -> Option<Found> {
     Some(match event {
-        // It has its fault already.
+        // A fault was recorded for it before.
         Event::Dropped { .. } => return None,
         Event::Body(body) => Found::Body(body.to_vec()),
         Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),

@@ -1,39 +1,40 @@
-//! A list that never moves what it holds: it grows by as much at a time, however long it is.
+//! A list that never moves its items. It grows by chunks of a fixed size.
 //!
-//! A `Vec` that grows leaves its old places behind, and up to as many empty ones; memory of wasm is never given back.
+//! A growing `Vec` frees its old memory and may leave half of the new memory empty. Memory of wasm is never returned to
+//! the system.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// As many items are allocated at a time.
-const CHUNK: usize = 128;
+/// Items allocated at a time.
+const CHUNK_ITEMS: usize = 128;
 
 #[derive(Debug)]
-pub(super) struct Chunks<T> {
-    chunks: Vec<Box<[T; CHUNK]>>,
+pub(super) struct ChunkedVec<T> {
+    chunks: Vec<Box<[T; CHUNK_ITEMS]>>,
 }
 
-impl<T: Copy> Chunks<T> {
+impl<T: Copy> ChunkedVec<T> {
     pub(super) const fn new() -> Self {
         Self { chunks: Vec::new() }
     }
 
-    /// How many items there are: whole chunks of them.
+    /// Returns the number of items in all chunks.
     pub(super) fn len(&self) -> u32 {
-        (self.chunks.len() * CHUNK) as u32
+        (self.chunks.len() * CHUNK_ITEMS) as u32
     }
 
-    /// Adds a chunk of such items.
+    /// Adds a chunk of copies of `item`.
     pub(super) fn grow(&mut self, item: T) {
-        self.chunks.push(Box::new([item; CHUNK]));
+        self.chunks.push(Box::new([item; CHUNK_ITEMS]));
     }
 
     pub(super) fn get(&self, index: u32) -> Option<T> {
-        self.chunks.get(index as usize / CHUNK)?.get(index as usize % CHUNK).copied()
+        self.chunks.get(index as usize / CHUNK_ITEMS)?.get(index as usize % CHUNK_ITEMS).copied()
     }
 
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.chunks.get_mut(index as usize / CHUNK)?.get_mut(index as usize % CHUNK)
+        self.chunks.get_mut(index as usize / CHUNK_ITEMS)?.get_mut(index as usize % CHUNK_ITEMS)
     }
 }
 
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn each_item_is_found_where_it_was_put() {
-        let mut chunks = Chunks::new();
+        let mut chunks = ChunkedVec::new();
         assert_eq!((chunks.len(), chunks.get(0)), (0, None));
         for item in 0..3_u32 {
             chunks.grow(item);

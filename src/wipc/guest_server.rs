@@ -1,4 +1,4 @@
-//! JSON-RPC calls of the host, answered one after the other by a guest that waits for them.
+//! A blocking server for the JSON-RPC calls of the host, which handles one call at a time.
 
 use core::fmt;
 use std::boxed::Box;
@@ -23,7 +23,7 @@ use crate::text::{
     RpcError, Text, handler_panicked, invalid_params, length, method_not_found, read_params, write_params, write_result,
 };
 
-/// What a guest offers to its host.
+/// The methods of a guest, for its host.
 ///
 /// ```no_run
 /// use portway::wipc::{Guest, GuestServer, RpcError};
@@ -33,7 +33,7 @@ use crate::text::{
 ///     .serve(&mut Guest::new())?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[must_use = "a guest answers nothing until it serves"]
+#[must_use = "a guest answers no call until `serve` runs"]
 #[derive(Default)]
 pub struct GuestServer<'h> {
     methods: HashMap<String, Box<Method<'h>>>,
@@ -48,11 +48,11 @@ type Method<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) -> Result<Text
 type OnNotify<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) + 'h;
 type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
 
-/// The way to the host, for handlers.
+/// Sends to the host, for handlers.
 pub struct HostLink<'a> {
     output: &'a mut dyn Output,
-    /// How long a message may be, in bytes.
-    longest: usize,
+    /// Maximum length of a message, in bytes.
+    max_bytes: usize,
 }
 
 trait Output {
@@ -66,21 +66,21 @@ impl<R: Read, W: Write> Output for Guest<R, W> {
 }
 
 impl HostLink<'_> {
-    /// Tells the host something, without an answer. `params` has to be an object or an array, or `()` for none.
+    /// Sends a notification to the host. `params` must serialize to an object or an array, or be `()` for no params.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the params cannot be sent, or the message would be longer than
-    /// [`Limits::message_bytes`]; else as [`Guest::send`].
+    /// [`io::ErrorKind::InvalidInput`] if the params cannot be serialized, or if the message would exceed
+    /// [`Limits::message_bytes`]. Otherwise as [`Guest::send`].
     pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
-        let refused =
+        let to_io_error =
             |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
-        let params = write_params(params).map_err(refused)?;
-        length::check_call(None, method, params.as_deref(), self.longest).map_err(refused)?;
+        let params = write_params(params).map_err(to_io_error)?;
+        length::check_call(None, method, params.as_deref(), self.max_bytes).map_err(to_io_error)?;
         let notification = Message::Notification(Notification { method: method.into(), params });
         self.output.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
     }
 
-    /// Sends a frame that is no call, such as `DATA`.
+    /// Sends a frame of another type than `CALL`, such as `DATA`.
     ///
     /// # Errors
     /// As [`Guest::send`].
@@ -96,13 +96,13 @@ impl fmt::Debug for HostLink<'_> {
 }
 
 impl<'h> GuestServer<'h> {
-    /// A server without methods.
+    /// Creates a server without methods.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Has a handler for a method: it takes the params and gives the result, or an error that is answered. One that panics is
-    /// answered -32603, where the target unwinds.
+    /// Registers a method handler. It receives the params, and returns the result or the error that answers the call. A
+    /// call whose handler panics is answered with -32603, where the target unwinds.
     pub fn method<P, R, E>(
         mut self,
         name: &str,
@@ -123,8 +123,8 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a handler for a notification. A notification whose params do not fit is ignored. After a panic of the handler, the
-    /// server reads the next frame, where the target unwinds. The panic hook runs as usual.
+    /// Registers a notification handler. A notification with params of another type is ignored. After a panic of the
+    /// handler, the server reads the next frame, where the target unwinds. The panic hook runs as usual.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -141,19 +141,19 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Has a function for each frame other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the function, the server
-    /// reads the next frame, where the target unwinds.
+    /// Sets a handler for all frames other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the handler, the
+    /// server reads the next frame, where the target unwinds.
     pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
         self.on_frame = Some(Box::new(handler));
         self
     }
 
-    /// The same, with other bounds on what the host may send.
+    /// Sets the limits on the host. Default: [`Limits::DEFAULT`].
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits: Some(limits), ..self }
     }
 
-    /// Names that begin with `rpc.` are the protocol's own (JSON-RPC 2.0 §4).
+    /// Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
     fn may_register(&mut self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {
@@ -162,11 +162,11 @@ impl<'h> GuestServer<'h> {
         may
     }
 
-    /// Sends `OPEN`, and answers until `CLOSE` has come or was sent by a handler, or the input ends. A frame that cannot be
-    /// read as JSON-RPC is answered with an error, and the next one is read.
+    /// Sends `OPEN`, and answers calls until `CLOSE` is received or sent, or the input ends. A `CALL` that is not valid
+    /// JSON-RPC is answered with an error, and does not end the server.
     ///
     /// # Errors
-    /// As [`Guest::send`] and [`Guest::receive`]; [`io::ErrorKind::InvalidInput`] for a method whose name is reserved.
+    /// As [`Guest::send`] and [`Guest::receive`]. [`io::ErrorKind::InvalidInput`] for a method with a reserved name.
     pub fn serve<R: Read, W: Write>(mut self, guest: &mut Guest<R, W>) -> io::Result<()> {
         if let Some(name) = &self.reserved {
             let problem = format!("{name:?} cannot be registered: names that begin with rpc. are reserved");
@@ -186,7 +186,7 @@ impl<'h> GuestServer<'h> {
         connection: &mut Connection<Text>,
         limits: &Limits,
     ) -> io::Result<()> {
-        let longest = limits.message_bytes.min(MAX_PAYLOAD as usize);
+        let max_bytes = limits.message_bytes.min(MAX_PAYLOAD as usize);
         guest.send(FrameType::Open, &[])?;
         while !guest.has_closed()
             && let Some(frame) = guest.receive()?
@@ -194,7 +194,7 @@ impl<'h> GuestServer<'h> {
             if frame.frame_type != FrameType::Call {
                 if let Some(handler) = &mut self.on_frame {
                     let borrowed = Frame { frame_type: frame.frame_type, payload: &frame.payload };
-                    guarded(|| handler(borrowed, &mut HostLink { output: guest, longest }));
+                    catch_panic(|| handler(borrowed, &mut HostLink { output: guest, max_bytes }));
                 }
                 continue;
             }
@@ -206,12 +206,12 @@ impl<'h> GuestServer<'h> {
             while let Some(event) = connection.poll_event() {
                 match event {
                     Event::Request { key, method, params } => {
-                        let outcome = self.answer(&method, params.as_deref(), guest, longest);
+                        let outcome = self.answer(&method, params.as_deref(), guest, max_bytes);
                         connection.respond(key, outcome.map_err(Into::into));
                     }
                     Event::Notification(Notification { method, params }) => {
                         if let Some(handler) = self.notifications.get_mut(&*method) {
-                            guarded(|| handler(params.as_deref(), &mut HostLink { output: guest, longest }));
+                            catch_panic(|| handler(params.as_deref(), &mut HostLink { output: guest, max_bytes }));
                         }
                     }
                     Event::Cancelled(_) | Event::Ignored(_) | Event::Ended { .. } => {}
@@ -222,7 +222,7 @@ impl<'h> GuestServer<'h> {
                 if guest.has_closed() {
                     return Ok(());
                 }
-                if length::encode_within(&mut message, longest, &mut text) {
+                if length::encode_within(&mut message, max_bytes, &mut text) {
                     guest.send(FrameType::Call, text.as_bytes())?;
                 }
             }
@@ -235,17 +235,19 @@ impl<'h> GuestServer<'h> {
         method: &str,
         params: Option<&RawValue>,
         guest: &mut Guest<R, W>,
-        longest: usize,
+        max_bytes: usize,
     ) -> Result<Text, RpcError> {
         let Some(handler) = self.methods.get_mut(method) else {
             return Err(method_not_found(method));
         };
-        guarded(|| handler(params, &mut HostLink { output: guest, longest })).unwrap_or_else(|| Err(handler_panicked()))
+        catch_panic(|| handler(params, &mut HostLink { output: guest, max_bytes }))
+            .unwrap_or_else(|| Err(handler_panicked()))
     }
 }
 
-/// Runs a handler. Returns `None` if it panics. The handler's own state may then be inconsistent, that of the server is not.
-fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
+/// Runs a handler. Returns `None` if it panics. The state of the handler may then be inconsistent, the state of the
+/// server is not.
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }
 

@@ -1,0 +1,56 @@
+//! The bytes of an event: a part of the input, or bytes that the decoder buffered and lends to the event.
+
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use super::buffer::release;
+
+/// Where the bytes of an event are.
+#[derive(Debug)]
+pub(super) enum Span {
+    Empty,
+    Source(Range<usize>),
+    Lent,
+}
+
+/// Buffered bytes that the last event borrows.
+#[derive(Debug)]
+pub(super) struct Lent(Vec<u8>);
+
+impl Lent {
+    pub(super) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Lends all bytes of `buffer`, and leaves it empty.
+    pub(super) fn lend(&mut self, buffer: &mut Vec<u8>) -> Span {
+        mem::swap(buffer, &mut self.0);
+        buffer.clear();
+        Span::Lent
+    }
+
+    /// Lends a copy of `bytes`.
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> Span {
+        self.0.extend_from_slice(bytes);
+        Span::Lent
+    }
+
+    /// Ends the loan. An empty `buffer` takes the memory over for the next message of the stream.
+    pub(super) fn recycle(&mut self, buffer: &mut Vec<u8>) {
+        self.0.clear();
+        if buffer.is_empty() && buffer.capacity() < self.0.capacity() {
+            mem::swap(buffer, &mut self.0);
+        }
+        release(&mut self.0);
+    }
+
+    /// Returns the bytes of a span, whose input is `source`.
+    pub(super) fn bytes<'a>(&'a self, span: Span, source: &'a [u8]) -> &'a [u8] {
+        match span {
+            Span::Empty => &[],
+            Span::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
+            Span::Lent => &self.0,
+        }
+    }
+}
