@@ -14,25 +14,25 @@ pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
 /// Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop.
 pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
-/// Wait for input that has arrived already, once the time of a call or a message is up.
-pub(crate) const FINAL_READ: Duration = Duration::from_millis(1);
-/// Total of such waits, while input keeps arriving.
-pub(crate) const FINAL_READS: Duration = Duration::from_millis(100);
-/// Lines in a row that are no message, at the start of a link of lines.
+/// Read of available input after the timeout of a call or a message.
+pub(crate) const FINAL_READ_TIMEOUT: Duration = Duration::from_millis(1);
+/// Total of such reads, while input arrives.
+pub(crate) const MAX_FINAL_READ_TIME: Duration = Duration::from_millis(100);
+/// Consecutive lines that are not messages, at the start of a line-based link.
 pub(crate) const MAX_LINES_WITHOUT_MESSAGE: usize = 10;
 /// End of a link: handlers that run, a process that ends.
-pub(crate) const LINK_GRACE: Duration = Duration::from_millis(2_000);
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(2_000);
 /// Wait for the rest of the output of a process that has exited.
 pub(crate) const OUTPUT_GRACE: Duration = Duration::from_millis(250);
 /// Wait between SIGTERM and SIGKILL for a process and its descendants.
 pub(crate) const TERM_GRACE: Duration = Duration::from_millis(500);
-/// Wait for what can still be written after the last byte was read, once writing has failed.
-pub(crate) const REST_GRACE: Duration = Duration::from_millis(100);
-/// Time for which a busy Unix socket is asked again.
+/// Reading after a failed write.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+/// Retries of a connection to a busy Unix socket.
 pub(crate) const BUSY_SOCKET_TIMEOUT: Duration = Duration::from_millis(5_000);
-/// A line of standard error that is handed over whole.
-pub(crate) const MAX_STDERR_LINE: u64 = 65_536;
-/// Bytes on their way between two ends in one process.
+/// A line of standard error that is reported whole.
+pub(crate) const MAX_STDERR_LINE_BYTES: u64 = 65_536;
+/// Unread bytes between two transports in one process.
 pub(crate) const PAIR_BYTES: usize = 65_536;
 /// Frames that wait to be written before a sender does.
 pub(crate) const MAX_QUEUED_FRAMES: usize = 16;

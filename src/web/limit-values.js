@@ -88,7 +88,7 @@ export const CLOSE_TIMEOUT = 2_000;
 export const OUTPUT_GRACE = 250;
 /** Wait between SIGTERM and SIGKILL for a process and its descendants, in milliseconds. */
 export const TERM_GRACE = 500;
-/** A line of standard error that is handed over whole. */
+/** A line of standard error that is reported whole. */
 export const MAX_STDERR_LINE = 65_536;
 /** The payload of a frame of WIPC. */
 export const MAX_PAYLOAD = 4_294_967_295;

@@ -20,9 +20,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
-use crate::native::limits::{LINK_GRACE, MAX_QUEUED_FRAMES};
+use crate::native::limits::{MAX_QUEUED_FRAMES, SHUTDOWN_TIMEOUT};
 use crate::native::stdin::AsyncStdin;
-use crate::native::stdout::WholeStdout;
+use crate::native::stdout::AtomicStdout;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -78,7 +78,7 @@ impl Channel {
     pub fn stdio() -> io::Result<Self> {
         // Also tokio's handles panic without a runtime.
         Handle::try_current().map_err(io::Error::other)?;
-        Self::guest(AsyncStdin::default(), WholeStdout::default())
+        Self::guest(AsyncStdin::default(), AtomicStdout::default())
     }
 
     /// The host's end. After the guest's `CLOSE`, the host starts no further frame. A frame that is half written has two
@@ -150,7 +150,7 @@ pub(super) enum Stage {
     Open,
     /// `CLOSE` was sent. Frames queued before it are still written.
     CloseSent,
-    /// The receiver and all senders were dropped. Queued frames have `LINK_GRACE` to be written.
+    /// The receiver and all senders were dropped. Queued frames have `SHUTDOWN_TIMEOUT` to be written.
     HandlesDropped,
     /// The guest has exited, or its handle was dropped. No further frame is written.
     GuestExited,
@@ -227,13 +227,13 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same holds once
+/// Writes queued frames. A blocked write has `SHUTDOWN_TIMEOUT` to finish after the guest has closed or exited. The same holds once
 /// the receiver and all senders are dropped.
 async fn write(jobs: mpsc::Receiver<Job>, writer: impl AsyncWrite + Unpin, output: Arc<Output>) -> io::Result<()> {
     let mut writing = pin!(write_frames(jobs, writer, &output));
     match run_until(writing.as_mut(), output.wait_for(Stage::HandlesDropped)).await {
         Some(written) => written,
-        None => timeout(LINK_GRACE, writing).await?,
+        None => timeout(SHUTDOWN_TIMEOUT, writing).await?,
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::channel::{Output, Stage, run_until};
 use crate::native::child::ChildProcess;
-use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
+use crate::native::limits::{OUTPUT_GRACE, SHUTDOWN_TIMEOUT};
 
 /// The process of a guest, and its descendants. They end when the grace is over.
 ///
@@ -46,7 +46,7 @@ enum Life {
 impl GuestProcess {
     /// Starts the task; needs a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
-        let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
+        let guest = Arc::new(Mutex::new(Guest { process, grace: SHUTDOWN_TIMEOUT }));
         let ending = Arc::new(Notify::new());
         let (sender, life) = watch::channel(Life::Running);
         let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), sender);
@@ -100,7 +100,7 @@ impl Drop for GuestProcess {
 impl Guest {
     fn end(&mut self) {
         let grace = self.grace.min(LONGEST_GRACE);
-        self.process.end_by(Instant::now() + grace);
+        self.process.set_deadline(Instant::now() + grace);
     }
 }
 
@@ -121,12 +121,12 @@ async fn watch_guest(guest: Weak<Mutex<Guest>>, output: Arc<Output>, ending: Arc
     }
     if let Some(guest) = guest.upgrade() {
         // Its descendants end soon after it.
-        lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
+        lock(&guest).process.set_deadline(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
     output.advance_to(Stage::GuestExited);
     life.send_replace(Life::Exited);
-    poll_guest(&guest, |process, context| process.poll_gone(context).map(drop)).await;
+    poll_guest(&guest, |process, context| process.poll_tree_exit(context).map(drop)).await;
     life.send_replace(Life::Gone);
 }
 

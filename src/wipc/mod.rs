@@ -31,7 +31,7 @@ pub use self::guest::Guest;
 pub use self::host::Host;
 pub use self::serve::{GuestServer, HostLink};
 pub use crate::codec::wipc::FrameType;
-pub use crate::text::RpcError;
+pub use crate::error::RpcError;
 
 /// A frame, with a payload of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
