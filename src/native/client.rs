@@ -119,8 +119,8 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] if the peer does not read.
-    /// [`Client::ready`] waits for that.
+    /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
+    /// read. [`Client::ready`] waits until it does.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.link().notify(method, write_params(params)?)
     }
