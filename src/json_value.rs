@@ -46,8 +46,20 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
     }
 }
 
+/// Serializes any value.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, String> {
+    to_raw_value(value).map_err(|problem| problem.to_string())
+}
+
+/// Deserializes the result of a call, or an item of a stream.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
+    serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
+}
+
 /// Returns the text of an error without its line and column: the JSON text is not shown with it.
-pub(crate) fn without_position(problem: &serde_json::Error) -> String {
+fn without_position(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let position = format!(" at line {} column {}", problem.line(), problem.column());
     echo::ends(text.strip_suffix(&position).map_or_else(|| text.clone(), ToString::to_string))

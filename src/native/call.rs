@@ -14,11 +14,11 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
-use super::convert::read_result;
 use super::error::CallError;
 use super::link::Link;
 use super::state::{CallObserver, CallResult, ProgressCallback, ProgressTimeout};
 use crate::connection::CallKey;
+use crate::json_value::read_result;
 use crate::limits::TOTAL_TIMEOUT_FACTOR;
 
 /// A pending call, created by [`Client::call`](crate::Client::call).
@@ -112,7 +112,7 @@ impl<R: DeserializeOwned> Call<R> {
                 CallState::Unsent(Arc::clone(link), Box::new(request))
             }
         };
-        Self { state, decode: read_result }
+        Self { state, decode: |value| read_result(value).map_err(CallError::Deserialize) }
     }
 }
 

@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::call::Call;
-use super::convert::write_params;
 use super::error::{CallError, Closed};
 use super::limits::CALL_TIMEOUT;
 use super::link::Link;
 use super::response_stream::Items;
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
+use crate::json_value::write_params;
 
 /// Calls the peer.
 ///
@@ -88,7 +88,7 @@ impl Client {
     /// The request is sent when the future is first polled. An error of the params is returned there, too.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
-        Call::new(self.link(), self.timeout, method, write_params(params))
+        Call::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
     /// Calls a method that returns a stream of items. The peer sends items only as fast as they are consumed.
@@ -113,7 +113,7 @@ impl Client {
     /// # }
     /// ```
     pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
-        Items::new(self.link(), self.timeout, method, write_params(params))
+        Items::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
     /// Sends a notification.
@@ -122,7 +122,7 @@ impl Client {
     /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
     /// read. [`Client::ready`] waits until it does.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.link().notify(method, write_params(params)?)
+        self.link().notify(method, write_params(params).map_err(CallError::Params)?)
     }
 
     /// Sends a [WIPC](crate::codec::wipc) frame that is not a message, for example `DATA`. Its order among calls and

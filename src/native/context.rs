@@ -9,13 +9,13 @@ use std::sync::{Arc, Weak};
 
 use serde::Serialize;
 
-use super::convert::{write_params, write_value};
 use super::error::CallError;
 use super::in_flight::CancelToken;
 use super::link::Link;
 use super::progress;
 use super::waker_set::WakerKey;
 use crate::connection::RequestKey;
+use crate::json_value::{write_params, write_value};
 use crate::message::Id;
 
 /// The request or notification of a running handler.
@@ -94,7 +94,7 @@ impl Context {
     /// # Errors
     /// [`CallError::Params`], [`CallError::Congested`], or the reason why the link has ended.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        let params = write_params(params)?;
+        let params = write_params(params).map_err(CallError::Params)?;
         self.link.upgrade().ok_or(CallError::Destroyed)?.notify(method, params)
     }
 }

@@ -11,7 +11,6 @@ pub(crate) mod child;
 mod client;
 mod connect;
 mod context;
-mod convert;
 mod diagnostic;
 mod driver;
 mod error;

@@ -18,13 +18,13 @@ use tokio::sync::oneshot;
 
 use super::Text;
 use super::call::milliseconds;
-use super::convert::read_result;
 use super::error::CallError;
 use super::limits::{MAX_STREAM_CREDIT, STREAM_WINDOW};
 use super::link::Link;
 use super::state::{CallObserver, CallResult};
 use super::stream_messages::{self, StreamRequest};
 use crate::connection::CallKey;
+use crate::json_value::read_result;
 
 /// The items of a stream, created by [`Client::stream`](crate::Client::stream).
 ///
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> Items<T> {
                 StreamState::Unsent(Box::new(Unsent { link, method, params, timeout, window: STREAM_WINDOW }))
             }
         };
-        Self { state, decode: read_result }
+        Self { state, decode: |value| read_result(value).map_err(CallError::Deserialize) }
     }
 }
 
