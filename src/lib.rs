@@ -56,15 +56,21 @@ pub mod connection;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json", feature = "typed"))]
 #[cfg(feature = "std")]
 mod echo;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+mod error;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+mod json_value;
 pub mod limits;
 pub mod message;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(feature = "std")]
+mod message_length;
 pub mod profile;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]
 pub mod stdio;
-#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
-#[cfg(feature = "std")]
-mod text;
 pub mod validate;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "js"))]

@@ -1,11 +1,11 @@
-//! Standard input, output and error of this process, for non-blocking descriptors too.
+//! Standard input, output and error of this process. They also support non-blocking descriptors.
 //!
-//! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). Another process can
-//! therefore set it at any time: Node does when a script touches `process.stdin`. From then on `std::io` fails with
+//! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). Therefore another
+//! process can set it at any time, as Node does when a script uses `process.stdin`. From then on `std::io` fails with
 //! [`io::ErrorKind::WouldBlock`], and its `write_all` does not report how many bytes it has written.
 //!
-//! The streams here wait with `poll(2)` until the descriptor is ready, and then continue. They lose no byte, and they do not
-//! change the flag, since it belongs to other processes too. Where the target is not Unix, they are those of `std::io`.
+//! The streams here wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes. They do
+//! not change the flag, since other processes use it too. On targets other than Unix, they use `std::io` directly.
 
 use std::io::{self, Read, StdoutLock, Write};
 
@@ -15,8 +15,8 @@ pub struct Stdin(());
 
 /// Standard output, without a buffer. It first writes the bytes that [`std::io::Stdout`] has buffered.
 ///
-/// `write_all` holds the lock of [`std::io::Stdout`] until all bytes are written: output of other threads comes before or
-/// after them.
+/// `write_all` holds the lock of [`std::io::Stdout`] until all bytes are written: output of other threads comes before
+/// or after them.
 #[derive(Clone, Copy, Debug)]
 pub struct Stdout(());
 
@@ -74,7 +74,7 @@ impl Write for Stdout {
     }
 }
 
-/// The buffer of std keeps the bytes that it could not write, so that it can be flushed again.
+/// Flushes the buffer of std. It keeps the bytes that it could not write, so this can be repeated.
 fn flush(out: &mut StdoutLock<'_>) -> io::Result<()> {
     sys::when_writable(&io::stdout(), || out.flush())
 }
@@ -113,7 +113,7 @@ mod sys {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
 
-    /// The pause before a descriptor is polled again that was reported as ready and was not.
+    /// The pause before a second poll of a descriptor that was reported as ready but would block.
     const PAUSE: Duration = Duration::from_millis(1);
 
     pub(super) fn when_readable<T>(input: &impl AsFd, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
@@ -124,12 +124,12 @@ mod sys {
         when_ready(output, PollFlags::OUT, call)
     }
 
-    /// Not through the buffer of std, which searches all that it is to write for line ends, each time.
+    /// Writes without the buffer of std, which searches all bytes for line ends.
     pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
         when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
     }
 
-    /// Repeats a call that has no effect when it fails, until it neither would block nor is interrupted.
+    /// Repeats a call until it neither would block nor is interrupted. The call must have no effect when it fails.
     fn when_ready<T>(
         descriptor: &impl AsFd,
         readiness: PollFlags,
@@ -140,7 +140,7 @@ mod sys {
             match call() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // Another process was faster, or `poll` and the device disagree: this must not become a busy loop.
+                    // Another process was faster, or `poll` and the device disagree. The pause avoids a busy loop.
                     if has_waited {
                         thread::sleep(PAUSE);
                     }
@@ -152,7 +152,7 @@ mod sys {
         }
     }
 
-    /// An end or an error of the descriptor counts as ready: the next call reports it.
+    /// Waits until the descriptor is ready. An end or an error counts as ready: the next call reports it.
     fn wait(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(descriptor, readiness)], None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),

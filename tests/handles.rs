@@ -49,7 +49,7 @@ const HANDLES: [Handle; 8] = [
     },
     Handle {
         name: "Items",
-        files: ["native/items.rs", "web/api/response_stream.rs"],
+        files: ["native/response_stream.rs", "web/api/response_stream.rs"],
         both: "timeout window",
         native: "",
         browser: "",
@@ -63,7 +63,7 @@ const HANDLES: [Handle; 8] = [
     },
     Handle {
         name: "RpcError",
-        files: ["text/error.rs", "web/api/error.rs"],
+        files: ["error.rs", "web/api/error.rs"],
         both: "new invalid_params internal with_data data reason",
         native: "",
         browser: "with_js_data",

@@ -1,4 +1,4 @@
-//! A call, as a future.
+//! Outgoing calls as futures.
 
 use core::fmt;
 use core::pin::Pin;
@@ -14,17 +14,17 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
-use super::convert::read_result;
 use super::error::CallError;
 use super::link::Link;
-use super::state::{CallListener, Outcome, ProgressListener, Until};
+use super::state::{CallObserver, CallResult, ProgressCallback, ProgressTimeout};
 use crate::connection::CallKey;
+use crate::json_value::read_result;
 use crate::limits::TOTAL_TIMEOUT_FACTOR;
 
-/// A call that waits for its result, made by [`Client::call`](crate::Client::call).
+/// A pending call, created by [`Client::call`](crate::Client::call).
 ///
-/// It is sent when it is first polled, or by [`Call::start`]. A drop while it waits cancels it, and so does its
-/// timeout: the peer gets the notification `$/cancelRequest`.
+/// The request is sent at the first poll, or by [`Call::start`]. Dropping a pending call cancels it, and so does its
+/// timeout: the peer receives the notification `$/cancelRequest`.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -50,12 +50,12 @@ use crate::limits::TOTAL_TIMEOUT_FACTOR;
 /// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R> {
-    stage: Stage,
+    state: CallState,
     decode: fn(&RawValue) -> Result<R, CallError>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum CallState {
     Unsent(Arc<Link>, Box<Request>),
     Sent(Sent),
     Failed(CallError),
@@ -67,32 +67,32 @@ struct Request {
     method: Box<str>,
     params: Option<Text>,
     timeout: Option<Duration>,
-    total: Total,
-    listener: Option<ProgressListener>,
+    total: TotalTimeout,
+    callback: Option<ProgressCallback>,
 }
 
-/// How long a call may take in all.
+/// The limit of the total time of a call.
 #[derive(Debug)]
-enum Total {
+enum TotalTimeout {
     /// A multiple of its timeout.
     Default,
     Milliseconds(u64),
     Endless,
 }
 
-/// A call that the other side knows of. Dropping it while it waits gives it up.
+/// A call whose request was sent. Dropping it while it is pending cancels the request.
 #[derive(Debug)]
 struct Sent {
     link: Arc<Link>,
     key: CallKey,
-    reply: oneshot::Receiver<Outcome>,
-    waits: bool,
+    reply: oneshot::Receiver<CallResult>,
+    is_pending: bool,
 }
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        if self.waits {
-            self.link.give_up(self.key);
+        if self.is_pending {
+            self.link.cancel_call(self.key);
         }
     }
 }
@@ -104,75 +104,77 @@ impl<R: DeserializeOwned> Call<R> {
         method: &str,
         params: Result<Option<Text>, CallError>,
     ) -> Self {
-        let stage = match params {
-            Err(problem) => Stage::Failed(problem),
+        let state = match params {
+            Err(problem) => CallState::Failed(problem),
             Ok(params) => {
-                let request = Request { method: method.into(), params, timeout, total: Total::Default, listener: None };
-                Stage::Unsent(Arc::clone(link), Box::new(request))
+                let request =
+                    Request { method: method.into(), params, timeout, total: TotalTimeout::Default, callback: None };
+                CallState::Unsent(Arc::clone(link), Box::new(request))
             }
         };
-        Self { stage, decode: read_result }
+        Self { state, decode: |value| read_result(value).map_err(CallError::Deserialize) }
     }
 }
 
 impl<R> Call<R> {
-    /// How long to wait, in place of the client's timeout. `None` waits for ever. A call that times out is cancelled at
-    /// the peer, like a call that is dropped.
+    /// Sets the timeout of this call, in place of the client's timeout. `None` disables it. A call that times out is
+    /// cancelled at the peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = timeout.into();
-        self.with(|request| request.timeout = timeout)
+        self.configure(|request| request.timeout = timeout)
     }
 
-    /// How long to wait in all. After that the call times out, whatever its progress. By default, a call with
-    /// [`Call::on_progress`] waits for 60 times its timeout. `None` sets no such limit.
+    /// Sets the longest total time of this call. After that the call times out, even if there is progress. Default: 60
+    /// times the timeout for a call with [`Call::on_progress`]. `None` disables the limit.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
-        let total = total.into().map_or(Total::Endless, |total| Total::Milliseconds(milliseconds(total)));
-        self.with(|request| request.total = total)
+        let total = total.into().map_or(TotalTimeout::Endless, |total| TotalTimeout::Milliseconds(milliseconds(total)));
+        self.configure(|request| request.total = total)
     }
 
-    /// Runs a function each time the peer reports how far it is. A value that is not a `P` is ignored. Each report
+    /// Registers a callback for the progress that the peer reports. A value that is not a `P` is ignored. Each report
     /// restarts the timeout of the call, within its [total](Call::total_timeout).
-    pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + Send + Sync + 'static) -> Self {
-        let listener = move |value: &RawValue| {
+    pub fn on_progress<P: DeserializeOwned>(self, callback: impl Fn(P) + Send + Sync + 'static) -> Self {
+        let callback = move |value: &RawValue| {
             if let Ok(value) = serde_json::from_str(value.get()) {
-                listener(value);
+                callback(value);
             }
         };
-        self.with(|request| request.listener = Some(ProgressListener(Arc::new(listener))))
+        self.configure(|request| request.callback = Some(ProgressCallback(Arc::new(callback))))
     }
 
-    /// Sends the call at once. How it is made up cannot be changed any more.
+    /// Sends the request now. Its options cannot be changed after this.
     pub fn start(mut self) -> Self {
         self.send();
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Request)) -> Self {
-        if let Stage::Unsent(_, request) = &mut self.stage {
+    fn configure(mut self, change: impl FnOnce(&mut Request)) -> Self {
+        if let CallState::Unsent(_, request) = &mut self.state {
             change(request);
         }
         self
     }
 
     fn send(&mut self) {
-        self.stage = match mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Unsent(link, request) => {
-                let Request { method, params, timeout, total, listener } = *request;
+        self.state = match mem::replace(&mut self.state, CallState::Done) {
+            CallState::Unsent(link, request) => {
+                let Request { method, params, timeout, total, callback } = *request;
                 let timeout = timeout.map(milliseconds);
                 let total = match total {
-                    Total::Default => timeout.map(|timeout| timeout.saturating_mul(TOTAL_TIMEOUT_FACTOR)),
-                    Total::Endless => None,
-                    Total::Milliseconds(total) => Some(total),
+                    TotalTimeout::Default => timeout.map(|timeout| timeout.saturating_mul(TOTAL_TIMEOUT_FACTOR)),
+                    TotalTimeout::Endless => None,
+                    TotalTimeout::Milliseconds(total) => Some(total),
                 };
                 let end = total.map(|total| link.now_rounded_up().saturating_add(total));
-                let listener = listener.map(|listener| CallListener::Progress(listener, Until { timeout, end }));
-                let first = [timeout, total].into_iter().flatten().min();
-                match link.call(&method, params, first, listener) {
-                    Ok((key, reply)) => Stage::Sent(Sent { link, key, reply, waits: true }),
-                    Err(problem) => Stage::Failed(problem),
+                let observer =
+                    callback.map(|callback| CallObserver::Progress(callback, ProgressTimeout { timeout, end }));
+                let initial_timeout = [timeout, total].into_iter().flatten().min();
+                match link.call(&method, params, initial_timeout, observer) {
+                    Ok((key, reply)) => CallState::Sent(Sent { link, key, reply, is_pending: true }),
+                    Err(problem) => CallState::Failed(problem),
                 }
             }
-            stage => stage,
+            state => state,
         };
     }
 }
@@ -180,34 +182,34 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Gives the result once; polled again, it stays pending.
+    /// Returns the result once. Polled again, the future stays pending.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();
-        let end = match &mut this.stage {
-            Stage::Sent(sent) => match Pin::new(&mut sent.reply).poll(context) {
+        let end = match &mut this.state {
+            CallState::Sent(sent) => match Pin::new(&mut sent.reply).poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(end) => {
-                    sent.waits = false;
-                    // Without a word the link itself is gone.
+                    sent.is_pending = false;
+                    // The sender was dropped: the link was destroyed.
                     end.unwrap_or(Err(CallError::Destroyed))
                 }
             },
-            Stage::Failed(problem) => Err(problem.clone()),
-            Stage::Unsent(..) | Stage::Done => return Poll::Pending,
+            CallState::Failed(problem) => Err(problem.clone()),
+            CallState::Unsent(..) | CallState::Done => return Poll::Pending,
         };
-        this.stage = Stage::Done;
+        this.state = CallState::Done;
         Poll::Ready(end.and_then(|result| (this.decode)(&result)))
     }
 }
 
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("Call").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
-/// Less than a millisecond is one, so that no call ends before it was sent.
+/// Converts a timeout to milliseconds, rounded up. It is at least 1, so that no call ends before it was sent.
 pub(super) fn milliseconds(timeout: Duration) -> u64 {
     u64::try_from(timeout.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }

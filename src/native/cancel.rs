@@ -1,4 +1,4 @@
-//! The notification by which a caller takes a request back, in the form that the profile has for it.
+//! The notification that cancels a request, in the form of the profile.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) fn write(form: CancelNotification, id: &Id) -> Option<Outgoing<Text>>
     Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
 }
 
-/// The id of the request that is taken back; `None` for any other notification.
+/// Returns the id of the cancelled request; `None` for any other notification.
 pub(super) fn read(form: CancelNotification, notification: &Notification<Text>) -> Option<Id> {
     if &*notification.method != form.method {
         return None;

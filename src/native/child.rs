@@ -1,4 +1,4 @@
-//! A child process that ends with its link, together with its descendants.
+//! A child process, which ends together with its link and its descendants.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -17,38 +17,38 @@ use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
-/// The pause after the first look for remaining descendants of a process, and after each signal. The system does not report
-/// their end. Each pause is twice as long as the one before.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The interval after the first check for remaining descendants, and after each signal. The system does not report
+/// their end. Each interval is twice as long as the previous one.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// The longest interval between two checks.
+const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
 /// kills them at once.
 pub(crate) struct ChildProcess {
     child: Child,
     tree: Option<ProcessTree>,
-    stage: Stage,
-    /// When they get `SIGTERM`.
+    state: State,
+    /// The time of `SIGTERM`.
     deadline: Option<Instant>,
-    /// The exit of the process; the inner `None` if it was signalled before, or cannot be waited for.
+    /// The exit of the process. The inner value is `None` if the process was signalled before or cannot be waited for.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
-    /// When the next look for remaining descendants is due, and the pause after it.
-    next_look: Option<Instant>,
-    pause: Duration,
+    /// The time of the next check for remaining descendants, and the interval after that check.
+    next_check: Option<Instant>,
+    check_interval: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum State {
     Running,
     /// `SIGTERM` was sent.
-    Asked(Instant),
+    Terminating(Instant),
     /// `SIGKILL` was sent.
     Killed(Instant),
-    /// No process is left, or none that can be ended.
-    Gone,
+    /// No process remains, or the remaining ones cannot be signalled.
+    Ended,
 }
 
 /// The pipes of a child process.
@@ -59,7 +59,7 @@ pub(crate) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Starts a process in a group of its own, with pipes for its standard input and output. Needs a runtime.
+    /// Starts a process in its own process group, with pipes for its standard input and output. Needs a runtime.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Pipes)> {
         let prepared = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
         let spawned = prepared.spawn();
@@ -78,77 +78,78 @@ impl ChildProcess {
         Self {
             child,
             tree,
-            stage: Stage::Running,
+            state: State::Running,
             deadline: None,
             exit: None,
             sleep: None,
-            next_look: None,
-            pause: PAUSE,
+            next_check: None,
+            check_interval: MIN_CHECK_INTERVAL,
         }
     }
 
-    /// Records the current descendants. It is to be called before the process loses its input: the process may end
-    /// then, and its remaining descendants cannot be found any more.
-    pub(crate) fn look(&mut self) {
+    /// Records the current descendants. Call it before the process loses its input: descendants cannot be found after
+    /// the process has exited.
+    pub(crate) fn record_descendants(&mut self) {
         if let Some(tree) = &mut self.tree {
-            tree.look();
+            tree.record_descendants();
         }
     }
 
-    /// Sets the deadline for all of them. A deadline that is set stays.
-    pub(crate) fn end_by(&mut self, deadline: Instant) {
+    /// Sets the deadline for all processes, unless it is set already.
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         if self.deadline.is_none() {
             self.deadline = Some(deadline);
-            self.look();
+            self.record_descendants();
         }
     }
 
-    /// Sets an earlier deadline for all of them.
-    pub(crate) fn end_sooner(&mut self, deadline: Instant) {
-        self.end_by(deadline);
+    /// Moves the deadline for all processes to an earlier time.
+    pub(crate) fn shorten_deadline(&mut self, deadline: Instant) {
+        self.set_deadline(deadline);
         self.deadline = self.deadline.min(Some(deadline));
     }
 
-    /// Kills them now.
+    /// Kills all processes now.
     pub(crate) fn kill(&mut self) {
         self.signal(Signal::KILL);
-        self.stage = Stage::Killed(Instant::now());
+        self.state = State::Killed(Instant::now());
     }
 
     fn signal(&mut self, signal: Signal) {
         if let Some(tree) = &mut self.tree {
             tree.signal(signal);
         }
-        (self.next_look, self.pause) = (None, PAUSE);
+        (self.next_check, self.check_interval) = (None, MIN_CHECK_INTERVAL);
     }
 
-    /// Whether any process is left, after the process itself has ended. Between two looks the answer stays.
+    /// Whether any descendant remains after the exit of the process. Between two checks the result is `true`.
     fn remains(&mut self, now: Instant) -> bool {
-        if self.next_look.is_some_and(|next| now < next) {
+        if self.next_check.is_some_and(|next| now < next) {
             return true;
         }
         let remains = self.tree.as_mut().is_some_and(ProcessTree::remains);
-        self.next_look = Some(Instant::now() + self.pause);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.next_check = Some(Instant::now() + self.check_interval);
+        self.check_interval = (self.check_interval * 2).min(MAX_CHECK_INTERVAL);
         remains
     }
 
-    /// Waits for the process itself. Its descendants may still run.
+    /// Waits for the exit of the process. Its descendants may still run.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // This applies the deadline meanwhile.
-        let _ = self.poll_gone(context);
+        // This call also applies the deadline.
+        let _ = self.poll_tree_exit(context);
         if self.exit.is_some() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// The same, with its status. Only one task may wait at a time, and the deadline does not apply.
+    /// Waits for the exit of the process, and returns its status. Only one task may wait at a time. The deadline does
+    /// not apply.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
-        // `Child` keeps the wait state, so the future can be created anew.
+        // `Child` keeps the wait state, so a new future can continue the wait.
         let exit = pin!(self.child.wait()).poll(context);
         if let Poll::Ready(status) = &exit
             && self.exit.is_none()
         {
             let status = status.as_ref().ok().copied();
-            self.exit = Some(status.filter(|_| self.stage == Stage::Running));
+            self.exit = Some(status.filter(|_| self.state == State::Running));
             if let Some(tree) = &mut self.tree {
                 tree.leader_exited();
             }
@@ -156,31 +157,31 @@ impl ChildProcess {
         exit
     }
 
-    /// Waits until no process is left. Returns the status of the process, or `None` if it was signalled. Without a
-    /// deadline, its descendants may stay for ever.
-    pub(crate) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
+    /// Waits until no process remains. Returns the status of the process, or `None` if it was signalled. Without a
+    /// deadline, descendants may remain forever.
+    pub(crate) fn poll_tree_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
-            if self.stage == Stage::Gone {
+            if self.state == State::Ended {
                 return Poll::Ready(self.exit.flatten());
             }
             let now = Instant::now();
             if self.exit.is_none() && self.poll_status(context).is_pending() {
                 // The process still runs.
-            } else if matches!(self.stage, Stage::Killed(_)) || !self.remains(now) {
-                self.stage = Stage::Gone;
+            } else if matches!(self.state, State::Killed(_)) || !self.remains(now) {
+                self.state = State::Ended;
                 continue;
             }
-            let due = match self.stage {
-                Stage::Running => self.deadline,
-                Stage::Asked(time) | Stage::Killed(time) => Some(time + TERM_GRACE),
-                Stage::Gone => None,
+            let due = match self.state {
+                State::Running => self.deadline,
+                State::Terminating(time) | State::Killed(time) => Some(time + TERM_GRACE),
+                State::Ended => None,
             };
             if due.is_some_and(|due| due <= now) {
                 self.advance(now);
                 continue;
             }
-            let look = self.next_look.filter(|_| self.exit.is_some());
-            let Some(next) = due.into_iter().chain(look).min() else { return Poll::Pending };
+            let check = self.next_check.filter(|_| self.exit.is_some());
+            let Some(next) = due.into_iter().chain(check).min() else { return Poll::Pending };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(next)));
             sleep.as_mut().reset(next);
             if sleep.as_mut().poll(context).is_pending() {
@@ -191,23 +192,23 @@ impl ChildProcess {
 
     /// Sends the next signal.
     fn advance(&mut self, now: Instant) {
-        match self.stage {
-            Stage::Running => {
+        match self.state {
+            State::Running => {
                 self.signal(Signal::TERM);
-                // A stopped process could not handle the signal.
+                // A stopped process cannot handle `SIGTERM`.
                 self.signal(Signal::CONT);
-                self.stage = Stage::Asked(now);
+                self.state = State::Terminating(now);
             }
-            Stage::Asked(_) => self.kill(),
-            // It belongs to another user, or waits in the kernel. Nothing more can be done.
-            Stage::Killed(_) | Stage::Gone => self.stage = Stage::Gone,
+            State::Terminating(_) => self.kill(),
+            // A remaining process belongs to another user, or waits in the kernel. It cannot be ended.
+            State::Killed(_) | State::Ended => self.state = State::Ended,
         }
     }
 }
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        if self.stage != Stage::Gone {
+        if self.state != State::Ended {
             self.kill();
         }
     }
@@ -215,6 +216,6 @@ impl Drop for ChildProcess {
 
 impl fmt::Debug for ChildProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildProcess").field("id", &self.child.id()).field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("ChildProcess").field("id", &self.child.id()).field("state", &self.state).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The client: makes calls, and hears how they end.
+//! The client: sends calls and notifications.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::call::Call;
-use super::convert::write_params;
 use super::error::{CallError, Closed};
-use super::items::Items;
 use super::limits::CALL_TIMEOUT;
 use super::link::Link;
+use super::response_stream::Items;
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
+use crate::json_value::write_params;
 
-/// Calls the other side.
+/// Calls the peer.
 ///
-/// A clone is the same client. It is destroyed when the last one is dropped, or by [`Client::destroy`]; calls that still
-/// wait end with [`CallError::Destroyed`]. What the other side asks is answered with -32601, since nobody here serves: for
-/// that there is [`Peer`](crate::Peer).
+/// All clones share one link. It closes when the last clone is dropped, or by [`Client::destroy`]. Pending calls then
+/// fail with [`CallError::Destroyed`]. Requests of the peer are answered with -32601. To handle them, use
+/// [`Peer`](crate::Peer).
 ///
 /// ```
 /// use portway::{CallError, Client, Context, RpcError, Server, Transport};
@@ -53,7 +53,7 @@ pub struct Client {
     timeout: Option<Duration>,
 }
 
-/// What the clones of a client share.
+/// Closes the link when the last clone of a client is dropped.
 #[derive(Debug)]
 struct Owner(Arc<Link>);
 
@@ -64,7 +64,8 @@ impl Drop for Owner {
 }
 
 impl Client {
-    /// A client whose calls wait for 10 seconds. Its link is driven by a task of the runtime that the transport was made in.
+    /// Creates a client whose calls time out after 10 seconds. A task drives its link, in the runtime in which the
+    /// transport was created.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
         let link = transport.open(false);
@@ -76,21 +77,21 @@ impl Client {
         Self { owner: Arc::new(Owner(link)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// The same client, with another timeout for the calls that are made with this handle. `None` waits for ever.
+    /// Sets the timeout of calls through this handle. `None` disables it. Default: 10 seconds.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Calls a method. `params` has to be an object or an array, or `()` for none; `R` is the type of the result.
+    /// Calls a method. `params` must be an object or an array, or `()` for none. `R` is the type of the result.
     ///
-    /// It is sent when the future is first polled. What is wrong with the params is told there, too.
+    /// The request is sent when the future is first polled. An error of the params is returned there, too.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
-        Call::new(self.link(), self.timeout, method, write_params(params))
+        Call::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
-    /// The items that a method gives one after the other. They come no faster than they are taken.
+    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are consumed.
     ///
     /// ```
     /// use futures_util::{StreamExt, stream};
@@ -112,45 +113,45 @@ impl Client {
     /// # }
     /// ```
     pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
-        Items::new(self.link(), self.timeout, method, write_params(params))
+        Items::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
-    /// Tells the other side something, without an answer.
+    /// Sends a notification.
     ///
     /// # Errors
-    /// [`CallError::Params`], how the link has ended, or [`CallError::Congested`] if the other side does not read; for that,
-    /// see [`Client::ready`].
+    /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
+    /// read. [`Client::ready`] waits until it does.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.link().notify(method, write_params(params)?)
+        self.link().notify(method, write_params(params).map_err(CallError::Params)?)
     }
 
-    /// Sends a frame of [WIPC](crate::codec::wipc) that is no call: `DATA`, for example. It keeps its place among calls and
-    /// notifications.
+    /// Sends a [WIPC](crate::codec::wipc) frame that is not a message, for example `DATA`. Its order among calls and
+    /// notifications is kept.
     ///
     /// # Errors
-    /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long for a frame, else as
-    /// [`Client::notify`].
+    /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long, otherwise
+    /// those of [`Client::notify`].
     pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
         self.link().send_frame(frame_type, payload)
     }
 
-    /// Waits until the other side has read enough for more notifications, or the link has ended.
+    /// Waits until there is room for more notifications, or the link has ended.
     pub async fn ready(&self) {
         self.link().ready().await;
     }
 
-    /// How many calls of this client wait for an answer.
+    /// Returns the number of pending calls.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.link().pending_calls()
     }
 
-    /// Waits for the end of the link, and says why it has ended. It may be asked as often as one likes.
+    /// Waits for the end of the link, and returns its reason. It can be called any number of times.
     pub async fn closed(&self) -> Closed {
         self.link().closed().await
     }
 
-    /// Ends the client now, whoever else has a clone of it. What was sent already leaves. Doing it twice is harmless.
+    /// Closes the client now, for all of its clones. Queued output is still written. A repeated call has no effect.
     pub fn destroy(&self) {
         self.link().destroy();
     }

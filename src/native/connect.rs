@@ -1,4 +1,4 @@
-//! Connecting to a Unix domain socket. The command `portway` includes this file, too.
+//! Connects to a Unix domain socket. The command `portway` includes this file, too.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -8,32 +8,32 @@ use std::path::{Path, PathBuf};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
-/// Pause before a busy socket is tried again.
-const PAUSE: Duration = Duration::from_millis(5);
+/// The interval between two attempts to connect to a busy socket.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Connects to a Unix domain socket. If its queue is full, this waits for a free place, up to `limit`.
+/// Connects to a Unix domain socket. If its queue is full, this waits up to `limit` for a free place.
 ///
 /// # Errors
-/// The errors of `connect` of the system; [`io::ErrorKind::TimedOut`] if the queue stays full.
+/// Those of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full.
 pub(crate) async fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
     let start = Instant::now();
     loop {
         match UnixStream::connect(&path).await {
-            // connect(2) of Linux: EAGAIN. A TCP socket waits by itself.
+            // Linux reports a full queue as EAGAIN (connect(2)). For TCP, the system itself waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if start.elapsed() >= limit {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
                 }
-                sleep(PAUSE).await;
+                sleep(RETRY_INTERVAL).await;
             }
             connected => return connected,
         }
     }
 }
 
-/// The path of a socket in the abstract namespace of Linux (unix(7)), which has no file. It is written `@name`, as `ss` and
-/// systemd do; `./@name` is a file.
+/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), which has no file. It is written `@name`,
+/// as in `ss` and systemd. `./@name` is a file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn in_abstract_namespace(path: &Path) -> Option<PathBuf> {
     use std::ffi::OsString;

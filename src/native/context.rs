@@ -1,4 +1,4 @@
-//! What a handler gets beside its params.
+//! The context of a handler: its request or notification.
 
 use core::fmt;
 use core::pin::Pin;
@@ -9,66 +9,71 @@ use std::sync::{Arc, Weak};
 
 use serde::Serialize;
 
-use super::convert::{write_params, write_value};
 use super::error::CallError;
+use super::in_flight::CancelToken;
 use super::link::Link;
 use super::progress;
-use super::running::Lifetime;
-use super::waiters::Place;
+use super::waker_set::WakerKey;
 use crate::connection::RequestKey;
+use crate::json_value::{write_params, write_value};
 use crate::message::Id;
 
-/// The request or notification that a handler works on.
+/// The request or notification of a running handler.
 #[derive(Clone)]
 pub struct Context {
-    /// A handler that is kept for ever keeps no link.
+    /// Weak, so that a handler that keeps its context does not keep the link.
     link: Weak<Link>,
     method: Arc<str>,
     request: Option<RequestKey>,
-    lifetime: Arc<Lifetime>,
+    cancel_token: Arc<CancelToken>,
 }
 
 impl Context {
-    pub(super) fn of_request(link: &Arc<Link>, method: Arc<str>, key: RequestKey, lifetime: Arc<Lifetime>) -> Self {
-        Self { link: Arc::downgrade(link), method, request: Some(key), lifetime }
+    pub(super) fn of_request(
+        link: &Arc<Link>,
+        method: Arc<str>,
+        key: RequestKey,
+        cancel_token: Arc<CancelToken>,
+    ) -> Self {
+        Self { link: Arc::downgrade(link), method, request: Some(key), cancel_token }
     }
 
     pub(super) fn of_notification(link: &Arc<Link>, method: Arc<str>) -> Self {
-        Self { link: Arc::downgrade(link), method, request: None, lifetime: Arc::clone(&link.lifetime) }
+        Self { link: Arc::downgrade(link), method, request: None, cancel_token: Arc::clone(&link.cancel_token) }
     }
 
-    /// The name of the method.
+    /// Returns the name of the method.
     #[must_use]
     pub fn method(&self) -> String {
         String::from(&*self.method)
     }
 
-    /// The id of the request; `None` for a notification, and after the answer.
+    /// Returns the id of the request; `None` for a notification, and after the response.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
     }
 
-    /// Whether the caller no longer wants the answer, or the server has gone.
+    /// Whether the request was cancelled or the link has closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.lifetime.is_over()
+        self.cancel_token.is_cancelled()
     }
 
-    /// Ends when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then; this is for work that
-    /// goes on elsewhere.
+    /// Completes when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then, so this is for
+    /// work that continues in other tasks.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
-        Cancelled { lifetime: Arc::clone(&self.lifetime), place: Place::default() }
+        Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
     }
 
-    /// Lets other tasks run. A handler that computes without waiting is cancelled only here: its future is dropped.
+    /// Lets other tasks run. A handler that computes without waiting can only be cancelled here: its future is dropped.
     pub async fn yield_now(&self) {
         tokio::task::yield_now().await;
     }
 
-    /// Tells the caller how far this is: its `on_progress` gets the value. After the answer, it does nothing; nor does it if
-    /// the caller does not read.
+    /// Sends a progress value to the caller, which receives it by `on_progress`. It has no effect after the response,
+    /// or if the caller does not read.
     ///
     /// # Errors
     /// [`CallError::Params`].
@@ -76,7 +81,7 @@ impl Context {
         let Some((link, key)) = self.link.upgrade().zip(self.request) else { return Ok(()) };
         let value = write_value(value).map_err(CallError::Params)?;
         if let Some(id) = link.request_id(key) {
-            // What a caller does not hear of is not worth failing for.
+            // Progress that cannot be sent must not fail the handler.
             if let Err(error @ CallError::Params(_)) = link.notify(progress::METHOD, progress::write(&id, &value)) {
                 return Err(error);
             }
@@ -84,12 +89,12 @@ impl Context {
         Ok(())
     }
 
-    /// Tells the caller something, without an answer.
+    /// Sends a notification to the caller.
     ///
     /// # Errors
-    /// [`CallError::Params`], [`CallError::Congested`], or how the link has ended.
+    /// [`CallError::Params`], [`CallError::Congested`], or the reason why the link has ended.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        let params = write_params(params)?;
+        let params = write_params(params).map_err(CallError::Params)?;
         self.link.upgrade().ok_or(CallError::Destroyed)?.notify(method, params)
     }
 }
@@ -100,12 +105,12 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Ends when a request is cancelled, see [`Context::cancelled`].
+/// Completes when a request is cancelled, see [`Context::cancelled`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Cancelled {
-    lifetime: Arc<Lifetime>,
-    place: Place,
+    cancel_token: Arc<CancelToken>,
+    waker_key: WakerKey,
 }
 
 impl Future for Cancelled {
@@ -113,14 +118,14 @@ impl Future for Cancelled {
 
     fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
         let this = self.get_mut();
-        this.lifetime.poll_end(&mut this.place, context.waker())
+        this.cancel_token.poll_cancelled(&mut this.waker_key, context.waker())
     }
 }
 
 impl Drop for Cancelled {
     fn drop(&mut self) {
-        if self.place.is_taken() {
-            self.lifetime.leave(&self.place);
+        if self.waker_key.is_registered() {
+            self.cancel_token.remove_waker(&self.waker_key);
         }
     }
 }

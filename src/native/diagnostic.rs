@@ -1,91 +1,90 @@
-//! What happens on a link and concerns nobody's call: for logs.
+//! Events of a link that do not concern a single call, for logs.
 
 use core::fmt;
 use std::any::Any;
 use std::sync::Arc;
 
-use super::running::{guarded, text_of};
+use super::in_flight::{catch_panic, panic_message};
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::Framing;
+use crate::error::RpcError;
 use crate::message::{ErrorCode, Id, Unreadable};
-use crate::text::RpcError;
 
-/// Something to log. It holds no payload but that of [`Diagnostic::Noise`], which is not the protocol's.
+/// An event for a log. It contains no payload of the protocol: [`Diagnostic::Noise`] holds bytes outside of messages.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Diagnostic<'a> {
-    /// Bytes that belong to no message: a peer that prints to its standard output, for example. With WIPC, that is what is
-    /// passed through.
+    /// Bytes outside of messages, for example if a peer prints to its standard output. With WIPC, this is the
+    /// passthrough output.
     Noise(&'a [u8]),
-    /// What comes looks like another framing than the one that is spoken here.
+    /// The input seems to use another framing.
     OtherFraming {
         /// The framing that the peer seems to use.
         peer: Framing,
         /// The framing of this side.
         own: Framing,
     },
-    /// A frame could not be taken. A server has answered it, if [`FrameFault::fault`] has an answer.
+    /// A frame was rejected. If [`FrameFault::fault`] returns an error, a server has replied with it.
     Frame(FrameFault),
-    /// What came is no message that a handler could get, such as text that is no JSON. A server has answered it.
+    /// The input is not a message for a handler, for example since it is not JSON. A server has replied to it.
     Rejected {
-        /// The id that it came with, `null` included; `None` if it has none, or none that can be echoed.
+        /// The id of the message, `null` included. `None` if the message has no id, or one that cannot be echoed.
         id: Option<&'a Id>,
-        /// The method that it names, if it names one, and no longer one than a method can have.
+        /// The method of the message. `None` if the message has no method, or a name that is too long.
         method: Option<&'a str>,
-        /// The error that it was answered with.
+        /// The error of the reply.
         error: &'a RpcError,
     },
-    /// A notification that nobody has a handler for.
+    /// A notification without a handler.
     UnknownNotification {
-        /// Its name.
+        /// The name of the method.
         method: &'a str,
     },
-    /// A notification was dropped: as many that came before it are still at work as
-    /// [`Limits::in_flight`](crate::Limits::in_flight) allows, or with as many bytes as
-    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) does.
+    /// A notification was dropped, since the running ones have reached [`Limits::in_flight`](crate::Limits::in_flight)
+    /// or [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     DroppedNotification {
-        /// Its name.
+        /// The name of the method.
         method: &'a str,
     },
     /// The params of a notification do not fit its handler.
     InvalidNotification {
-        /// Its name.
+        /// The name of the method.
         method: &'a str,
-        /// What does not fit.
+        /// The reason.
         problem: &'a str,
     },
-    /// A request was answered: by its handler, or since there is none.
+    /// A request was answered, by its handler or because it has none.
     Answered {
-        /// Its name.
+        /// The name of the method.
         method: &'a str,
-        /// Its id.
+        /// The id of the message.
         id: &'a Id,
-        /// The error, if it is one.
+        /// The error, unless the handler succeeded.
         error: Option<&'a RpcError>,
     },
-    /// A handler has panicked: the caller was answered -32603 without the text. Or another function of the application
-    /// has panicked: the link goes on.
+    /// A handler panicked, and its caller received the error -32603 without the panic message. Or another callback of
+    /// the application panicked. The link continues.
     Panicked {
-        /// The method or notification; `OPEN`, `CLOSE` or `DATA` for a handler of frames; `on_stderr`, `on_exit` and so
-        /// on for a function that was passed to [`Process`](crate::Process) or [`Transport`](crate::Transport) under
-        /// that name; `set_up` for the function that sets up a peer.
+        /// The method or notification; `OPEN`, `CLOSE` or `DATA` for a frame callback; the name of the function, such
+        /// as `on_stderr` or `on_exit`, for a callback of [`Process`](crate::Process) or
+        /// [`Transport`](crate::Transport); `set_up` for the function that sets up a peer.
         method: &'a str,
-        /// The text of the panic.
+        /// The panic message.
         message: &'a str,
     },
-    /// A response came to a request that was never sent. A response to a call that was cancelled or has timed out is
-    /// dropped in silence.
+    /// A response does not match any request. Responses to calls that were cancelled or timed out are ignored without a
+    /// diagnostic.
     UnmatchedResponse {
-        /// Its id.
+        /// The id of the message.
         id: &'a Id,
     },
-    /// An answer came that cannot be read, and its call is not known. No call ends by it.
+    /// An unreadable response was received whose call is unknown. It ends no call.
     UnreadableAnswer(Unreadable),
-    /// The other side could not read something of ours, and could not say what.
+    /// The peer sent an error with the id null: it could not read a message of this side.
     PeerError {
-        /// What it says.
+        /// A member of that error.
         code: ErrorCode,
-        /// What it says.
+        /// A member of that error.
         message: &'a str,
     },
     /// A handler was not registered, since names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
@@ -93,46 +92,46 @@ pub enum Diagnostic<'a> {
         /// The name.
         method: &'a str,
     },
-    /// Something came that is neither request nor response, and was passed over.
+    /// A message is neither a request nor a response, and was ignored.
     Malformed,
 }
 
-/// Who hears of diagnostics.
+/// The callback for diagnostics, if one is set.
 #[derive(Clone, Default)]
-pub(super) struct Listener(Option<Arc<Tell>>);
+pub(super) struct DiagnosticSink(Option<Arc<OnDiagnostic>>);
 
-type Tell = dyn Fn(Diagnostic<'_>) + Send + Sync;
+type OnDiagnostic = dyn Fn(Diagnostic<'_>) + Send + Sync;
 
-impl Listener {
-    pub(super) fn new(listener: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(listener)))
+impl DiagnosticSink {
+    pub(super) fn new(callback: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(callback)))
     }
 
-    /// Whether anybody listens: what is told need not be found out otherwise.
-    pub(super) const fn is_there(&self) -> bool {
+    /// Whether a callback is set. Otherwise, diagnostics need not be built.
+    pub(super) const fn is_set(&self) -> bool {
         self.0.is_some()
     }
 
-    pub(super) fn tell(&self, diagnostic: Diagnostic<'_>) {
-        let Some(listener) = &self.0 else { return };
-        if let Err(panic) = guarded(|| listener(diagnostic)) {
-            // The listener may panic again.
-            let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: text_of(&*panic) };
-            let _ = guarded(|| listener(panicked));
+    pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
+        let Some(callback) = &self.0 else { return };
+        if let Err(panic) = catch_panic(|| callback(diagnostic)) {
+            // The callback may panic again.
+            let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: panic_message(&*panic) };
+            let _ = catch_panic(|| callback(panicked));
         }
     }
 
-    /// Runs a function of the application under this name. If it panics, reports that and returns `None`.
-    pub(super) fn guard<T>(&self, name: &str, run: impl FnOnce() -> T) -> Option<T> {
+    /// Runs code of the application. If it panics, reports a panic under `name` and returns `None`.
+    pub(super) fn run_user_code<T>(&self, name: &str, run: impl FnOnce() -> T) -> Option<T> {
         let report = |panic: &(dyn Any + Send)| {
-            self.tell(Diagnostic::Panicked { method: name, message: text_of(panic) });
+            self.report(Diagnostic::Panicked { method: name, message: panic_message(panic) });
         };
-        guarded(run).map_err(|panic| report(&*panic)).ok()
+        catch_panic(run).map_err(|panic| report(&*panic)).ok()
     }
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for DiagnosticSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listener").field(&self.0.is_some()).finish()
+        f.debug_tuple("DiagnosticSink").field(&self.0.is_some()).finish()
     }
 }

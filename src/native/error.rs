@@ -1,4 +1,4 @@
-//! How calls fail, and how links end.
+//! The errors of calls, and the reasons why links end.
 
 use core::fmt;
 use std::io;
@@ -6,51 +6,51 @@ use std::process::ExitStatus;
 use std::string::{String, ToString};
 
 use crate::codec::framing::Framing;
+use crate::error::{HANDLER_PANICKED, RpcError};
 use crate::message::{ErrorCode, Unreadable};
-use crate::text::{HANDLER_PANICKED, RpcError};
 
-/// The `data.reason` of a peer whose program has died.
+/// The `data.reason` of a peer whose program panicked or trapped.
 const PEER_DIED: &str = "peer-died";
 
-/// Why a call has no result.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The peer answered with an error.
+    /// The peer responded with an error.
     Remote(RpcError),
-    /// The handler of the peer has panicked. The peer goes on.
+    /// The handler of the peer panicked. The peer continues.
     HandlerPanicked,
-    /// The program of the peer has died of a panic or a trap, and answers no more requests. Programs that are compiled
-    /// to wasm report it.
+    /// The program of the peer has panicked or trapped, and cannot handle requests any more. Programs compiled to wasm
+    /// report this.
     PeerDied,
-    /// No answer came in time.
+    /// No response arrived within the timeout.
     TimedOut,
     /// The client was destroyed.
     Destroyed,
-    /// The other side has closed the stream, or its process has ended. Later calls fail at once.
+    /// The peer closed the stream, or its process exited. Later calls fail at once.
     PeerGone,
-    /// The link broke in another way. Later calls fail at once.
+    /// The link failed in another way. Later calls fail at once.
     Lost(Closed),
-    /// The answer has neither result nor error.
+    /// The response has neither result nor error.
     InvalidResponse,
-    /// The answer has come, but cannot be read here, for this reason.
+    /// The response was received, but cannot be read, for this reason.
     Unreadable(Unreadable),
-    /// Too many calls wait already; this one was not sent.
+    /// Too many calls are pending. This one was not sent.
     TooManyCalls,
-    /// The other side does not read, and what waits to be written is more than
-    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes); this notification or call was not sent.
+    /// The peer does not read, and the unwritten output exceeds
+    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). This notification or call was not sent.
     Congested,
-    /// The params are neither object nor array, or serde cannot write them, or over WIPC the message would be longer than
-    /// [`Limits::message_bytes`](crate::Limits::message_bytes); nothing was sent.
+    /// The params are neither an object nor an array, serde cannot serialize them, or over WIPC the message would be
+    /// longer than [`Limits::message_bytes`](crate::Limits::message_bytes). The message was not sent.
     Params(String),
-    /// The framing has no frames but messages; see [`Client::send_frame`](crate::Client::send_frame).
+    /// The framing cannot carry raw frames; see [`Client::send_frame`](crate::Client::send_frame).
     NoFrames(Framing),
-    /// The result is not of the type that was asked for.
+    /// The result does not fit the expected type.
     Deserialize(String),
 }
 
 impl CallError {
-    /// The error of the other side, if this is one.
+    /// Returns the error of the peer, if the peer responded with one.
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {
         match self {
@@ -59,7 +59,7 @@ impl CallError {
         }
     }
 
-    /// The error of a call that was answered with this error object.
+    /// Returns the error of a call with this error response.
     pub(super) fn from_answer(error: RpcError) -> Self {
         let reason = if error.code == ErrorCode::INTERNAL_ERROR { error.reason() } else { None };
         match reason.as_deref() {
@@ -86,15 +86,15 @@ impl fmt::Display for CallError {
             Self::PeerDied => f.write_str("the program of the peer has died"),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
-            Self::PeerGone => f.write_str("the other side is gone"),
+            Self::PeerGone => f.write_str("the peer is gone"),
             Self::Lost(_) => f.write_str("the link is lost"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
-            Self::Unreadable(why) => write!(f, "the answer cannot be read: {why}"),
+            Self::Unreadable(why) => write!(f, "the response cannot be read: {why}"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
-            Self::Congested => f.write_str("the other side does not read"),
+            Self::Congested => f.write_str("the peer does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
-            Self::NoFrames(framing) => write!(f, "there are no frames but messages in {framing}"),
-            Self::Deserialize(problem) => write!(f, "the result is not as expected: {problem}"),
+            Self::NoFrames(framing) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
+            Self::Deserialize(problem) => write!(f, "failed to deserialize the result: {problem}"),
         }
     }
 }
@@ -116,15 +116,15 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// So that a handler that calls on may use `?`: an error of the peer is passed on as it is. Any other is internal, and has only
-/// a text of this crate: those of its source can hold paths, values and stacks, and stay here.
+/// Lets a handler use `?` on its own calls. An error of a peer is passed on unchanged. Any other error becomes an
+/// internal error with a fixed text, since its source may contain paths or values of this side.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Remote(error) => error,
             CallError::Lost(_) => Self::internal("the link is lost"),
             CallError::Params(_) => Self::internal("the params cannot be sent"),
-            CallError::Deserialize(_) => Self::internal("the result is not as expected"),
+            CallError::Deserialize(_) => Self::internal("failed to deserialize the result"),
             other => Self::internal(other.to_string()),
         }
     }
@@ -134,24 +134,24 @@ impl From<CallError> for RpcError {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {
-    /// This side has ended it.
+    /// This side closed the link.
     Local,
-    /// The other side has closed the stream between two messages.
+    /// The peer closed the stream between two messages.
     End,
-    /// The child process has ended between two messages.
+    /// The child process exited between two messages.
     Exited(ExitStatus),
-    /// The stream has ended inside of a message, of which so many bytes had come.
+    /// The stream ended within a message, after this many bytes.
     Truncated(usize),
-    /// Reading or writing has failed, for example since the other side reads no more.
+    /// Reading or writing failed, for example since the peer stopped reading.
     Io(io::ErrorKind, String),
-    /// What comes is in another framing.
+    /// The peer uses another framing.
     OtherFraming {
         /// The framing that the peer uses.
         peer: Framing,
         /// The framing of this side.
         own: Framing,
     },
-    /// What comes is no JSON-RPC: this many lines in a row.
+    /// The input is not JSON-RPC: this many consecutive lines were not messages.
     NoMessages(usize),
 }
 
@@ -164,13 +164,13 @@ impl Closed {
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Local => f.write_str("this side has ended it"),
-            Self::End => f.write_str("the other side has closed the stream"),
-            Self::Exited(status) => write!(f, "the process has ended, {status}"),
-            Self::Truncated(held) => write!(f, "the stream has ended inside of a message, after {held} bytes of it"),
+            Self::Local => f.write_str("this side closed the link"),
+            Self::End => f.write_str("the peer closed the stream"),
+            Self::Exited(status) => write!(f, "the process exited: {status}"),
+            Self::Truncated(held) => write!(f, "the stream ended within a message, after {held} bytes"),
             Self::Io(_, problem) => f.write_str(problem),
-            Self::OtherFraming { peer, own } => write!(f, "the peer speaks {peer}, and this side {own}"),
-            Self::NoMessages(lines) => write!(f, "none of {lines} lines in a row is a message"),
+            Self::OtherFraming { peer, own } => write!(f, "the peer sends {peer}, but this side expects {own}"),
+            Self::NoMessages(lines) => write!(f, "{lines} consecutive lines were not messages"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a server does: handlers by name.
+//! The registered handlers, by name.
 
 use core::fmt;
 use core::pin::Pin;
@@ -12,74 +12,74 @@ use serde_json::value::RawValue;
 
 use super::Text;
 use super::context::Context;
-use super::outflow::Source;
-use crate::text::RpcError;
+use super::stream_sender::ItemSource;
+use crate::error::RpcError;
 
-/// What a handler gives.
-pub(super) enum Answer {
-    Now(Result<Text, RpcError>),
-    Later(HandlerFuture),
+/// The outcome of a handler: a result, or a future that returns one.
+pub(super) enum HandlerOutcome {
+    Ready(Result<Text, RpcError>),
+    Pending(HandlerFuture),
 }
 
-/// A handler at work.
+/// The future of a running handler.
 pub(super) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Text, RpcError>> + Send>>;
 
-/// What gives the items of a stream.
-pub(super) type StreamMethod = dyn Fn(Option<&RawValue>, Context) -> Result<Source, RpcError> + Send + Sync;
-pub(super) type Method = dyn Fn(Option<&RawValue>, Context) -> Answer + Send + Sync;
-/// The error is what does not fit in the params.
-pub(super) type Notified = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
+/// The handler of a method that returns a stream.
+pub(super) type StreamHandler = dyn Fn(Option<&RawValue>, Context) -> Result<ItemSource, RpcError> + Send + Sync;
+pub(super) type MethodHandler = dyn Fn(Option<&RawValue>, Context) -> HandlerOutcome + Send + Sync;
+/// The error is the reason why the params do not fit.
+pub(super) type NotificationHandler = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
 
 #[derive(Default)]
 pub(super) struct Handlers {
-    methods: RwLock<HashMap<Box<str>, Arc<Method>>>,
-    streams: RwLock<HashMap<Box<str>, Arc<StreamMethod>>>,
-    notifications: RwLock<HashMap<Box<str>, Arc<Notified>>>,
+    methods: RwLock<HashMap<Box<str>, Arc<MethodHandler>>>,
+    streams: RwLock<HashMap<Box<str>, Arc<StreamHandler>>>,
+    notifications: RwLock<HashMap<Box<str>, Arc<NotificationHandler>>>,
 }
 
 impl Handlers {
-    pub(super) fn add_method(&self, name: &str, handler: Arc<Method>) {
-        put(&self.methods, name, handler);
+    pub(super) fn add_method(&self, name: &str, handler: Arc<MethodHandler>) {
+        insert(&self.methods, name, handler);
     }
 
-    pub(super) fn add_stream(&self, name: &str, handler: Arc<StreamMethod>) {
-        put(&self.streams, name, handler);
+    pub(super) fn add_stream(&self, name: &str, handler: Arc<StreamHandler>) {
+        insert(&self.streams, name, handler);
     }
 
-    pub(super) fn add_notification(&self, name: &str, handler: Arc<Notified>) {
-        put(&self.notifications, name, handler);
+    pub(super) fn add_notification(&self, name: &str, handler: Arc<NotificationHandler>) {
+        insert(&self.notifications, name, handler);
     }
 
-    pub(super) fn method(&self, name: &str) -> Option<Arc<Method>> {
-        find(&self.methods, name)
+    pub(super) fn method(&self, name: &str) -> Option<Arc<MethodHandler>> {
+        get(&self.methods, name)
     }
 
-    pub(super) fn stream(&self, name: &str) -> Option<Arc<StreamMethod>> {
-        find(&self.streams, name)
+    pub(super) fn stream(&self, name: &str) -> Option<Arc<StreamHandler>> {
+        get(&self.streams, name)
     }
 
-    pub(super) fn notification(&self, name: &str) -> Option<Arc<Notified>> {
-        find(&self.notifications, name)
+    pub(super) fn notification(&self, name: &str) -> Option<Arc<NotificationHandler>> {
+        get(&self.notifications, name)
     }
 
-    /// Lets go of all, and of what they own.
+    /// Drops all handlers and the values that they own.
     pub(super) fn clear(&self) {
-        drop((take(&self.methods), take(&self.streams), take(&self.notifications)));
+        drop((drain(&self.methods), drain(&self.streams), drain(&self.notifications)));
     }
 }
 
-fn put<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str, handler: Arc<H>) {
+fn insert<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str, handler: Arc<H>) {
     let replaced = handlers.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), handler);
-    // A handler may own anything; it is dropped when nothing is locked.
+    // A handler may own values of the application, so it is dropped outside of the lock.
     drop(replaced);
 }
 
-/// All handlers, to be dropped when nothing is locked.
-fn take<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>) -> HashMap<Box<str>, Arc<H>> {
+/// Removes all handlers. The caller drops them outside of the lock.
+fn drain<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>) -> HashMap<Box<str>, Arc<H>> {
     std::mem::take(&mut *handlers.write().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn find<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str) -> Option<Arc<H>> {
+fn get<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str) -> Option<Arc<H>> {
     handlers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
 }
 

@@ -1,4 +1,4 @@
-//! Sockets that others connect to.
+//! Listening sockets.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,16 +13,16 @@ use rustix::process::geteuid;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, UnixListener, UnixStream};
 
 use super::connect::in_abstract_namespace;
+use super::in_flight::catch_panic;
 use super::peer::Peer;
-use super::running::guarded;
 use super::socket_file::{self, SocketFile};
-use super::transport::{Transport, about, address_name};
+use super::transport::{Transport, address_name, with_subject};
 use crate::codec::framing::Framing;
 
-/// Pause after an error that may come again at once, such as too many open files.
-const PAUSE: Duration = Duration::from_millis(50);
+/// The pause after an error that may occur again at once, such as too many open files.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A socket that others connect to: a Unix domain socket, or a TCP port.
+/// A listening socket: a Unix domain socket or a TCP port.
 ///
 /// ```
 /// use portway::{Client, Context, Framing, Listener, RpcError, Transport};
@@ -53,17 +53,17 @@ pub struct Listener {
     /// The path or the address, for error messages.
     name: String,
     framing: Framing,
-    prepare: Prepare,
+    configure_transport: ConfigureTransport,
 }
 
 #[derive(Debug)]
 enum Socket {
-    /// The file goes first: while the listener is there, no other file can get its inode.
+    /// The file is removed before the socket is closed: until then, no other file can get its inode.
     Unix {
         _file: SocketFile,
         listener: UnixListener,
     },
-    /// In the abstract namespace of Linux, where no file mode keeps other users from connecting.
+    /// A socket in the abstract namespace of Linux. It has no file mode that keeps other users from connecting.
     Abstract(UnixListener),
     Tcp(TcpListener),
 }
@@ -73,37 +73,38 @@ enum Stream {
     Tcp(TcpStream),
 }
 
-struct Prepare(Box<dyn Fn(Transport) -> Transport + Send + Sync>);
+struct ConfigureTransport(Box<dyn Fn(Transport) -> Transport + Send + Sync>);
 
-impl fmt::Debug for Prepare {
+impl fmt::Debug for ConfigureTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Prepare")
+        f.write_str("ConfigureTransport")
     }
 }
 
 impl Listener {
-    /// A Unix domain socket, which only the user of this process may connect to. Its file goes with the listener.
+    /// Listens on a Unix domain socket, to which only the user of this process can connect. Its file is removed when
+    /// the listener is dropped.
     ///
-    /// The file has the mode 600 from its first moment on Linux, whatever the umask is. On other systems it has that before
-    /// anybody can connect.
+    /// On Linux, the file is created with the mode 600, whatever the umask is. On other systems, it gets this mode
+    /// before the socket accepts connections.
     ///
-    /// A file that a listener has left behind, which is a socket and refuses connections, is replaced.
+    /// A stale socket file, on which no process listens, is replaced.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, which has no file. There, too, only connections of the
-    /// user of this process, and of root, are accepted. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace, which has no file. Connections of other users, except
+    /// root, are rejected there too. `./@name` is a file.
     ///
     /// # Errors
-    /// If there is any other file, the socket is in use, the file cannot be created, or the name is `@` alone. The error names the
-    /// path.
+    /// If another file exists there, the socket is in use, the file cannot be created, or the name is `@` alone. The
+    /// error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let socket = if let Some(name) = in_abstract_namespace(path) {
-            Socket::Abstract(socket_file::listen_without(&name).map_err(|error| about(&error, path.display()))?)
+            Socket::Abstract(socket_file::listen_abstract(&name).map_err(|error| with_subject(&error, path.display()))?)
         } else {
             let (file, listener) = match socket_file::listen(path) {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                    let left_behind = socket_file::left_behind(path).await?;
-                    socket_file::replace(path, left_behind)
+                    let stale_socket = socket_file::find_stale(path).await?;
+                    socket_file::replace(path, stale_socket)
                 }
                 other => other,
             }?;
@@ -112,27 +113,28 @@ impl Listener {
         Ok(Self::on(socket, path.display().to_string(), framing))
     }
 
-    /// A TCP port. Whoever can reach it can call: `127.0.0.1:0` is for this machine alone, on any free port. A connection that
-    /// begins with an HTTP request or with TLS is closed: it would let web pages call.
+    /// Listens on a TCP port. Any process that can reach the port can connect: `127.0.0.1:0` is any free port,
+    /// reachable from this machine only. A connection that begins with an HTTP request or with TLS is closed, since web
+    /// pages could open it.
     ///
     /// # Errors
     /// If the address cannot be bound. The error names it.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
-        let listener = TcpListener::bind(address).await.map_err(|error| about(&error, &name))?;
+        let listener = TcpListener::bind(address).await.map_err(|error| with_subject(&error, &name))?;
         Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
     fn on(socket: Socket, name: String, framing: Framing) -> Self {
-        Self { socket, name, framing, prepare: Prepare(Box::new(|transport| transport)) }
+        Self { socket, name, framing, configure_transport: ConfigureTransport(Box::new(|transport| transport)) }
     }
 
-    /// The same, with something done to each transport: another profile, other limits, a function for diagnostics.
-    pub fn with(self, prepare: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
-        Self { prepare: Prepare(Box::new(prepare)), ..self }
+    /// Configures each transport, for example its profile, limits or diagnostics.
+    pub fn with(self, configure_transport: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
+        Self { configure_transport: ConfigureTransport(Box::new(configure_transport)), ..self }
     }
 
-    /// Where a TCP listener listens; `None` for a Unix domain socket.
+    /// Returns the address of a TCP listener; `None` for a Unix domain socket.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.socket {
@@ -141,13 +143,13 @@ impl Listener {
         }
     }
 
-    /// Waits for somebody to connect.
+    /// Waits for the next connection.
     ///
     /// # Errors
-    /// As `accept` of the platform. Most say nothing about the next connection; see [`Listener::serve`].
+    /// Those of accept(2). Most concern one connection only; see [`Listener::serve`].
     pub async fn accept(&self) -> io::Result<Transport> {
         let stream = self.next().await?;
-        self.transport(stream).map(|transport| (self.prepare.0)(transport))
+        self.transport(stream).map(|transport| (self.configure_transport.0)(transport))
     }
 
     async fn next(&self) -> io::Result<Stream> {
@@ -157,7 +159,7 @@ impl Listener {
         }
     }
 
-    /// A transport over a connection, without the function of [`Listener::with`].
+    /// Creates a transport over a connection, without the function of [`Listener::with`].
     ///
     /// # Errors
     /// Those of this connection alone.
@@ -173,35 +175,34 @@ impl Listener {
         }
     }
 
-    /// Serves everybody who connects, each by a peer of its own, which `set_up` gives its methods. It ends when it is dropped;
-    /// connections go on.
+    /// Serves each connection by a peer of its own, to which `set_up` adds the methods. Dropping the future ends the
+    /// listener, but not its connections.
     ///
-    /// Each of them can make this side hold [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes) by asking much and
-    /// reading nothing: 16 MiB. Where many strangers connect, less is better: see [`Listener::with`] and
-    /// [`Transport::with_limits`].
+    /// Each connection can occupy up to [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes) of memory, 16 MiB
+    /// by default, if its peer sends requests and does not read. For many untrusted peers, set a lower limit: see
+    /// [`Listener::with`] and [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If connections cannot be accepted any more. Too many open files, or a connection that fails at once, are no error. Nor is
-    /// a panic of `set_up` or of the function of [`Listener::with`]: it ends the connection that it was for.
+    /// If no more connections can be accepted. Too many open files, or a connection that fails at once, are not errors.
+    /// A panic of `set_up` or of the function of [`Listener::with`] only ends its connection.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
             match self.next().await {
                 Ok(stream) => {
-                    // A connection that has failed already is dropped. A panic has reached the panic hook, and is
-                    // reported nowhere else.
+                    // A connection that has failed already is dropped. The panic hook reports a panic.
                     let Ok(transport) = self.transport(stream) else { continue };
-                    let Ok(transport) = guarded(|| (self.prepare.0)(transport)) else { continue };
-                    let peer = Peer::made(transport, true);
-                    let listener = &peer.client().link().listener;
-                    // A peer without its methods is dropped, and ends.
-                    if listener.guard("set_up", || set_up(&peer)).is_some() {
+                    let Ok(transport) = catch_panic(|| (self.configure_transport.0)(transport)) else { continue };
+                    let peer = Peer::from_parts(transport, true);
+                    let diagnostics = &peer.client().link().diagnostics;
+                    // If `set_up` panicked, the peer is dropped, which closes the connection.
+                    if diagnostics.run_user_code("set_up", || set_up(&peer)).is_some() {
                         peer.forget();
                     }
                 }
                 Err(error) => match Cause::of(&error) {
                     Cause::Connection => {}
-                    Cause::Unknown => tokio::time::sleep(PAUSE).await,
-                    Cause::Listener => return Err(about(&error, &self.name)),
+                    Cause::Unknown => tokio::time::sleep(RETRY_INTERVAL).await,
+                    Cause::Listener => return Err(with_subject(&error, &self.name)),
                 },
             }
         }
@@ -209,22 +210,22 @@ impl Listener {
 }
 
 /// # Errors
-/// If another user than that of this process, or root, has connected.
+/// If a user other than root or the user of this process has connected.
 fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
     let user = stream.peer_cred()?.uid();
     if user == geteuid().as_raw() || user == 0 {
         return Ok(());
     }
-    let problem = std::format!("the user {user} has connected, but only the user of this process may");
+    let problem = std::format!("only root and the user of this process may connect, got user {user}");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
 /// The cause of an error of accept(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// One connection, which is gone. The next one may succeed.
+    /// A single connection, which is closed. The next one may succeed.
     Connection,
-    /// The error may come again at once: there are too many open files, or a firewall or a security module forbids it.
+    /// The error may occur again at once: too many open files, a firewall or a security module.
     Unknown,
     Listener,
 }
@@ -249,7 +250,7 @@ impl Cause {
                 | Errno::PROTO
                 | Errno::TIMEDOUT,
             ) => Self::Connection,
-            // An error without a number comes from tokio: its runtime ends.
+            // An error without a number comes from tokio, when its runtime shuts down.
             Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
             Some(_) => Self::Unknown,
         }

@@ -1,12 +1,12 @@
-//! Some members of an object in JSON text, unread. The others are passed over, and no list of them is made.
+//! Reads some members of a JSON object as raw text. The other members are skipped without being stored.
 
 use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of these names, however the names are written; of several with one name, the last. `None` if the text is no
-/// JSON object.
+/// Returns the members with these names, which may be written with escapes. Of several members with one name, returns
+/// the last. Returns `None` if the text is not a JSON object.
 pub(super) fn read<'t, const N: usize>(text: &'t [u8], names: [&str; N]) -> Option<[Option<&'t RawValue>; N]> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let members = Members(names).deserialize(&mut json).ok()?;
@@ -33,8 +33,8 @@ impl<'t, const N: usize> Visitor<'t> for Members<'_, N> {
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = [None; N];
-        while let Some(place) = map.next_key_seed(Place(&self.0))? {
-            match place.and_then(|place| members.get_mut(place)) {
+        while let Some(index) = map.next_key_seed(NameIndex(&self.0))? {
+            match index.and_then(|index| members.get_mut(index)) {
                 Some(member) => *member = Some(map.next_value()?),
                 None => {
                     map.next_value::<IgnoredAny>()?;
@@ -45,10 +45,10 @@ impl<'t, const N: usize> Visitor<'t> for Members<'_, N> {
     }
 }
 
-/// The place of a name among those that are wanted.
-struct Place<'n>(&'n [&'n str]);
+/// Matches a member name, and returns its index among the requested names.
+struct NameIndex<'n>(&'n [&'n str]);
 
-impl<'t> DeserializeSeed<'t> for Place<'_> {
+impl<'t> DeserializeSeed<'t> for NameIndex<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'t>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -56,7 +56,7 @@ impl<'t> DeserializeSeed<'t> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for NameIndex<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,10 +91,10 @@ mod tests {
         }
     }
 
-    /// A peer may send a million members: of those that nobody asks for, nothing is kept.
+    /// A peer may send a million members, and none of the other ones may be stored.
     #[test]
     fn memory_does_not_grow_with_the_other_members() {
-        let most = |others: usize| {
+        let peak_bytes = |others: usize| {
             let others: std::string::String =
                 (0..others).map(|number| std::format!("\"{number}\\n\":{number},")).collect();
             let text = std::format!("{{{others}\"id\":7}}");
@@ -103,6 +103,6 @@ mod tests {
             });
             memory.bytes_max
         };
-        assert_eq!(most(10), most(100_000));
+        assert_eq!(peak_bytes(10), peak_bytes(100_000));
     }
 }

@@ -12,15 +12,15 @@ use super::call::Call;
 use super::client::Client;
 use super::context::Context;
 use super::error::{CallError, Closed};
-use super::items::Items;
+use super::response_stream::Items;
 use super::server::{Server, Stopper};
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
-use crate::text::RpcError;
+use crate::error::RpcError;
 
-/// Calls the other side, and serves it, over one transport.
+/// Calls the remote peer and handles its requests, over one transport.
 ///
-/// Nothing is read before the first call, [`Peer::run`] or [`Peer::forget`].
+/// Reading starts with the first call, [`Peer::run`] or [`Peer::forget`].
 ///
 /// ```
 /// use portway::{Context, Peer, RpcError, Transport};
@@ -55,14 +55,14 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer without methods, whose calls wait for 10 seconds.
+    /// Creates a peer without methods, whose calls time out after 10 seconds.
     pub fn new(transport: Transport) -> Self {
-        Self::made(transport, false)
+        Self::from_parts(transport, false)
     }
 
-    /// `answers_noise` tells whether what cannot be read is answered: where everybody who connects is a client.
-    pub(super) fn made(transport: Transport, answers_noise: bool) -> Self {
-        let link = transport.open(answers_noise);
+    /// Creates a peer. `replies_to_invalid`: whether it replies to invalid input, as a server does.
+    pub(super) fn from_parts(transport: Transport, replies_to_invalid: bool) -> Self {
+        let link = transport.open(replies_to_invalid);
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }
     }
 
@@ -71,13 +71,13 @@ impl Peer {
         Self { client: self.client.with_timeout(timeout), ..self }
     }
 
-    /// The half that calls. Its clones end with the peer.
+    /// Returns the client. Its clones end with the peer.
     #[must_use]
     pub const fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The half that serves.
+    /// Returns the server.
     pub const fn server(&self) -> &Server {
         &self.server
     }
@@ -95,7 +95,7 @@ impl Peer {
     /// See [`Client::notify`].
     ///
     /// # Errors
-    /// If it cannot be sent.
+    /// As [`Client::notify`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.client.notify(method, params)
     }
@@ -151,7 +151,7 @@ impl Peer {
     /// See [`Client::send_frame`].
     ///
     /// # Errors
-    /// If it cannot be sent.
+    /// As [`Client::notify`].
     pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
         self.client.send_frame(frame_type, payload)
     }
@@ -172,7 +172,7 @@ impl Peer {
         self.client.pending()
     }
 
-    /// Ends the peer now: its calls, and its running requests. A repetition is harmless.
+    /// Closes the peer now, with its calls and its running requests. A repeated call has no effect.
     pub fn destroy(&self) {
         self.client.destroy();
     }
@@ -188,7 +188,7 @@ impl Peer {
     /// See [`Server::forget`].
     pub fn forget(self) {
         let Self { client, server } = self;
-        server.keep(client);
+        server.spawn_with(client);
     }
 
     /// See [`Server::stopper`].

@@ -1,4 +1,4 @@
-//! A child process that is watched: its standard error is read, and it may be started anew.
+//! A supervised child process: its standard error is read, and it can be restarted.
 
 use core::fmt;
 use core::pin::pin;
@@ -21,12 +21,12 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::error::Closed;
-use super::limits::{MAX_STDERR_LINE, OUTPUT_GRACE};
+use super::limits::{MAX_STDERR_LINE_BYTES, OUTPUT_GRACE};
 use super::peer::Peer;
 use super::transport::Transport;
 use crate::codec::framing::Framing;
 
-/// A process to call that is watched: [`Transport::child`] with more around it.
+/// A supervised child process that serves calls: [`Transport::child`] with restarts and standard error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -65,7 +65,7 @@ use crate::codec::framing::Framing;
 /// # }
 /// ```
 ///
-/// A panic in one of the functions above is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends
+/// A panic in one of these callbacks is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends
 /// nothing else.
 #[must_use = "a process is started by `start`"]
 pub struct Process {
@@ -78,7 +78,7 @@ struct Hooks {
     on_stderr: Option<Arc<OnStderr>>,
     on_exit: Box<OnExit>,
     on_start: Option<Box<OnStart>>,
-    prepare: Box<dyn Fn(Transport) -> Transport + Send + Sync>,
+    configure_transport: Box<dyn Fn(Transport) -> Transport + Send + Sync>,
 }
 
 type OnStderr = dyn Fn(&str) + Send + Sync;
@@ -86,7 +86,7 @@ type OnStart = dyn Fn(&Client, u32) + Send + Sync;
 type OnExit = dyn Fn(&Closed, u32) -> Option<Duration> + Send + Sync;
 
 impl Process {
-    /// A program with its arguments. It is started once and not again, and has the standard error of this process.
+    /// Configures a program with its arguments. Default: no restart, and the standard error of this process.
     pub fn new<A: AsRef<std::ffi::OsStr>>(
         program: impl AsRef<std::ffi::OsStr>,
         arguments: impl IntoIterator<Item = A>,
@@ -97,80 +97,82 @@ impl Process {
         Self::from_command(command, framing)
     }
 
-    /// The same, with a folder, variables and so on that were set before.
+    /// Configures a process from a command, for example with a working directory or environment variables.
     pub fn from_command(command: Command, framing: Framing) -> Self {
-        let prepare = Box::new(|transport| transport);
-        let hooks = Hooks { on_stderr: None, on_exit: Box::new(|_, _| None), on_start: None, prepare };
+        let configure_transport = Box::new(|transport| transport);
+        let hooks = Hooks { on_stderr: None, on_exit: Box::new(|_, _| None), on_start: None, configure_transport };
         Self { command, framing, hooks }
     }
 
-    /// Hands over what the process writes to standard error, line by line. It is read as fast as it comes, so that the
-    /// process never waits for it. Standard error is read until 250 ms after the process has ended. Then it is closed. A
-    /// child of the process may still write to it.
-    pub fn on_stderr(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    /// Registers a callback for each line of standard error. It is read as fast as it is written, so that the process
+    /// never blocks. Reading ends 250 ms after the exit of the process, even if a child of the process keeps standard
+    /// error open.
+    pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
-        self.hooks.on_stderr = Some(Arc::new(listener));
+        self.hooks.on_stderr = Some(Arc::new(callback));
         self
     }
 
-    /// Decides what follows when the process has ended by itself. The function gets the reason and the number of
-    /// starts. It returns the time until the next start, or `None` for no further start. Pending calls have failed, and
-    /// none is made again. A panic in the function counts as `None`.
+    /// Registers a callback that decides about a restart after the process has exited by itself. Its arguments are the
+    /// reason and the number of starts. It returns the time until the next start, or `None` for no restart. Pending
+    /// calls have failed, and are not repeated. A panic counts as `None`.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self
     }
 
-    /// Runs a function after each start of the process, including the first. Its arguments are the client and the
-    /// number of starts. The peer has its methods by then, and [`RunningProcess::client`] returns that client.
-    pub fn on_start(mut self, listener: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
-        self.hooks.on_start = Some(Box::new(listener));
+    /// Registers a callback for each start of the process, including the first. Its arguments are the client and the
+    /// number of starts. The methods of the peer are registered by then, and [`RunningProcess::client`] returns this
+    /// client.
+    pub fn on_start(mut self, callback: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
+        self.hooks.on_start = Some(Box::new(callback));
         self
     }
 
-    /// Does something to the transport of each process: another profile, other limits, a function for diagnostics.
-    pub fn with(mut self, prepare: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
-        self.hooks.prepare = Box::new(prepare);
+    /// Configures the transport of each process, for example its profile, limits or diagnostics.
+    pub fn with(mut self, configure_transport: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
+        self.hooks.configure_transport = Box::new(configure_transport);
         self
     }
 
-    /// Starts it. `set_up` adds the methods to the peer of each process. When it runs for a process that is started
-    /// again, [`RunningProcess::client`] returns the client of the new process already.
+    /// Starts the process. `set_up` adds the methods to the peer of each process. After a restart,
+    /// [`RunningProcess::client`] returns the new client before `set_up` runs.
     ///
     /// # Errors
-    /// If it cannot be started the first time, or there is no tokio runtime.
+    /// If the first start fails, or there is no tokio runtime.
     ///
     /// # Panics
-    /// If `set_up`, or the function of [`Process::with`], panics at the first start. Later, that counts as a failed start.
+    /// If `set_up`, or the function of [`Process::with`], panics at the first start. Later, a panic counts as a failed
+    /// start.
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let peer = self.open()?;
         set_up(&peer);
         let client = peer.client().clone();
-        self.hooks.started(&client, 1);
+        self.hooks.run_on_start(&client, 1);
         peer.forget();
-        let current = Current { client: client.clone(), is_set_up: true, is_dropped: false, over: None };
+        let current = Current { client: client.clone(), is_set_up: true, is_dropped: false, end_reason: None };
         let shared = Arc::new(Shared(watch::Sender::new(current)));
-        let watched = Arc::clone(&shared);
-        let task = runtime.spawn(async move { watched.watch(self, set_up, client).await });
+        let supervised = Arc::clone(&shared);
+        let task = runtime.spawn(async move { supervised.supervise(self, set_up, client).await });
         Ok(RunningProcess { shared, task: task.abort_handle() })
     }
 
     /// Starts a process once. Its peer has no methods yet.
     fn open(&mut self) -> io::Result<Peer> {
         let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
-        let peer = Peer::new((self.hooks.prepare)(transport));
-        if let (Some(stderr), Some(listener)) = (stderr, &self.hooks.on_stderr) {
-            tokio::spawn(read_until_end(stderr, Arc::clone(listener), peer.client().clone()));
+        let peer = Peer::new((self.hooks.configure_transport)(transport));
+        if let (Some(stderr), Some(callback)) = (stderr, &self.hooks.on_stderr) {
+            tokio::spawn(read_until_end(stderr, Arc::clone(callback), peer.client().clone()));
         }
         Ok(peer)
     }
 }
 
 impl Hooks {
-    fn started(&self, client: &Client, starts: u32) {
+    fn run_on_start(&self, client: &Client, starts: u32) {
         if let Some(on_start) = &self.on_start {
-            client.link().listener.guard("on_start", || on_start(client, starts));
+            client.link().diagnostics.run_user_code("on_start", || on_start(client, starts));
         }
     }
 }
@@ -181,7 +183,7 @@ impl fmt::Debug for Process {
     }
 }
 
-/// A process that is watched, see [`Process`]. It ends when this is dropped.
+/// A supervised process, see [`Process`]. Dropping this handle ends the process.
 #[must_use = "the process ends when this is dropped"]
 #[derive(Debug)]
 pub struct RunningProcess {
@@ -189,61 +191,63 @@ pub struct RunningProcess {
     task: tokio::task::AbortHandle,
 }
 
-/// The current state of a watched process.
+/// The shared state of a supervised process.
 #[derive(Debug)]
 struct Shared(watch::Sender<Current>);
 
 #[derive(Debug)]
 struct Current {
     client: Client,
-    /// Whether the peer has its methods.
+    /// Whether the methods of the peer are registered.
     is_set_up: bool,
     /// Whether the handle was dropped.
     is_dropped: bool,
-    /// Why it has ended and is not started again.
-    over: Option<Closed>,
+    /// The reason of the end, once there are no more restarts.
+    end_reason: Option<Closed>,
 }
 
 impl RunningProcess {
-    /// The client of the process that runs now, or that ran last. Calls through the client of one that has ended fail at
-    /// once, and so nothing is said twice to a process that does not know what was said before.
+    /// Returns the client of the current process, or of the last one. Calls through the client of an ended process
+    /// fail. They are never repeated to a restarted process.
     #[must_use]
     pub fn client(&self) -> Client {
         self.shared.0.borrow().client.clone()
     }
 
-    /// Waits until a process runs, and returns its client. If the calls of a process fail, it does not return the
-    /// client of that process, even before the next start.
+    /// Waits until a process runs, and returns its client. It never returns a client whose process has ended, even
+    /// before the restart.
     ///
     /// # Errors
-    /// The reason, if the process has ended and is not started again.
+    /// The reason, if the process has ended and is not restarted.
     pub async fn ready(&self) -> Result<Client, Closed> {
         let mut current = self.shared.0.subscribe();
-        let is_known = |current: &Current| current.over.is_some() || current.is_set_up && !is_lost(&current.client);
-        // An error is not possible: `self` has the sender.
+        let is_known =
+            |current: &Current| current.end_reason.is_some() || current.is_set_up && !is_lost(&current.client);
+        // An error is not possible: `self` holds the sender.
         let current = current.wait_for(is_known).await.map_err(|_| Closed::Local)?;
-        match &current.over {
+        match &current.end_reason {
             Some(why) => Err(why.clone()),
             None => Ok(current.client.clone()),
         }
     }
 
-    /// Waits until it has ended and is not started again; says why.
+    /// Waits until the process has ended without a restart, and returns the reason.
     pub async fn ended(&self) -> Closed {
         let mut current = self.shared.0.subscribe();
-        let end = current.wait_for(|current| current.over.is_some()).await.map(|current| current.over.clone());
+        let end =
+            current.wait_for(|current| current.end_reason.is_some()).await.map(|current| current.end_reason.clone());
         end.ok().flatten().unwrap_or(Closed::Local)
     }
 
-    /// Ends the process, and waits until nothing of it is left, see [`Transport::child`]. It is not started again.
-    /// Returns why its link has ended, [`Closed::Local`] if it still ran.
+    /// Ends the process without a restart, and waits until all of its processes have exited, see [`Transport::child`].
+    /// Returns the reason why its link has ended: [`Closed::Local`] if it was running.
     pub async fn shutdown(self) -> Closed {
         self.end();
         self.client().closed().await
     }
 
     fn end(&self) {
-        // This does not stop what the task is doing just now: it may be starting a process.
+        // The task may still complete its current step, such as the start of a process.
         self.task.abort();
         self.shared.0.send_modify(|current| current.is_dropped = true);
         self.client().destroy();
@@ -257,34 +261,38 @@ impl Drop for RunningProcess {
 }
 
 impl Shared {
-    async fn watch(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
-        let mut end = End { shared: self, why: Closed::Local };
+    async fn supervise(&self, mut process: Process, set_up: impl Fn(&Peer), mut client: Client) {
+        let mut end = EndReport { shared: self, why: Closed::Local };
         let mut starts = 1;
         loop {
             end.why = client.closed().await;
             loop {
-                let listener = client.link().listener.clone();
+                let diagnostics = client.link().diagnostics.clone();
                 let decide = || (process.hooks.on_exit)(&end.why, starts);
-                let again = if end.why == Closed::Local { None } else { listener.guard("on_exit", decide).flatten() };
+                let again = if end.why == Closed::Local {
+                    None
+                } else {
+                    diagnostics.run_user_code("on_exit", decide).flatten()
+                };
                 let Some(pause) = again else { return };
                 tokio::time::sleep(pause).await;
                 starts += 1;
-                match listener.guard("with", || process.open()) {
+                match diagnostics.run_user_code("with", || process.open()) {
                     Some(Ok(peer)) => {
                         client = peer.client().clone();
                         if self.set_up(peer, &set_up, &process.hooks, starts) {
                             break;
                         }
-                        end.why = panicked("the function that sets up its peer");
+                        end.why = panicked("the function `set_up`");
                     }
                     Some(Err(error)) => end.why = Closed::from_io(&error),
-                    None => end.why = panicked("the function that prepares its transport"),
+                    None => end.why = panicked("the function of `Process::with`"),
                 }
             }
         }
     }
 
-    /// Sets up the peer of a process that was started again. Returns whether it has its methods.
+    /// Sets up the peer of a restarted process. Returns whether its methods are registered.
     fn set_up(&self, peer: Peer, set_up: impl Fn(&Peer), hooks: &Hooks, starts: u32) -> bool {
         let client = peer.client().clone();
         // `RunningProcess::client` returns the new client before the application is notified.
@@ -293,12 +301,12 @@ impl Shared {
             mem::swap(&mut current.client, &mut former);
             current.is_set_up = false;
         });
-        // The client may own values of the application, so it is dropped while nothing is locked.
+        // The client may own values of the application, so it is dropped outside of the lock.
         drop(former);
-        let is_set_up = client.link().listener.guard("set_up", || set_up(&peer)).is_some();
+        let is_set_up = client.link().diagnostics.run_user_code("set_up", || set_up(&peer)).is_some();
         if is_set_up {
             self.0.send_modify(|current| current.is_set_up = true);
-            hooks.started(&client, starts);
+            hooks.run_on_start(&client, starts);
             peer.forget();
         }
         if self.0.borrow().is_dropped {
@@ -310,28 +318,28 @@ impl Shared {
 
 /// Whether new calls fail.
 fn is_lost(client: &Client) -> bool {
-    client.link().act(|state| state.lost.is_some())
+    client.link().with_state(|state| state.end_error.is_some())
 }
 
 fn panicked(what: &str) -> Closed {
-    Closed::from_io(&io::Error::other(format!("{what} has panicked")))
+    Closed::from_io(&io::Error::other(format!("{what} panicked")))
 }
 
-/// Reports on drop that no process is started again, also after a panic.
-struct End<'a> {
+/// Publishes the end reason on drop, also after a panic.
+struct EndReport<'a> {
     shared: &'a Shared,
     why: Closed,
 }
 
-impl Drop for End<'_> {
+impl Drop for EndReport<'_> {
     fn drop(&mut self) {
-        self.shared.0.send_modify(|current| current.over = Some(self.why.clone()));
+        self.shared.0.send_modify(|current| current.end_reason = Some(self.why.clone()));
     }
 }
 
-/// Reads until `OUTPUT_GRACE` after the process has ended. A child of the process may keep standard error open.
-async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
-    let mut lines = pin!(read_lines(stderr, listener, client.clone()));
+/// Reads until `OUTPUT_GRACE` after the exit of the process, since a child of the process may keep standard error open.
+async fn read_until_end(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client) {
+    let mut lines = pin!(read_lines(stderr, callback, client.clone()));
     let mut end = pin!(async move {
         client.closed().await;
         tokio::time::sleep(OUTPUT_GRACE).await;
@@ -343,16 +351,16 @@ async fn read_until_end(stderr: ChildStderr, listener: Arc<OnStderr>, client: Cl
     .await;
 }
 
-async fn read_lines(stderr: ChildStderr, listener: Arc<OnStderr>, client: Client) {
+async fn read_lines(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
-        // What a process writes must not fill our memory: a line may come in pieces.
-        match (&mut reader).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
+        // The length of a read is bounded, so a very long line is reported in pieces.
+        match (&mut reader).take(MAX_STDERR_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(1..) => {
                 let line = String::from_utf8_lossy(&line);
-                client.link().listener.guard("on_stderr", || listener(line.trim_end_matches(['\r', '\n'])));
+                client.link().diagnostics.run_user_code("on_stderr", || callback(line.trim_end_matches(['\r', '\n'])));
             }
             _ => return,
         }

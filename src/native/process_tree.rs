@@ -1,7 +1,6 @@
-//! Signals for a child process and its descendants: its process group, and descendants in other groups.
+//! Sends signals to a child process and its descendants: to its process group, and to descendants in other groups.
 //!
-//! A process that has left the group and has lost its parent does not count as a descendant. Daemons do that on
-//! purpose.
+//! A process that has left the group and lost its parent does not count as a descendant. Daemons do that on purpose.
 
 use std::vec::Vec;
 
@@ -13,24 +12,24 @@ use rustix::process::{
 #[derive(Debug)]
 pub(super) struct ProcessTree {
     leader: Pid,
-    /// Whether the leader leads a process group.
+    /// Whether the leader has its own process group.
     is_group: bool,
-    /// Whether the leader has been waited for. From then on its id may be that of another process.
+    /// Whether the leader was waited for. From then on, another process may have its id.
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
-    /// One of them, or a member of the group, that was alive when all processes were read last.
+    /// A descendant or group member that was alive when the process list was read last.
     alive: Option<Process>,
 }
 
-/// A process. Its id alone is not unique: another process may get it later.
+/// A process. Its id alone is not unique: a later process may get the same id.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     id: Pid,
     parent: Option<Pid>,
     group: Option<Pid>,
     is_zombie: bool,
-    /// When it started, in clock ticks since the start of the system.
+    /// The start time, in clock ticks since the start of the system.
     start: u64,
 }
 
@@ -40,24 +39,24 @@ impl ProcessTree {
         Self { leader, is_group, is_waited_for: false, descendants: Vec::new(), alive: None }
     }
 
-    /// Records that the leader has ended and was waited for.
+    /// Records that the leader has exited and was waited for.
     pub(super) const fn leader_exited(&mut self) {
         self.is_waited_for = true;
     }
 
-    /// Records the current descendants. Once the parent of a descendant has ended, it cannot be found any more.
-    pub(super) fn look(&mut self) {
-        self.find(&processes());
+    /// Records the current descendants. They cannot be found after their parent has exited.
+    pub(super) fn record_descendants(&mut self) {
+        self.update(&processes());
     }
 
-    fn find(&mut self, all: &[Process]) {
-        // The list could not be read.
+    fn update(&mut self, all: &[Process]) {
+        // The process list could not be read.
         if all.is_empty() {
             return;
         }
-        // They may have ended since, or have changed their group.
+        // Known descendants may have exited, or changed their group.
         let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
-        // Members of the group are kept during the search, to find their children.
+        // Group members stay in the list during the search, to find their children.
         let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
@@ -78,7 +77,7 @@ impl ProcessTree {
         self.descendants = found;
     }
 
-    /// Whether any process is left, after the leader has ended.
+    /// Whether any process remains after the exit of the leader.
     pub(super) fn remains(&mut self) -> bool {
         let has_group = self.has_group();
         if !has_group && self.descendants.is_empty() {
@@ -89,23 +88,23 @@ impl ProcessTree {
             return true;
         }
         let all = processes();
-        self.find(&all);
+        self.update(&all);
         let is_member = |process: &&Process| has_group && process.group == Some(self.leader);
         let known = self.descendants.iter().chain(all.iter().filter(is_member));
-        // A zombie has ended. In a container it may wait for ever for its parent.
+        // A zombie has exited. In a container it may remain forever, since its parent may never wait for it.
         self.alive = known.copied().find(|process| !process.is_zombie);
-        // Without a list of the processes, the group counts.
+        // Without a process list, only the group can be checked.
         self.alive.is_some() || (has_group && all.is_empty())
     }
 
-    /// Signals all processes. An error means that none is left, or that none may be signalled.
+    /// Signals all processes. Errors are ignored: they mean that no process remains, or that none may be signalled.
     pub(super) fn signal(&mut self, signal: Signal) {
-        self.look();
+        self.record_descendants();
         if self.has_group() {
             let _ = kill_process_group(self.leader, signal);
         }
         if !self.is_waited_for {
-            // It may have joined another group.
+            // The leader may have joined another group.
             let _ = kill_process(self.leader, signal);
         }
         for process in &self.descendants {
@@ -116,10 +115,10 @@ impl ProcessTree {
         }
     }
 
-    /// While a group has members, no new process gets its id. If a new process has it, the group has ended, and a later group with
-    /// this id is another one.
+    /// Whether the group of the leader still exists. While a group has members, no new process gets its id. If a
+    /// process has this id after the leader was waited for, the group has ended, and a group of this id is another one.
     fn has_group(&mut self) -> bool {
-        // Without permission to signal it, it exists.
+        // A missing permission also means that it exists.
         let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
         if self.is_group && self.is_waited_for {
             self.is_group = exists(test_kill_process_group(self.leader)) && !exists(test_kill_process(self.leader));
@@ -133,16 +132,16 @@ impl Process {
         self.id == other.id && self.start == other.start
     }
 
-    /// Whether it is the same, alive and in the same group.
+    /// Whether this is the same process, alive and in the same group.
     fn is_still(&self, other: &Self) -> bool {
         self.is_same(other) && self.group == other.group && !self.is_zombie
     }
 }
 
-/// All processes that can be seen, or none if they cannot be told apart.
+/// Returns all visible processes, or an empty list if their ids are not those of this namespace.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
-    // `/proc` may be that of another PID namespace, in which these ids are those of other processes.
+    // `/proc` may belong to another PID namespace, where these ids mean other processes.
     let own = std::fs::read_link("/proc/self").ok().and_then(|id| pid(id.to_str()?));
     let Some(entries) =
         own.filter(|own| *own == rustix::process::getpid()).and_then(|_| std::fs::read_dir("/proc").ok())
@@ -157,7 +156,7 @@ fn read(id: Pid) -> Option<Process> {
     parse(id, &std::fs::read(std::format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?)
 }
 
-/// Reads the text of `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may hold spaces and parentheses.
+/// Parses `/proc/ID/stat`, see proc_pid_stat(5). The name of the program may contain spaces and parentheses.
 #[cfg(target_os = "linux")]
 fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
@@ -167,18 +166,20 @@ fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     let (parent, group) = (process(), process());
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
-    // If only the main thread has ended, the others go on.
+    // If only the main thread has exited, the other threads continue.
     let is_zombie = matches!(state, "Z" | "X") && threads <= 1;
     Some(Process { id, parent, group, is_zombie, start })
 }
 
-/// A process that the system is releasing has the parent 0 and the group -1: it has none.
+/// Parses the id of a process or a group. A process that the system is releasing has the parent 0 and the group -1,
+/// which mean none.
 #[cfg(target_os = "linux")]
 fn pid(text: &str) -> Option<Pid> {
     Pid::from_raw(text.parse().ok().filter(|id| *id > 0)?)
 }
 
-/// On other systems, the list of processes cannot be read without `unsafe`: only the process group gets signals there.
+/// Returns an empty list: on other systems, processes cannot be listed without `unsafe`. Only the process group gets
+/// signals there.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()
@@ -193,7 +194,7 @@ const fn read(_: Pid) -> Option<Process> {
 mod tests {
     use super::*;
 
-    /// No system has a process with this id.
+    /// An id above the highest that any system assigns.
     const LEADER: i32 = i32::MAX - 1;
 
     fn process(id: i32, parent: i32, group: i32) -> Process {
@@ -205,7 +206,7 @@ mod tests {
         let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
         let mut tree =
             ProcessTree { leader, is_group: true, is_waited_for: false, descendants: Vec::new(), alive: None };
-        tree.find(all);
+        tree.update(all);
         tree.leader_exited();
         tree
     }
@@ -220,14 +221,14 @@ mod tests {
         let mut tree = tree(&[stray]);
         assert_eq!(ids(&tree), [10]);
         (stray.parent, stray.group, stray.is_zombie) = (Pid::from_raw(1), Pid::from_raw(11), true);
-        tree.find(&[stray]);
+        tree.update(&[stray]);
         assert_eq!(
             tree.descendants.iter().map(|known| (known.group, known.is_zombie)).collect::<Vec<_>>(),
             [(Pid::from_raw(11), true)]
         );
-        // Another process has its id.
+        // Another process has the id now.
         stray.start = 8;
-        tree.find(&[stray]);
+        tree.update(&[stray]);
         assert_eq!(ids(&tree), [0; 0]);
     }
 
@@ -235,9 +236,9 @@ mod tests {
     fn a_later_group_with_the_id_of_the_leader_is_none_of_ours() {
         let mut tree = tree(&[process(10, LEADER, 10), process(11, LEADER, LEADER), process(12, 11, 12)]);
         assert_eq!(ids(&tree), [10, 12]);
-        // The leader was waited for, and its group has ended. Others have the id.
+        // The leader was waited for, and its group has ended. Other processes have the id.
         let others = [process(LEADER, 1, LEADER), process(20, LEADER, LEADER), process(21, 20, 21)];
-        tree.find(&[process(10, 1, 10), others[0], others[1], others[2]]);
+        tree.update(&[process(10, 1, 10), others[0], others[1], others[2]]);
         assert_eq!(ids(&tree), [10]);
     }
 
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!(read(&text(0, -1)), Some((None, None, 1234)));
     }
 
-    /// Runs itself in another namespace, in which it sees this `/proc`.
+    /// Runs this test again in another namespace, where `/proc` is that of this namespace.
     #[cfg(target_os = "linux")]
     #[test]
     fn processes_of_another_namespace_are_not_read() -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! The notification `$/progress`, `{ token, value }`: how far a request is, whose id is the token.
+//! The notification `$/progress` with the params `{ token, value }`. The token is the id of the request.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,14 +20,14 @@ pub(super) fn write(id: &Id, value: &RawValue) -> Option<Text> {
     to_raw_value(&Progress { token: &id_text(id)?, value }).ok()
 }
 
-/// The id of the call that progresses, and how far it is; `None` for params of any other form, which other protocols have
+/// Returns the id of the call and the progress value. Returns `None` for any other params, which other protocols use
 /// under this name.
 pub(super) fn read(params: &RawValue) -> Option<(u64, &RawValue)> {
     let Progress { token, value } = serde_json::from_str(params.get()).ok()?;
     Some((read_id(token)?.to_call()?, value))
 }
 
-/// An id as it stands in a message.
+/// Returns the JSON text of an id.
 pub(super) fn id_text(id: &Id) -> Option<Text> {
     let text = match id {
         Id::Null => to_raw_value(&()),

@@ -1,4 +1,4 @@
-//! The server: runs handlers for what the other side asks.
+//! The server: runs handlers for the requests and notifications of the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -16,19 +16,21 @@ use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
-use super::handlers::{Answer, Method};
+use super::handlers::{HandlerOutcome, MethodHandler};
 use super::link::Link;
-use super::outflow::Source;
+use super::stream_sender::ItemSource;
 use super::transport::Transport;
-use crate::text::{RpcError, invalid_params, read_params, write_result};
+use crate::error::{RpcError, invalid_params};
+use crate::json_value::{read_params, write_result};
 
-/// Serves the other side.
+/// Handles the requests and notifications of the peer.
 ///
-/// Methods and notifications are registered by name; a name that is registered again gets the new handler. Methods that
-/// nobody has registered are answered with -32601, and params that do not fit the type of a handler with -32602. A handler
-/// that panics is answered with -32603, and the server lives on.
+/// Handlers are registered by name. A second handler for a name replaces the first. A request for an unknown method is
+/// answered with -32601, and params that do not fit the type of the handler with -32602. If a handler panics, its
+/// request is answered with -32603, and the server continues.
 ///
-/// Nothing is read before [`Server::run`] or [`Server::forget`], so that the first request finds all methods.
+/// Reading starts with [`Server::run`] or [`Server::forget`], so that all methods are registered before the first
+/// request.
 ///
 /// ```no_run
 /// use portway::{Context, Framing, RpcError, Server, Transport};
@@ -48,13 +50,13 @@ use crate::text::{RpcError, invalid_params, read_params, write_result};
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a server serves when it is run"]
+#[must_use = "a server handles requests only when it is run"]
 pub struct Server {
     link: Arc<Link>,
 }
 
 impl Server {
-    /// A server without methods.
+    /// Creates a server without methods.
     pub fn new(transport: Transport) -> Self {
         Self::on(transport.open(true))
     }
@@ -63,9 +65,9 @@ impl Server {
         Self { link }
     }
 
-    /// Has a handler for a method. The handler is run at once, in the order in which requests arrive, and so is its future up
-    /// to where it first waits; the rest runs as a task of its own, beside others. It is dropped if the caller cancels the
-    /// request. Like all that runs in tasks it must not block: for that there is `tokio::task::spawn_blocking`.
+    /// Registers an async handler for a method. Handlers start in arrival order, and each future is polled once inline.
+    /// A pending future continues in a task of its own. It is dropped if the caller cancels the request. Handlers must
+    /// not block; use `tokio::task::spawn_blocking` for blocking work.
     pub fn method<P, R, E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -75,16 +77,16 @@ impl Server {
         W: Future<Output = Result<R, E>> + Send + 'static,
     {
         let handler = move |params: Option<&RawValue>, context| match read_params(params) {
-            Err(problem) => Answer::Now(Err(invalid_params(&problem))),
+            Err(problem) => HandlerOutcome::Ready(Err(invalid_params(&problem))),
             Ok(params) => {
                 let work = handler(params, context);
-                Answer::Later(Box::pin(async move { write_result(work.await) }))
+                HandlerOutcome::Pending(Box::pin(async move { write_result(work.await) }))
             }
         };
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Has a handler that answers at once.
+    /// Registers a handler that returns its result directly.
     pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -93,14 +95,14 @@ impl Server {
         F: Fn(P, Context) -> Result<R, E> + Send + Sync + 'static,
     {
         let handler = move |params: Option<&RawValue>, context| match read_params(params) {
-            Err(problem) => Answer::Now(Err(invalid_params(&problem))),
-            Ok(params) => Answer::Now(write_result(handler(params, context))),
+            Err(problem) => HandlerOutcome::Ready(Err(invalid_params(&problem))),
+            Ok(params) => HandlerOutcome::Ready(write_result(handler(params, context))),
         };
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Has a handler whose answer is a stream: the caller gets its items one by one, by [`Client::stream`](crate::Client::stream),
-    /// and no more of them than it has room for. An error is the last of them.
+    /// Registers a handler that returns a stream. The caller receives its items by
+    /// [`Client::stream`](crate::Client::stream), within the credit that it grants. An error ends the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -109,9 +111,9 @@ impl Server {
         F: Fn(P, Context) -> S + Send + Sync + 'static,
         S: Stream<Item = Result<T, E>> + Send + 'static,
     {
-        let handler = move |params: Option<&RawValue>, context| -> Result<Source, RpcError> {
+        let handler = move |params: Option<&RawValue>, context| -> Result<ItemSource, RpcError> {
             let params = read_params(params).map_err(|problem| invalid_params(&problem))?;
-            Ok(Box::pin(Written(Box::pin(handler(params, context)))))
+            Ok(Box::pin(SerializedItems(Box::pin(handler(params, context)))))
         };
         if self.may_register(name) {
             self.link.handlers.add_stream(name, Arc::new(handler));
@@ -119,8 +121,8 @@ impl Server {
         self
     }
 
-    /// Has a handler for a notification. Notifications are handled in the order in which they arrive. One whose params do
-    /// not fit the type is told to [`Transport::on_diagnostic`].
+    /// Registers a handler for a notification. Notifications are handled in arrival order. Params that do not fit the
+    /// type are reported to [`Transport::on_diagnostic`].
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -134,22 +136,22 @@ impl Server {
         self
     }
 
-    /// Serves until the link ends, and says why it has. At the end of the input, requests that are being worked on are
-    /// finished, within the grace of the transport.
+    /// Runs the server until the link ends, and returns the reason. At the end of the input, running requests are
+    /// completed within the grace of the transport.
     pub async fn run(self) -> Closed {
-        match self.link.take_idle() {
+        match self.link.take_unstarted() {
             Some(driver) => driver.await,
             None => self.link.closed().await,
         }
     }
 
-    /// Serves for as long as the link lasts, in a task of the runtime that the transport was made in.
+    /// Runs the server until the link ends, in a task of the runtime in which the transport was created.
     pub fn forget(self) {
-        self.keep(());
+        self.spawn_with(());
     }
 
-    /// The same, and keeps something else as long.
-    pub(super) fn keep(self, other: impl Send + 'static) {
+    /// Runs the server in a task, and drops `other` when the link has ended.
+    pub(super) fn spawn_with(self, other: impl Send + 'static) {
         let runtime = self.link.runtime.clone();
         runtime.spawn(async move {
             self.run().await;
@@ -157,33 +159,33 @@ impl Server {
         });
     }
 
-    /// Something that can stop the server while it runs.
+    /// Returns a handle that can stop the running server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.link))
     }
 
-    fn add_method(&self, name: &str, handler: Arc<Method>) -> &Self {
+    fn add_method(&self, name: &str, handler: Arc<MethodHandler>) -> &Self {
         if self.may_register(name) {
             self.link.handlers.add_method(name, handler);
         }
         self
     }
 
-    /// Names that begin with `rpc.` are the protocol's own (JSON-RPC 2.0 §4).
+    /// Whether a handler may have this name. Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
     fn may_register(&self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {
-            self.link.listener.tell(Diagnostic::ReservedName { method: name });
+            self.link.diagnostics.report(Diagnostic::ReservedName { method: name });
         }
         may
     }
 }
 
-/// A stream, with its items as JSON text.
-struct Written<S>(Pin<Box<S>>);
+/// A stream that serializes its items to JSON text.
+struct SerializedItems<S>(Pin<Box<S>>);
 
-impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for Written<S> {
+impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for SerializedItems<S> {
     type Item = Result<Text, RpcError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
@@ -203,13 +205,13 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Stops a server while it runs, see [`Server::stopper`].
+/// Stops a running server, see [`Server::stopper`].
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<Link>);
 
 impl Stopper {
-    /// Has the server read nothing more and begin no further request. What runs is finished and answered, within the grace of
-    /// the transport; then [`Server::run`] ends with [`Closed::Local`].
+    /// Stops reading. No further request begins. Running requests are completed and answered, within the grace of the
+    /// transport. Then [`Server::run`] returns [`Closed::Local`].
     pub fn stop(&self) {
         self.0.stop();
     }

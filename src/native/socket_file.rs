@@ -1,4 +1,4 @@
-//! The file of a Unix domain socket: made for one user alone, and removed if it is still the same.
+//! The file of a Unix domain socket: created for one user only, and removed unless another file has replaced it.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -21,46 +21,47 @@ use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
 
-use super::transport::about;
+use super::transport::with_subject;
 
-/// Reading and writing for the owner, nothing for others.
+/// Read and write access for the owner only.
 const MODE: u32 = 0o600;
 
-/// As many connections as the system lets wait until they are accepted.
+/// The longest queue of connections that the system allows.
 const BACKLOG: u32 = i32::MAX as u32;
 
-/// How long a socket that was just bound may take until it listens. Until then it refuses connections.
-const MOMENT: Duration = Duration::from_millis(50);
+/// The time that a newly bound socket may take until it listens. Until then it refuses connections.
+const BIND_TO_LISTEN_DELAY: Duration = Duration::from_millis(50);
 
-/// The flag of a descriptor that serves path lookup only, on Linux.
+/// On Linux, the flag for a descriptor that is only used for path lookup.
 #[cfg(target_os = "linux")]
 const PATH_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PATH_ONLY: OFlags = OFlags::empty();
 
-/// The location of a file: an open folder, and a name in it. A rename of a part of the path does not change the folder.
+/// The location of a file: an open folder and a name in it. It stays valid if a part of the path is renamed.
 #[derive(Debug)]
 struct Location {
     folder: OwnedFd,
     name: OsString,
-    /// The path for error messages. It may lead to another file by now.
+    /// The path, for error messages. Another file may have this path by now.
     path: PathBuf,
 }
 
 impl Location {
     /// # Errors
-    /// If the path has no file name, or its folder cannot be opened, which the error then names.
+    /// If the path has no file name, or its folder cannot be opened. The error then names the folder.
     fn of(path: &Path) -> io::Result<Self> {
-        let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
+        let name =
+            path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or_else(|| Path::new("."));
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | PATH_ONLY;
         let folder = open(parent, flags, Mode::empty())
-            .map_err(|error| about(&error.into(), format_args!("the folder {}", parent.display())))?;
+            .map_err(|error| with_subject(&error.into(), format_args!("the folder {}", parent.display())))?;
         Ok(Self { folder, name: name.to_os_string(), path: path.to_path_buf() })
     }
 
-    /// The metadata of the file, or `None` if there is none. A symbolic link is not followed.
+    /// Returns the metadata of the file, or `None` if it does not exist. Does not follow a symbolic link.
     fn file(&self) -> io::Result<Option<Stat>> {
         match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(None),
@@ -69,10 +70,10 @@ impl Location {
     }
 }
 
-/// Listens on a new socket of this name in the abstract namespace. The name begins with a zero byte.
-pub(super) fn listen_without(name: &Path) -> io::Result<UnixListener> {
+/// Listens on a new socket in the abstract namespace. `name` begins with a zero byte.
+pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
     if name.as_os_str().len() <= 1 {
-        // Linux would choose a name at random.
+        // For an empty name, Linux would choose a random one.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is empty"));
     }
     let socket = UnixSocket::new_stream()?;
@@ -80,19 +81,19 @@ pub(super) fn listen_without(name: &Path) -> io::Result<UnixListener> {
     socket.listen(BACKLOG)
 }
 
-/// Listens on a new socket with a file of this name.
+/// Listens on a new socket with a file at `path`.
 ///
 /// # Errors
-/// If there is such a file, or it cannot be made.
+/// If a file exists there, or the socket file cannot be created.
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
-    let named = |error: io::Error| about(&error, path.display());
+    let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
-    // The path may lead to another folder when the socket is bound. Then a file that is here must not count as the new one.
+    // If the path leads to another folder at the time of the bind, a file in this folder must not count as the new one.
     if location.file().map_err(named)?.is_some() {
-        return in_use(format!("{} is there already", path.display()));
+        return in_use(format!("{} already exists", path.display()));
     }
     let socket = UnixSocket::new_stream().map_err(named)?;
-    // On Linux, bind gives the file the mode that the socket has. Other systems refuse to set it, or take no notice.
+    // On Linux, bind gives the file the mode of the socket. Other systems refuse this mode or ignore it.
     let _ =
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
@@ -101,53 +102,53 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     #[cfg(not(target_os = "linux"))]
     chmodat(&file.location.folder, &file.location.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| named(error.into()))?;
-    // Nobody can connect before this.
+    // Connections are refused until this call.
     let listener = socket.listen(BACKLOG).map_err(named)?;
     Ok((file, listener))
 }
 
-/// The file of a socket that no process listens on any more.
+/// The file of a socket on which no process listens.
 #[derive(Debug)]
-pub(super) struct LeftBehind {
+pub(super) struct StaleSocket {
     location: Location,
     identity: Identity,
 }
 
-/// The file of a socket that no process listens on any more; `None` if it has gone meanwhile.
+/// Returns the stale socket file at `path`, or `None` if the file no longer exists.
 ///
 /// # Errors
-/// If it is any other file, or a process listens there.
-pub(super) async fn left_behind(path: &Path) -> io::Result<Option<LeftBehind>> {
-    let named = |error: io::Error| about(&error, path.display());
+/// If the file is not a socket, or a process listens on it.
+pub(super) async fn find_stale(path: &Path) -> io::Result<Option<StaleSocket>> {
+    let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
     let Some(file) = location.file().map_err(named)? else { return Ok(None) };
     if !is_socket(&file) {
-        return in_use(format!("{} is there already, and is no socket", path.display()));
+        return in_use(format!("{} already exists, and is not a socket", path.display()));
     }
     let identity = Identity::of(&file);
     expect_refusal(&location, identity).await?;
-    sleep(MOMENT).await;
+    sleep(BIND_TO_LISTEN_DELAY).await;
     expect_refusal(&location, identity).await?;
-    Ok(Some(LeftBehind { location, identity }))
+    Ok(Some(StaleSocket { location, identity }))
 }
 
-/// Listens on a new socket in place of one that was left behind. Within this process, one does so at a time.
+/// Listens on a new socket that replaces a stale one. A lock makes other callers in this process wait.
 ///
 /// # Errors
-/// If another file has its name by now, or the new one cannot be made.
-pub(super) fn replace(path: &Path, left_behind: Option<LeftBehind>) -> io::Result<(SocketFile, UnixListener)> {
+/// If another file has the name by now, or the new one cannot be created.
+pub(super) fn replace(path: &Path, stale_socket: Option<StaleSocket>) -> io::Result<(SocketFile, UnixListener)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(LeftBehind { location, identity }) = left_behind {
-        remove(&location, identity).map_err(|error| about(&error, path.display()))?;
+    if let Some(StaleSocket { location, identity }) = stale_socket {
+        remove(&location, identity).map_err(|error| with_subject(&error, path.display()))?;
     }
     listen(path)
 }
 
-/// The path to connect to, to find out whether a process listens on a socket file.
+/// The path for a test connection, which shows whether a process listens on a socket file.
 struct ConnectTarget {
     path: PathBuf,
-    /// The open socket file, if `path` leads to it by its descriptor. A rename does not change that.
+    /// The open socket file, if `path` refers to it by its descriptor. Such a path stays valid after a rename.
     _file: Option<OwnedFd>,
 }
 
@@ -155,7 +156,7 @@ impl ConnectTarget {
     /// Returns `None` if the file was removed.
     ///
     /// # Errors
-    /// If another file has its name by now.
+    /// If another file has the name by now.
     fn of(location: &Location, identity: Identity) -> io::Result<Option<Self>> {
         let by_name = Self { path: location.path.clone(), _file: None };
         if !cfg!(target_os = "linux") {
@@ -167,7 +168,7 @@ impl ConnectTarget {
             other => other?,
         };
         if Identity::of(&fstat(&file)?) != identity {
-            return Err(taken());
+            return Err(name_in_use());
         }
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         // Some containers have no `/proc`.
@@ -176,16 +177,16 @@ impl ConnectTarget {
 }
 
 /// # Errors
-/// If a connection to the socket of this file is not refused.
+/// If the socket of this file does not refuse a connection.
 async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<()> {
-    let named = |error: io::Error| about(&error, location.path.display());
+    let named = |error: io::Error| with_subject(&error, location.path.display());
     // Another process may have removed the file.
     let Some(target) = ConnectTarget::of(location, identity).map_err(named)? else { return Ok(()) };
     match UnixStream::connect(&target.path).await {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
         // A full queue means that the socket is in use.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(named(error)),
-        _ => in_use(format!("somebody listens on {} already", location.path.display())),
+        _ => in_use(format!("another listener is using {}", location.path.display())),
     }
 }
 
@@ -193,8 +194,8 @@ fn in_use<T>(text: String) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::AddrInUse, text))
 }
 
-/// What tells a file from a later one of the same name. Some file systems use the number of an inode again at once, so the
-/// time at which it was made counts, too: that of a socket never changes.
+/// Distinguishes a file from a later file of the same name. Some file systems reuse the number of an inode at once.
+/// Therefore the identity includes the modification time, which never changes for a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -214,26 +215,27 @@ fn is_socket(file: &Stat) -> bool {
     FileType::from_raw_mode(file.st_mode).is_socket()
 }
 
-/// Removes this file; one that has taken its name stays.
+/// Removes the file, unless another file has its name.
 ///
 /// # Errors
-/// If it cannot be removed, or another file has taken its name.
+/// If the file cannot be removed, or another file has its name.
 fn remove(location: &Location, identity: Identity) -> io::Result<()> {
     match location.file()? {
-        Some(file) if Identity::of(&file) == identity => move_away(location, identity),
-        Some(_) => Err(taken()),
+        Some(file) if Identity::of(&file) == identity => remove_by_move(location, identity),
+        Some(_) => Err(name_in_use()),
         None => Ok(()),
     }
 }
 
-/// Removes this file, though another may take its name meanwhile.
+/// Removes the file safely, even if another file takes its name meanwhile.
 ///
-/// No system removes a file by what it is. So the file of that name is moved into a new folder, where no other file is. If it
-/// is this one, it is removed there, else it gets its name back. If the name is taken in between, it stays in that folder.
+/// Systems remove files by name only. Therefore the file is moved into a new, empty folder. If it is the expected file,
+/// it is removed there. Otherwise it is moved back, unless its name is in use by then. In that case it stays in the
+/// folder.
 ///
 /// # Errors
 /// As [`remove`].
-fn move_away(location: &Location, identity: Identity) -> io::Result<()> {
+fn remove_by_move(location: &Location, identity: Identity) -> io::Result<()> {
     let folder = new_folder(location)?;
     move_into(&folder, location, identity)
 }
@@ -245,7 +247,7 @@ fn move_into(folder: &NewFolder, location: &Location, identity: Identity) -> io:
         Err(error) => Err(error.into()),
         Ok(()) => remove_moved(folder, &name, location, identity),
     };
-    // One that holds a file stays.
+    // This fails if the folder still contains a file.
     let _ = unlinkat(&location.folder, &folder.name, AtFlags::REMOVEDIR);
     removed
 }
@@ -255,25 +257,25 @@ fn remove_moved(folder: &NewFolder, name: &str, location: &Location, identity: I
     if Identity::of(&file) == identity {
         return Ok(unlinkat(&folder.opened, name, AtFlags::empty())?);
     }
-    // Unlike a second change of the name, a link replaces nothing.
+    // Unlike another rename, a hard link does not replace an existing file.
     linkat(&folder.opened, name, &location.folder, &location.name, AtFlags::empty()).map_err(|error| {
         let now = location.path.with_file_name(&folder.name).join(name);
-        let problem = format!("a file of that name cannot have it back, and is now {}", now.display());
+        let problem = format!("another file of that name was moved to {}, and cannot be moved back", now.display());
         io::Error::new(io::Error::from(error).kind(), problem)
     })?;
     unlinkat(&folder.opened, name, AtFlags::empty())?;
-    Err(taken())
+    Err(name_in_use())
 }
 
-/// A folder beside a file, for this user alone.
+/// A folder next to a socket file, accessible to this user only.
 struct NewFolder {
     name: String,
-    /// Its name may stand for another folder by now. Files are moved to and from the one that was opened.
+    /// The open folder. Files are moved through this descriptor, since another folder may have the name by now.
     opened: OwnedFd,
 }
 
 /// # Errors
-/// If it cannot be made, or somebody has put a link in its place.
+/// If the folder cannot be created, or a link has replaced it.
 fn new_folder(location: &Location) -> io::Result<NewFolder> {
     let name = format!(".portway-{}", random_name());
     mkdirat(&location.folder, &name, Mode::RWXU)?;
@@ -282,16 +284,16 @@ fn new_folder(location: &Location) -> io::Result<NewFolder> {
     Ok(NewFolder { name, opened })
 }
 
-/// A name that nobody can guess.
+/// Returns an unpredictable name.
 fn random_name() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-fn taken() -> io::Error {
-    io::Error::new(io::ErrorKind::AddrInUse, "another process has taken the name")
+fn name_in_use() -> io::Error {
+    io::Error::new(io::ErrorKind::AddrInUse, "another process has created a file of that name")
 }
 
-/// The file of a socket, removed with it unless another one has its name by then.
+/// The file of a listening socket. It is removed on drop, unless another file has its name.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     location: Location,
@@ -300,11 +302,11 @@ pub(super) struct SocketFile {
 
 impl SocketFile {
     /// # Errors
-    /// If the location has no file, or one that is not a socket.
+    /// If the location has no file, or a file that is not a socket.
     fn new(location: Location) -> io::Result<Self> {
         match location.file()? {
             Some(file) if is_socket(&file) => Ok(Self { location, identity: Identity::of(&file) }),
-            Some(_) => Err(taken()),
+            Some(_) => Err(name_in_use()),
             None => Err(io::Error::new(io::ErrorKind::NotFound, "another process has removed the file or its folder")),
         }
     }
@@ -312,7 +314,7 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // What cannot be removed is left behind, and replaced by the next listener.
+        // If removal fails, the next listener replaces the stale file.
         let _ = remove(&self.location, self.identity);
     }
 }
@@ -325,7 +327,7 @@ mod tests {
 
     use super::*;
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     fn names(folder: &Path) -> io::Result<std::vec::Vec<std::ffi::OsString>> {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
     }
@@ -341,16 +343,16 @@ mod tests {
         let old = Socket::bind(&path)?;
         let location = Location::of(&path)?;
         let older = identity(&location)?;
-        // So that the inode is not used again.
+        // The old file is kept, so that its inode is not reused.
         fs::rename(&path, folder.path().join("old"))?;
         let new = Socket::bind(&path)?;
         let newer = identity(&location)?;
-        assert_eq!(move_away(&location, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
+        assert_eq!(remove_by_move(&location, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
         assert_eq!(identity(&location)?, newer);
         assert_eq!(names(folder.path())?.len(), 2, "nothing else is there");
         drop((old, new));
-        assert_eq!(move_away(&location, newer).map_err(|error| error.kind()), Ok(()));
-        assert_eq!(move_away(&location, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));
         assert_eq!(names(folder.path())?, ["old"]);
         Ok(())
     }

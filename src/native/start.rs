@@ -1,4 +1,4 @@
-//! The reason why a program cannot be started. The command `portway` includes this file, too.
+//! Finds out why a program cannot be started. The command `portway` includes this file, too.
 
 use std::borrow::ToOwned;
 use std::env;
@@ -12,11 +12,11 @@ use std::process::Command;
 use std::string::String;
 use std::vec::Vec;
 
-/// The part of the first line of a script that Linux reads.
+/// The part of the first line of a script that Linux reads, in bytes.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// A reason that the error of the system hides: `ENOENT` may also mean a missing working directory or interpreter, and `EACCES` a
-/// folder.
+/// Returns a reason that the error of the system does not name. `ENOENT` may also mean a missing working directory or
+/// interpreter, and `EACCES` a folder.
 pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
         return Some(format!("the working directory {}: {error}", folder.display()));
@@ -29,23 +29,23 @@ pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<Stri
     }
     let program = find(command)?;
     let Some(interpreter) = interpreter(&program) else {
-        return Some("the program is there, but the loader that it needs is not".to_owned());
+        return Some("the program exists, but its loader does not".to_owned());
     };
     let (name, problem) = match interpreter.strip_suffix(b"\r") {
-        Some(name) => (name, "was not found: the line ends with CRLF, and has to end with LF"),
+        Some(name) => (name, "was not found: the line ends with CRLF, and must end with LF"),
         None => (interpreter.as_slice(), "was not found"),
     };
     Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
 }
 
-/// The path of the program, if its name is a path.
+/// Returns the path of the program, if its name is a path.
 fn path(command: &Command) -> Option<PathBuf> {
     let program = Path::new(command.get_program());
     let is_path = program.as_os_str().as_bytes().contains(&b'/');
     is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
 }
 
-/// The file of the program, found as the system finds it.
+/// Searches the file of the program as the system does.
 fn find(command: &Command) -> Option<PathBuf> {
     if let Some(path) = path(command) {
         return Some(path).filter(|file| file.is_file());
@@ -57,7 +57,7 @@ fn find(command: &Command) -> Option<PathBuf> {
     env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
 }
 
-/// The interpreter that a script names in its first line.
+/// Returns the interpreter that the first line of a script names.
 fn interpreter(program: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     File::open(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;

@@ -1,4 +1,4 @@
-//! What is behind the lock of a link: the connection, who waits for it, and what is to be written.
+//! The state behind the lock of a link: the connection, the pending calls and the unwritten output.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -14,113 +14,113 @@ use tokio::sync::oneshot;
 use super::Text;
 use super::cancel;
 use super::error::{CallError, Closed};
-use super::items::Inflow;
-use super::streams;
-use super::waiters::Waiters;
+use super::response_stream::ReceiveWindow;
+use super::stream_messages;
+use super::waker_set::WakerSet;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::connection::{CallKey, Connection, End, Event, Ignored, Refused};
 use crate::message::{Entry, Id, Incoming, Message, Outgoing, Rejected, RequestId, Shape, Unusable};
-use crate::text::length;
+use crate::message_length;
 
-/// Room for the messages of one turn is kept; more is given back once it is written.
-pub(super) const KEPT_CAPACITY: usize = 64 * 1024;
+/// The buffer capacity that is retained. A larger buffer is freed after it is written.
+pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// What a call that has ended unanswered counts for, in bytes, beside its method and its params: the frame of its request, and
-/// that of its cancellation.
+/// The bytes that a call counts for after it has ended without a response, in addition to its method and params. This
+/// covers the frames of its request and its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
-/// How a call has ended.
-pub(super) type Outcome = Result<Text, CallError>;
+/// The result of a call.
+pub(super) type CallResult = Result<Text, CallError>;
 
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) connection: Connection<Text>,
-    /// Who waits for the calls, by slot.
-    pub(super) calls: Vec<Option<WaitingCall>>,
-    /// What the driver is to tell the application.
+    /// The pending calls, by slot.
+    pub(super) calls: Vec<Option<PendingCall>>,
+    /// Events for the driver to dispatch.
     pub(super) events: VecDeque<Event<Text>>,
-    /// Frames that the driver is to write.
+    /// Frames for the driver to write.
     pub(super) unwritten: Vec<u8>,
-    /// How many bytes the driver has taken and not written yet.
+    /// The number of bytes in the buffer of the driver.
     pub(super) being_written: usize,
-    /// How many bytes of each of the two are answers, or credit for more items.
-    pub(super) unwritten_answers: usize,
-    pub(super) answers_being_written: usize,
+    /// The bytes of each of the two that belong to responses or stream credit.
+    pub(super) unwritten_responses: usize,
+    pub(super) responses_being_written: usize,
     /// Bytes written in earlier buffers.
     written_before: u64,
     /// Bytes written of the current buffer.
-    written_of_these: usize,
-    /// How many bytes may still wait to be written of calls that have ended unanswered. They begin anew whenever the peer has
-    /// taken what was being written.
+    written_of_buffer: usize,
+    /// Upper bound of the unwritten bytes of calls that have ended without a response. It restarts at 0 when the
+    /// current buffer is written.
     pub(super) ended_unwritten: usize,
     pub(super) text: String,
-    pub(super) stage: Stage,
-    pub(super) output: Output,
-    /// Why no call has an answer any more.
-    pub(super) lost: Option<CallError>,
-    /// The task that drives the link, while it sleeps.
+    pub(super) link_state: LinkState,
+    pub(super) write_state: WriteState,
+    /// The error of all calls, after the input or the link has ended.
+    pub(super) end_error: Option<CallError>,
+    /// The waker of the driver, while it sleeps.
     pub(super) driver: Option<Waker>,
-    /// Whether there is something to do for the driver since it has looked last.
+    /// Whether there is new work since the driver last checked.
     pub(super) is_due: bool,
-    /// Who waits for room, or for the end.
-    pub(super) observers: Waiters,
+    /// The futures that wait for room or for the end.
+    pub(super) waiters: WakerSet,
 }
 
 #[derive(Debug)]
-pub(super) struct WaitingCall {
+pub(super) struct PendingCall {
     pub(super) id: u64,
-    /// What its request takes while it waits to be written, about.
+    /// Approximate bytes of its unwritten request.
     pub(super) bytes: usize,
     /// The count of written bytes at which the request is complete.
     pub(super) end_offset: u64,
-    pub(super) reply: oneshot::Sender<Outcome>,
-    pub(super) listener: Option<CallListener>,
+    pub(super) reply: oneshot::Sender<CallResult>,
+    pub(super) observer: Option<CallObserver>,
 }
 
-/// Who hears of a call before it ends.
+/// Receives the progress or the items of a pending call.
 #[derive(Clone, Debug)]
-pub(super) enum CallListener {
-    Progress(ProgressListener, Until),
-    Items(Arc<Inflow>),
+pub(super) enum CallObserver {
+    Progress(ProgressCallback, ProgressTimeout),
+    Items(Arc<ReceiveWindow>),
 }
 
 #[derive(Clone)]
-pub(super) struct ProgressListener(pub(super) Arc<dyn Fn(&RawValue) + Send + Sync>);
+pub(super) struct ProgressCallback(pub(super) Arc<dyn Fn(&RawValue) + Send + Sync>);
 
-impl fmt::Debug for ProgressListener {
+impl fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProgressListener")
+        f.write_str("ProgressCallback")
     }
 }
 
-/// The timeout that progress restarts, and the time when the call ends in any case, both in milliseconds.
+/// The timeout that progress restarts, and the latest end of the call, both in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Until {
+pub(super) struct ProgressTimeout {
     pub(super) timeout: Option<u64>,
     pub(super) end: Option<u64>,
 }
 
-/// How far the link is from its end.
+/// The lifecycle of a link.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stage {
+pub(super) enum LinkState {
     Open,
-    /// Nothing more is read and no further request is begun; what runs is finished.
+    /// Reading has stopped and no further request begins. Running requests are completed.
     Stopping,
-    /// This side has ended the link; what is written already leaves.
+    /// This side has closed the link. Queued output is still written.
     Destroyed,
-    /// The driver is done.
+    /// The driver has ended.
     Closed(Closed),
 }
 
-/// Whether messages still leave. Only WIPC says when they do not.
+/// Whether messages can still be sent. Only WIPC announces the end with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Output {
+pub(super) enum WriteState {
     Open,
-    /// This side has said `CLOSE`: what was before it leaves.
-    Ended,
-    /// The other side has: it takes nothing more.
-    Dropped,
+    /// This side has sent `CLOSE`. Earlier output is still written.
+    CloseSent,
+    /// The peer accepts no more output.
+    Closed,
 }
 
 impl State {
@@ -131,25 +131,25 @@ impl State {
             events: VecDeque::new(),
             unwritten: Vec::new(),
             being_written: 0,
-            unwritten_answers: 0,
-            answers_being_written: 0,
+            unwritten_responses: 0,
+            responses_being_written: 0,
             written_before: 0,
-            written_of_these: 0,
+            written_of_buffer: 0,
             ended_unwritten: 0,
             text: String::new(),
-            stage: Stage::Open,
-            output: Output::Open,
-            lost: None,
+            link_state: LinkState::Open,
+            write_state: WriteState::Open,
+            end_error: None,
             driver: None,
             is_due: false,
-            observers: Waiters::default(),
+            waiters: WakerSet::default(),
         }
     }
 
-    /// Sees to all that an input has brought about.
-    pub(super) fn drain(&mut self, framing: Framing, ended: &mut Vec<(WaitingCall, Outcome)>) {
+    /// Handles the effects of an input: encodes messages, queues events, and collects the calls that have ended.
+    pub(super) fn drain_connection(&mut self, framing: Framing, ended: &mut Vec<(PendingCall, CallResult)>) {
         self.encode(framing);
-        if self.output == Output::Dropped {
+        if self.write_state == WriteState::Closed {
             self.drop_unwritten();
         }
         while let Some(event) = self.connection.poll_event() {
@@ -163,7 +163,7 @@ impl State {
                 End::Invalid => Err(CallError::InvalidResponse),
                 End::Unreadable(why) => Err(CallError::Unreadable(why)),
                 End::TimedOut => Err(CallError::TimedOut),
-                End::Closed => Err(self.end_of_calls()),
+                End::Closed => Err(self.closed_error()),
             };
             if let Some(call) = self.take_call(call) {
                 if matches!(outcome, Err(CallError::TimedOut)) {
@@ -176,57 +176,57 @@ impl State {
 
     /// Encodes the messages to send. Returns the total of written bytes at which the buffer is empty.
     pub(super) fn encode(&mut self, framing: Framing) -> u64 {
-        let longest = longest_message(framing, &self.connection.config().limits);
+        let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
                 Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
                 other => Some(other),
             };
-            let Some(mut outgoing) = outgoing.filter(|_| self.output == Output::Open) else { continue };
-            if !length::encode_within(&mut outgoing, longest, &mut self.text) {
+            let Some(mut outgoing) = outgoing.filter(|_| self.write_state == WriteState::Open) else { continue };
+            if !message_length::encode_within(&mut outgoing, max_bytes, &mut self.text) {
                 continue;
             }
             let before = self.unwritten.len();
             framing.encode(&self.text, &mut self.unwritten);
             if is_caused_by_peer(&outgoing) {
-                self.unwritten_answers += self.unwritten.len() - before;
+                self.unwritten_responses += self.unwritten.len() - before;
             }
         }
-        if self.text.capacity() > KEPT_CAPACITY {
+        if self.text.capacity() > RETAINED_CAPACITY {
             self.text = String::new();
         }
         self.written_before + self.backlog() as u64
     }
 
-    /// Records how many bytes of the current buffer are written, if not all.
+    /// Records the number of bytes of the current buffer that are written.
     pub(super) const fn set_written(&mut self, count: usize) {
-        self.written_of_these = count;
+        self.written_of_buffer = count;
     }
 
-    /// Whether all but the last byte of the request is written. A peer that reads lines can answer before the line feed.
-    pub(super) fn has_left(&self, call: &WaitingCall) -> bool {
-        self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_these as u64 + 1
+    /// Whether all but the last byte of the request is written. A peer that reads lines can respond before the line
+    /// feed.
+    pub(super) fn is_request_written(&self, call: &PendingCall) -> bool {
+        self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_buffer as u64 + 1
     }
 
-    /// Our call with this id, if it waits.
-    fn waiting_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
+    /// Returns the pending call with this id.
+    fn pending_call(&self, id: u64) -> Option<(CallKey, &PendingCall)> {
         let key = self.connection.call_with_id(id)?;
         self.calls.get(key.slot() as usize)?.as_ref().map(|call| (key, call))
     }
 
-    /// The pending call with this id, if its request is written.
-    pub(super) fn sent_call(&self, id: u64) -> Option<(CallKey, &WaitingCall)> {
-        self.waiting_call(id).filter(|(_, call)| self.has_left(call))
+    /// Returns the pending call with this id, if its request is written.
+    pub(super) fn sent_call(&self, id: u64) -> Option<(CallKey, &PendingCall)> {
+        self.pending_call(id).filter(|(_, call)| self.is_request_written(call))
     }
 
-    /// Takes a message, or an element of a batch that has begun. A response to a request that is not written yet counts as
-    /// unmatched.
-    pub(super) fn receive(&mut self, entry: Entry<Text>, batch: Option<u32>) {
+    /// Handles a message, or an element of the current batch. A response to an unwritten request counts as unmatched.
+    pub(super) fn handle_entry(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
                 return self.events.push_back(Event::Ignored(Ignored::UnmatchedResponse(response.id)));
             }
-            Err(Unusable::Unreadable { id, why }) if self.answers_what_waits(id.as_ref()) => {
+            Err(Unusable::Unreadable { id, why }) if self.is_forged_unreadable(id.as_ref()) => {
                 return self.events.push_back(Event::Ignored(Ignored::Unreadable(why)));
             }
             Err(Unusable::Empty(id)) if self.is_forged(&id) => {
@@ -245,12 +245,12 @@ impl State {
 
     /// Whether a response with this id belongs to a pending call whose request is not written yet.
     fn is_forged(&self, id: &Id) -> bool {
-        let waits = |id: u64| self.waiting_call(id).is_some_and(|(_, call)| !self.has_left(call));
+        let waits = |id: u64| self.pending_call(id).is_some_and(|(_, call)| !self.is_request_written(call));
         self.backlog() > 0 && id.to_call().is_some_and(waits)
     }
 
-    /// Whether an unreadable answer belongs to a pending call whose request is not written yet.
-    fn answers_what_waits(&self, id: Option<&Id>) -> bool {
+    /// Whether an unreadable response belongs to a pending call whose request is not written yet.
+    fn is_forged_unreadable(&self, id: Option<&Id>) -> bool {
         match id {
             Some(id) => self.is_forged(id),
             None if self.backlog() == 0 => false,
@@ -258,79 +258,79 @@ impl State {
         }
     }
 
-    /// There is something to do for the driver. Gives what wakes it, if it sleeps.
+    /// Marks new work for the driver. Returns its waker, if it sleeps.
     pub(super) const fn wake(&mut self) -> Option<Waker> {
         self.is_due = true;
         self.driver.take()
     }
 
-    pub(super) fn take_call(&mut self, key: CallKey) -> Option<WaitingCall> {
+    pub(super) fn take_call(&mut self, key: CallKey) -> Option<PendingCall> {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
     }
 
-    /// Counts a call that has ended unanswered. Its request is written even so.
-    pub(super) fn count_ended(&mut self, call: &WaitingCall) {
-        if !self.has_left(call) {
+    /// Counts a call that has ended without a response. Its request is written nevertheless.
+    pub(super) fn count_ended(&mut self, call: &PendingCall) {
+        if !self.is_request_written(call) {
             self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);
         }
     }
 
-    /// Whether calls that have ended fill what waits to be written, so that further ones would do so without end.
+    /// Whether ended calls fill the unwritten output. Further calls would let it grow without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
-        let most = self.connection.config().limits.unwritten_bytes;
-        self.ended_unwritten > most && self.backlog().saturating_sub(self.backlog_of_answers()) > most
+        let max_bytes = self.connection.config().limits.unwritten_bytes;
+        self.ended_unwritten > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
     }
 
     /// # Errors
-    /// If one of the two sides has said that there is nothing more.
-    pub(super) fn may_send(&self) -> Result<(), CallError> {
-        if self.output == Output::Open { Ok(()) } else { Err(self.end_of_calls()) }
+    /// If either side has ended the output.
+    pub(super) fn check_open(&self) -> Result<(), CallError> {
+        if self.write_state == WriteState::Open { Ok(()) } else { Err(self.closed_error()) }
     }
 
-    pub(super) fn refusal(&self, refused: Refused) -> CallError {
+    pub(super) fn call_refused_error(&self, refused: Refused) -> CallError {
         match refused {
             Refused::TooManyCalls => CallError::TooManyCalls,
-            Refused::Closed => self.end_of_calls(),
+            Refused::Closed => self.closed_error(),
         }
     }
 
-    /// Why there are no calls any more.
-    pub(super) fn end_of_calls(&self) -> CallError {
-        self.lost.clone().unwrap_or(CallError::Destroyed)
+    /// Returns the error of calls after the end.
+    pub(super) fn closed_error(&self) -> CallError {
+        self.end_error.clone().unwrap_or(CallError::Destroyed)
     }
 
     pub(super) fn backlog(&self) -> usize {
         self.unwritten.len() + self.being_written
     }
 
-    /// How many bytes of answers, and of credit for more items, wait to be written.
-    pub(super) const fn backlog_of_answers(&self) -> usize {
-        self.unwritten_answers + self.answers_being_written
+    /// Returns the unwritten bytes of responses and stream credit.
+    pub(super) const fn response_backlog(&self) -> usize {
+        self.unwritten_responses + self.responses_being_written
     }
 
-    /// Gives the driver what is to be written next, for the buffer of what it has written.
+    /// Swaps the written buffer of the driver for the bytes to write next.
     pub(super) fn take_unwritten(&mut self, written: &mut Vec<u8>) {
         mem::swap(&mut self.unwritten, written);
         self.written_before += self.being_written as u64;
-        self.written_of_these = 0;
+        self.written_of_buffer = 0;
         self.being_written = written.len();
-        self.answers_being_written = mem::take(&mut self.unwritten_answers);
+        self.responses_being_written = mem::take(&mut self.unwritten_responses);
         self.ended_unwritten = 0;
     }
 
     pub(super) fn drop_unwritten(&mut self) {
         self.unwritten = Vec::new();
-        self.unwritten_answers = 0;
+        self.unwritten_responses = 0;
     }
 }
 
-/// How long a message may be that leaves, in bytes: over WIPC, both peers have the same limit.
-pub(super) fn longest_message(framing: Framing, limits: &Limits) -> usize {
-    framing.longest_message().map_or(usize::MAX, |longest| longest.min(limits.message_bytes))
+/// Returns the longest outgoing message, in bytes. Over WIPC, both peers have the same limit.
+pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
+    framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
-/// Whether the peer has caused this by what it sent: an answer, or credit for more items in place of those that have come. The
-/// elements of a batch are all of one kind.
+/// Whether the message is a response, or credit in place of received items. The peer can cause these. The elements of a
+/// batch are all of one kind.
 fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),
@@ -339,7 +339,7 @@ fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     };
     match message {
         Some(Message::Response(_)) => true,
-        Some(Message::Notification(notification)) => &*notification.method == streams::CREDIT,
+        Some(Message::Notification(notification)) => &*notification.method == stream_messages::CREDIT,
         Some(Message::Request(_)) | None => false,
     }
 }

@@ -12,11 +12,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::stdio;
 
-/// How much is read at once, in bytes.
-const CHUNK: usize = 64 * 1024;
+/// The size of a read.
+const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Reads standard input on a thread, which starts with the first read. It is not a thread of the runtime, which therefore ends
-/// while the thread still waits for input.
+/// Reads standard input on a thread of its own, which starts with the first read. The runtime does not wait for this
+/// thread, so it can end while the thread waits for input.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncStdin {
     thread: Option<Thread>,
@@ -26,7 +26,7 @@ pub(crate) struct AsyncStdin {
 #[derive(Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// The bytes from `start` to `end` were read, and not taken yet.
+    /// The bytes from `start` to `end` were read from the descriptor, but not yet by the caller.
     start: usize,
     end: usize,
 }
@@ -35,7 +35,7 @@ struct Chunk {
 struct Thread {
     requests: Sender<Chunk>,
     chunks: UnboundedReceiver<io::Result<Chunk>>,
-    /// Whether a request has no chunk yet.
+    /// Whether a request was sent and its chunk was not received.
     is_reading: bool,
 }
 
@@ -48,10 +48,10 @@ impl Thread {
     }
 }
 
-/// One chunk for each request, so that nothing is read that is not wanted.
+/// Reads one chunk for each request, so that it never reads ahead of the caller.
 fn read(wanted: &Receiver<Chunk>, done: &UnboundedSender<io::Result<Chunk>>) {
     while let Ok(mut chunk) = wanted.recv() {
-        chunk.bytes.resize(CHUNK, 0);
+        chunk.bytes.resize(CHUNK_BYTES, 0);
         let count = stdio::stdin().read(&mut chunk.bytes);
         let chunk = count.map(|count| Chunk { start: 0, end: count, ..chunk });
         if done.send(chunk).is_err() {
@@ -78,9 +78,9 @@ impl AsyncRead for AsyncStdin {
             *chunk = read.unwrap_or_else(|| Err(ended()))?;
         }
         let rest = chunk.bytes.get(chunk.start..chunk.end).unwrap_or_default();
-        let taken = rest.get(..buffer.remaining()).unwrap_or(rest);
-        buffer.put_slice(taken);
-        chunk.start += taken.len();
+        let copied = rest.get(..buffer.remaining()).unwrap_or(rest);
+        buffer.put_slice(copied);
+        chunk.start += copied.len();
         Poll::Ready(Ok(()))
     }
 }

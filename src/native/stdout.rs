@@ -1,4 +1,4 @@
-//! Standard output, where each write is whole.
+//! Standard output with atomic writes.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -11,24 +11,24 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::stdio;
 
-/// Writes all that it is given while it has the lock of standard output, so that what other threads print comes before or
-/// behind it. Tokio's own gives the lock away after 2 MiB, which would tear a frame.
+/// Writes each buffer as a whole, under the lock of standard output. Output of other threads comes before or after the
+/// buffer. Tokio's stdout releases the lock after 2 MiB, which could split a frame.
 #[derive(Debug, Default)]
-pub(crate) struct WholeStdout {
-    /// What is being written.
+pub(crate) struct AtomicStdout {
+    /// The write in progress.
     writing: Option<JoinHandle<io::Result<()>>>,
 }
 
-impl WholeStdout {
+impl AtomicStdout {
     fn poll_written(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writing) = &mut self.writing else { return Poll::Ready(Ok(())) };
         let written = ready!(Pin::new(writing).poll(context));
         self.writing = None;
-        Poll::Ready(written.unwrap_or_else(|ended| Err(io::Error::other(ended))))
+        Poll::Ready(written.unwrap_or_else(|error| Err(io::Error::other(error))))
     }
 }
 
-impl AsyncWrite for WholeStdout {
+impl AsyncWrite for AtomicStdout {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.poll_written(context))?;

@@ -1,4 +1,4 @@
-//! Transports: the byte streams that messages cross.
+//! Transports: byte streams that carry messages.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,25 +14,25 @@ use tokio::net::{TcpStream, ToSocketAddrs, UnixStream};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
 
-use super::browsers::NoBrowser;
+use super::browser_guard::BrowserGuard;
 use super::child::{ChildProcess, Pipes};
 use super::connect;
-use super::diagnostic::{Diagnostic, Listener};
+use super::diagnostic::{Diagnostic, DiagnosticSink};
 use super::driver::Driver;
-use super::frames::WipcSettings;
-use super::limits::{BUSY_SOCKET_TIMEOUT, LINK_GRACE, PAIR_BYTES};
+use super::limits::{BUSY_SOCKET_TIMEOUT, PAIR_BYTES, SHUTDOWN_TIMEOUT};
 use super::link::{Link, Settings};
 use super::start::hidden_reason;
 use super::stdin::AsyncStdin;
-use super::stdout::WholeStdout;
+use super::stdout::AtomicStdout;
+use super::wipc_options::WipcOptions;
 use crate::Limits;
 use crate::codec::framing::Framing;
 use crate::profile::Profile;
 
-/// A byte stream in both directions, and how messages are framed on it: standard input and output, a socket, a process.
+/// A bidirectional byte stream with a message framing: standard input and output, a socket, or a process.
 ///
-/// Whatever makes one needs a tokio runtime, in which a [`Client`](crate::Client), [`Server`](crate::Server) or
-/// [`Peer`](crate::Peer) then drives it.
+/// All constructors need a tokio runtime. A [`Client`](crate::Client), [`Server`](crate::Server) or
+/// [`Peer`](crate::Peer) drives the transport in this runtime.
 ///
 /// ```no_run
 /// use portway::{Client, Framing, Transport};
@@ -43,7 +43,7 @@ use crate::profile::Profile;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a transport that nobody drives carries nothing"]
+#[must_use = "a transport does nothing until a client, server or peer is created on it"]
 pub struct Transport {
     streams: Streams,
     runtime: Handle,
@@ -55,7 +55,7 @@ pub(super) struct Streams {
     pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) writer: Box<dyn AsyncWrite + Send + Unpin>,
     pub(super) child: Option<ChildProcess>,
-    /// Time of the process to exit once it has lost its input. Default: the grace of the link.
+    /// The time that the process has to exit after its input was closed. Default: the grace of the link.
     pub(super) child_grace: Option<Duration>,
 }
 
@@ -66,7 +66,7 @@ impl Streams {
 }
 
 impl Transport {
-    /// Any two streams of tokio. What is read is buffered here, so they need no buffers of their own.
+    /// Creates a transport from two tokio streams. Reads are buffered here, so the streams need no buffer.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -75,61 +75,62 @@ impl Transport {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         framing: Framing,
     ) -> io::Result<Self> {
-        Self::made(Streams::new(reader, writer), framing)
+        Self::from_parts(Streams::new(reader, writer), framing)
     }
 
-    /// Standard input and output of this process, whose output then belongs to the protocol alone: logs go to standard
-    /// error. Only with WIPC may something else be printed: it comes between frames, never inside of one.
+    /// Uses standard input and output of this process. All of standard output then belongs to the protocol, so logs
+    /// must go to standard error. Only with WIPC may other code print to standard output: its text is written between
+    /// frames.
     ///
-    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A write that waits
-    /// for the peer holds the end of the runtime. A program that must end although its peer does not read ends by
-    /// [`std::process::exit`], or by `Runtime::shutdown_background`.
+    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A pending
+    /// write delays the shutdown of the runtime. To exit while the peer does not read, use [`std::process::exit`] or
+    /// `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio(framing: Framing) -> io::Result<Self> {
-        // Also tokio's handles panic without a runtime.
+        // Without a runtime, tokio's constructors would panic.
         Handle::try_current().map_err(no_runtime)?;
-        Self::new(AsyncStdin::default(), WholeStdout::default(), framing)
+        Self::new(AsyncStdin::default(), AtomicStdout::default(), framing)
     }
 
-    /// A new process, by its standard input and output. Its standard error is that of this process, unless `command` says
-    /// otherwise. A pipe for it is closed; see [`Process`](crate::Process) to read it, and to start the process again.
+    /// Starts a process, and uses its standard input and output. Its standard error is that of this process, unless
+    /// `command` sets another. A pipe for it is closed; use [`Process`](crate::Process) to read it, or to restart the
+    /// process.
     ///
-    /// The process and its descendants end with the link. When the link ends, the process loses its input. Two seconds
-    /// later (see [`Transport::with_grace`]) the processes that still run get `SIGTERM`, and half a second after that
+    /// The process and its descendants end with the link. When the link ends, the input of the process is closed. After
+    /// two seconds (see [`Transport::with_grace`]) the remaining processes get `SIGTERM`, and half a second later
     /// `SIGKILL`. When the process exits by itself, its remaining descendants get `SIGTERM` 250 ms later. If the
     /// runtime ends before, all of them are killed at once.
     ///
-    /// The process leads its own process group, so Ctrl-C in a terminal does not reach it. If this program dies of
-    /// `SIGINT`, the process only loses its input. The signals go to the group and, on Linux, to the descendants of the
-    /// process in other groups. A daemon that has left its group and its parent stays.
+    /// The process leads its own process group, so Ctrl-C in a terminal does not reach it. If `SIGINT` ends this
+    /// program, only the input of the process is closed. The signals go to the group and, on Linux, to the descendants
+    /// of the process in other groups. A daemon that has left its group and its parent continues.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If the process cannot be started.
     pub fn child(command: &mut Command, framing: Framing) -> io::Result<Self> {
         Self::child_and_stderr(command, framing).map(|(transport, _)| transport)
     }
 
-    /// The same, with the standard error, if that is a pipe.
+    /// Starts a process like [`Transport::child`], and returns the pipe of its standard error, if there is one.
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
         let (child, Pipes { stdin, stdout, stderr }) = ChildProcess::spawn(command)?;
         let streams = Streams { child: Some(child), ..Streams::new(stdout, stdin) };
-        Ok((Self::made(streams, framing)?, stderr))
+        Ok((Self::from_parts(streams, framing)?, stderr))
     }
 
-    /// The same, for a process that does not talk over its pipes, for instance at the other end of a socket. The link
-    /// ends with the process, and the process with the link, as in [`Transport::child`]. The process has `grace` to
-    /// exit once the output has ended. If it leads a process group, the group ends with it; see
-    /// [`Command::process_group`].
+    /// Ties a process to a transport that does not use its pipes, for example a socket. The link ends with the process,
+    /// and the process with the link, as in [`Transport::child`]. The process has `grace` to exit after the output has
+    /// ended. If it leads a process group, the group ends with it; see [`Command::process_group`].
     pub fn with_child(mut self, child: Child, grace: Duration) -> Self {
         self.streams.child = Some(ChildProcess::new(child));
         self.streams.child_grace = Some(grace);
         self
     }
 
-    /// Connects to a Unix domain socket. If its queue is full, this waits for a free place, up to five seconds.
+    /// Connects to a Unix domain socket. If its queue is full, this waits up to five seconds for a free place.
     ///
     /// On Linux, `@name` is a name in the abstract namespace, where any user can listen. `./@name` is a file.
     ///
@@ -138,7 +139,9 @@ impl Transport {
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = connect::unix(path, BUSY_SOCKET_TIMEOUT).await;
-        connected.and_then(|stream| Self::from_unix(stream, framing)).map_err(|error| about(&error, path.display()))
+        connected
+            .and_then(|stream| Self::from_unix(stream, framing))
+            .map_err(|error| with_subject(&error, path.display()))
     }
 
     /// Connects over TCP.
@@ -148,11 +151,11 @@ impl Transport {
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let connected = TcpStream::connect(address).await;
-        connected.and_then(|stream| Self::from_tcp(stream, framing)).map_err(|error| about(&error, name))
+        connected.and_then(|stream| Self::from_tcp(stream, framing)).map_err(|error| with_subject(&error, name))
     }
 
-    /// Two ends in this process, connected with each other: for tests, and for parts of one program that may be taken apart
-    /// later.
+    /// Creates two connected transports in this process, for tests, or for parts of a program that may become separate
+    /// processes.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -171,20 +174,20 @@ impl Transport {
     }
 
     pub(super) fn from_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
-        // Messages leave when they are written; what belongs together is written together.
+        // Messages are batched before they are written, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
         Self::new(reader, writer, framing)
     }
 
-    /// The same, of a connection that was accepted: a browser is not heard.
+    /// Creates a transport from an accepted connection, and rejects browsers.
     pub(super) fn accepted_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
         let transport = Self::from_tcp(stream, framing)?;
-        let reader = Box::new(NoBrowser::new(transport.streams.reader));
+        let reader = Box::new(BrowserGuard::new(transport.streams.reader));
         Ok(Self { streams: Streams { reader, ..transport.streams }, ..transport })
     }
 
-    fn made(streams: Streams, framing: Framing) -> io::Result<Self> {
+    fn from_parts(streams: Streams, framing: Framing) -> io::Result<Self> {
         Ok(Self {
             streams,
             runtime: Handle::try_current().map_err(no_runtime)?,
@@ -192,65 +195,64 @@ impl Transport {
             settings: Settings {
                 profile: Profile::GENERIC,
                 limits: Limits::DEFAULT,
-                grace: LINK_GRACE,
-                listener: Listener::default(),
-                wipc: WipcSettings::default(),
+                grace: SHUTDOWN_TIMEOUT,
+                diagnostics: DiagnosticSink::default(),
+                wipc: WipcOptions::default(),
             },
         })
     }
 
-    /// The same, for a protocol that differs from plain JSON-RPC 2.0.
+    /// Sets the profile, for a protocol that differs from plain JSON-RPC 2.0. Default: [`Profile::GENERIC`].
     pub fn with_profile(self, profile: Profile) -> Self {
         Self { settings: Settings { profile, ..self.settings }, ..self }
     }
 
-    /// The same, with other bounds on what the other side can make us hold.
+    /// Sets the limits of the resources that the peer can occupy. Default: [`Limits::DEFAULT`].
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { settings: Settings { limits, ..self.settings }, ..self }
     }
 
-    /// The same, with another time for the end of the link: handlers may finish, the other side may read what is written.
-    /// Two seconds else.
+    /// Sets the time limit at the end of the link, for running handlers and for unread output. Default: two seconds.
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { settings: Settings { grace, ..self.settings }, ..self }
     }
 
-    /// Runs a function for what happens on the link and is nobody's call: for logs.
-    pub fn on_diagnostic(self, listener: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
-        let listener = Listener::new(listener);
-        Self { settings: Settings { listener, ..self.settings }, ..self }
+    /// Registers a callback for events of the link that do not concern a single call, for logs.
+    pub fn on_diagnostic(self, callback: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
+        let diagnostics = DiagnosticSink::new(callback);
+        Self { settings: Settings { diagnostics, ..self.settings }, ..self }
     }
 
-    pub(super) fn with_wipc(mut self, change: impl FnOnce(&mut WipcSettings)) -> Self {
+    pub(super) fn with_wipc(mut self, change: impl FnOnce(&mut WipcOptions)) -> Self {
         change(&mut self.settings.wipc);
         self
     }
 
-    /// A link on it, to be started. `serves` tells whether what cannot be read is answered.
-    pub(super) fn open(self, serves: bool) -> Arc<Link> {
+    /// Creates the link of the transport, without starting it. `replies_to_invalid`: whether the link replies to
+    /// invalid input.
+    pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
         let Self { streams, runtime, framing, settings } = self;
         let link = Arc::new(Link::new(runtime, framing, settings));
-        link.set_idle(Driver::new(Arc::clone(&link), streams, serves));
+        link.set_unstarted(Driver::new(Arc::clone(&link), streams, replies_to_invalid));
         link
     }
 }
 
-/// The same error, which says what it is about.
-pub(super) fn about(error: &io::Error, what: impl fmt::Display) -> io::Error {
+/// Adds the subject to the text of an error.
+pub(super) fn with_subject(error: &io::Error, what: impl fmt::Display) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// An error of the start of a program, with the name of the program. It adds a reason that the error of the system
-/// hides.
+/// Adds the name of the program to an error of its start, and a reason if the error does not name it.
 pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
     let program = command.get_program().display();
     match hidden_reason(error, command) {
         Some(reason) => io::Error::new(error.kind(), format!("{program}: {reason}")),
-        None => about(error, program),
+        None => with_subject(error, program),
     }
 }
 
-/// A TCP address for an error: its debug text without quotes.
+/// Returns a TCP address for an error message: its debug text without quotes.
 pub(super) fn address_name(address: &impl fmt::Debug) -> String {
     format!("{address:?}").trim_matches('"').into()
 }

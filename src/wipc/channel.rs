@@ -20,9 +20,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, FrameType, encode};
-use crate::native::limits::{LINK_GRACE, MAX_QUEUED_FRAMES};
+use crate::native::limits::{MAX_QUEUED_FRAMES, SHUTDOWN_TIMEOUT};
 use crate::native::stdin::AsyncStdin;
-use crate::native::stdout::WholeStdout;
+use crate::native::stdout::AtomicStdout;
 
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
@@ -78,7 +78,7 @@ impl Channel {
     pub fn stdio() -> io::Result<Self> {
         // The handles of tokio also panic without a runtime.
         Handle::try_current().map_err(io::Error::other)?;
-        Self::guest(AsyncStdin::default(), WholeStdout::default())
+        Self::guest(AsyncStdin::default(), AtomicStdout::default())
     }
 
     /// Creates the host's end. After the guest's `CLOSE`, the host starts no further frame. A partly written frame has
@@ -150,7 +150,7 @@ pub(super) enum WriteState {
     Open,
     /// `CLOSE` was sent. Frames queued before it are still written.
     CloseSent,
-    /// The receiver and all senders were dropped. Queued frames have `LINK_GRACE` to be written.
+    /// The receiver and all senders were dropped. Queued frames have `SHUTDOWN_TIMEOUT` to be written.
     HandlesDropped,
     /// The guest has exited, or its handle was dropped. No further frame is written.
     GuestExited,
@@ -227,7 +227,7 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `LINK_GRACE` to finish after the guest has closed or exited. The same
+/// Writes queued frames. A blocked write has `SHUTDOWN_TIMEOUT` to finish after the guest has closed or exited. The same
 /// holds once the receiver and all senders are dropped.
 async fn write(
     commands: mpsc::Receiver<WriteCommand>,
@@ -237,7 +237,7 @@ async fn write(
     let mut writing = pin!(write_frames(commands, writer, &output));
     match run_until(writing.as_mut(), output.wait_for(WriteState::HandlesDropped)).await {
         Some(written) => written,
-        None => timeout(LINK_GRACE, writing).await?,
+        None => timeout(SHUTDOWN_TIMEOUT, writing).await?,
     }
 }
 

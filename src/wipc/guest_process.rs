@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::channel::{Output, WriteState, run_until};
 use crate::native::child::ChildProcess;
-use crate::native::limits::{LINK_GRACE, OUTPUT_GRACE};
+use crate::native::limits::{OUTPUT_GRACE, SHUTDOWN_TIMEOUT};
 
 /// The process of a guest, and its descendants. They are ended when the grace is over.
 ///
@@ -46,7 +46,7 @@ enum ProcessState {
 impl GuestProcess {
     /// Starts the task. It requires a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
-        let guest = Arc::new(Mutex::new(Guest { process, grace: LINK_GRACE }));
+        let guest = Arc::new(Mutex::new(Guest { process, grace: SHUTDOWN_TIMEOUT }));
         let ending = Arc::new(Notify::new());
         let (sender, state) = watch::channel(ProcessState::Running);
         let task = watch_guest(Arc::downgrade(&guest), Arc::clone(output), Arc::clone(&ending), sender);
@@ -100,7 +100,7 @@ impl Drop for GuestProcess {
 impl Guest {
     fn end(&mut self) {
         let grace = self.grace.min(MAX_GRACE);
-        self.process.end_by(Instant::now() + grace);
+        self.process.set_deadline(Instant::now() + grace);
     }
 }
 
@@ -126,12 +126,12 @@ async fn watch_guest(
     }
     if let Some(guest) = guest.upgrade() {
         // Ends its descendants soon after it.
-        lock(&guest).process.end_by(Instant::now() + OUTPUT_GRACE);
+        lock(&guest).process.set_deadline(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.
     output.advance_to(WriteState::GuestExited);
     state.send_replace(ProcessState::Exited);
-    poll_guest(&guest, |process, context| process.poll_gone(context).map(drop)).await;
+    poll_guest(&guest, |process, context| process.poll_tree_exit(context).map(drop)).await;
     state.send_replace(ProcessState::AllExited);
 }
 

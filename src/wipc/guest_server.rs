@@ -17,11 +17,11 @@ use crate::Limits;
 use crate::codec::json;
 use crate::codec::wipc::{Frame, FrameType, MAX_PAYLOAD};
 use crate::connection::{Config, Connection, Event};
+use crate::error::{RpcError, handler_panicked, invalid_params, method_not_found};
+use crate::json_value::{Text, read_params, write_params, write_result};
 use crate::message::{Fault, Incoming, Message, Notification, Outgoing, Reason};
+use crate::message_length;
 use crate::profile::Profile;
-use crate::text::{
-    RpcError, Text, handler_panicked, invalid_params, length, method_not_found, read_params, write_params, write_result,
-};
 
 /// The methods of a guest, for its host.
 ///
@@ -75,7 +75,7 @@ impl HostLink<'_> {
         let to_io_error =
             |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
         let params = write_params(params).map_err(to_io_error)?;
-        length::check_call(None, method, params.as_deref(), self.max_bytes).map_err(to_io_error)?;
+        message_length::check_call(None, method, params.as_deref(), self.max_bytes).map_err(to_io_error)?;
         let notification = Message::Notification(Notification { method: method.into(), params });
         self.output.send(FrameType::Call, json::encode(&Outgoing::Single(notification)).as_bytes())
     }
@@ -222,7 +222,7 @@ impl<'h> GuestServer<'h> {
                 if guest.has_closed() {
                     return Ok(());
                 }
-                if length::encode_within(&mut message, max_bytes, &mut text) {
+                if message_length::encode_within(&mut message, max_bytes, &mut text) {
                     guest.send(FrameType::Call, text.as_bytes())?;
                 }
             }

@@ -31,7 +31,7 @@ pub use self::guest_server::{GuestServer, HostLink};
 #[cfg(all(feature = "native", unix))]
 pub use self::host::Host;
 pub use crate::codec::wipc::FrameType;
-pub use crate::text::RpcError;
+pub use crate::error::RpcError;
 
 /// A frame that owns its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -124,7 +124,7 @@ fn no_error_of_a_chain_repeats_its_source() {
     let remote = RpcError::new(ErrorCode::new(1), "disk full");
     assert_eq!(chain(&CallError::Remote(remote)), ["disk full (1)"]);
     let lost = CallError::Lost(Closed::Truncated(3));
-    assert_eq!(chain(&lost), ["the link is lost", "the stream has ended inside of a message, after 3 bytes of it"]);
+    assert_eq!(chain(&lost), ["the link is lost", "the stream ended within a message, after 3 bytes"]);
     assert_eq!(chain(&CallError::Params("no".into())), ["the params cannot be sent: no"]);
 }
 

@@ -96,9 +96,9 @@ async fn a_listener_whose_queue_is_full_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full(&path)?;
-    let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("somebody listens")?;
+    let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("another listener is using it")?;
     assert_eq!(problem.kind(), io::ErrorKind::AddrInUse, "{problem}");
-    assert!(problem.to_string().contains("somebody listens on"), "{problem}");
+    assert!(problem.to_string().contains("another listener is using"), "{problem}");
     Ok(())
 }
 

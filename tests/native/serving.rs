@@ -110,7 +110,7 @@ async fn a_call_error_brings_no_text_of_its_source_to_another_caller() -> Test {
     });
     server.forget();
     let client = Client::new(here);
-    for (method, message) in [("deserialize", "the result is not as expected"), ("lost", "the link is lost")] {
+    for (method, message) in [("deserialize", "failed to deserialize the result"), ("lost", "the link is lost")] {
         let error = client.call::<u32>(method, &()).await;
         assert_eq!(error, Err(CallError::Remote(RpcError::internal(message))), "{method}");
     }

@@ -122,7 +122,7 @@ async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
     assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
     let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is in use")?;
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
-    assert!(error.to_string().contains("listens on"), "{error}");
+    assert!(error.to_string().contains("another listener is using"), "{error}");
     drop(listener);
     assert!(!path.exists(), "the file goes with the listener");
 
@@ -136,7 +136,7 @@ async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
     drop(listener);
     assert_eq!(fs::read_to_string(&path)?, "precious");
     let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is a file")?;
-    assert!(error.to_string().contains("is no socket"), "{error}");
+    assert!(error.to_string().contains("is not a socket"), "{error}");
     assert_eq!(fs::read_to_string(&path)?, "precious");
     Ok(())
 }
@@ -354,7 +354,7 @@ async fn a_symbolic_link_to_a_socket_is_no_socket() -> Test {
     drop(std::os::unix::net::UnixListener::bind(&path)?);
     std::os::unix::fs::symlink(&path, &link)?;
     let error = Listener::unix(&link, Framing::ContentLength).await.err().ok_or("it is a link")?;
-    assert!(error.to_string().contains("is no socket"), "{error}");
+    assert!(error.to_string().contains("is not a socket"), "{error}");
     assert!(path.exists() && fs::symlink_metadata(&link)?.is_symlink());
     Ok(())
 }

@@ -32,7 +32,7 @@ async fn a_program_that_cannot_be_started_is_named_with_the_reason() -> Result<(
             None,
             format!(
                 "{crlf}: the interpreter /bin/sh in the first line of the script was not found: the line ends with CRLF, \
-                 and has to end with LF"
+                 and must end with LF"
             ),
         ),
         (

@@ -162,7 +162,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
     assert_eq!(timeout(PATIENCE, exits.recv()).await?.map(|(_, starts)| starts), Some(1));
     let (why, starts) = timeout(PATIENCE, exits.recv()).await?.ok_or("no exit")?;
     assert_eq!(starts, 2);
-    assert!(matches!(&why, Closed::Io(io::ErrorKind::Other, text) if text.contains("sets up")), "{why}");
+    assert!(matches!(&why, Closed::Io(io::ErrorKind::Other, text) if text.contains("set_up")), "{why}");
     let client = timeout(PATIENCE, process.ready()).await??;
     assert!(count(&client).await?.is_ok_and(|count| count <= 3));
     assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));

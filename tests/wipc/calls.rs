@@ -328,7 +328,7 @@ async fn frames_are_refused_where_there_are_none() -> Test {
     let client = Client::new(near);
     let refused = client.send_frame(FrameType::Data, b"").unwrap_err();
     assert_eq!(refused, CallError::NoFrames(Framing::ContentLength));
-    assert_eq!(refused.to_string(), "there are no frames but messages in Content-Length frames");
+    assert_eq!(refused.to_string(), "Content-Length frames cannot carry raw frames; use Framing::Wipc");
     Ok(())
 }
 

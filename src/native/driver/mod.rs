@@ -1,7 +1,8 @@
-//! The one place that drains a connection and does IO: a future that reads, runs handlers, writes, and keeps the time.
+//! The driver of a link: a future that does all IO and drains the connection. It reads, runs handlers, writes, and
+//! handles timeouts.
 //!
-//! Reading never waits for writing, except when the other side has left more unread than a limit. One timer serves all
-//! deadlines of the link.
+//! Reading never waits for writing, unless the unread output exceeds a limit. One timer serves all deadlines of the
+//! link.
 
 mod ending;
 mod time;
@@ -23,133 +24,134 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
 use tokio::time::{Instant, Sleep};
 
-use self::time::{Expiry, Unfinished};
+use self::time::{Expiry, PartialMessage};
 use super::Text;
 use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
 use super::error::Closed;
-use super::inbox::{Inbox, Next};
+use super::frame_handler::{FrameAction, FrameHandler};
 use super::link::Link;
-use super::state::Stage;
+use super::state::LinkState;
 use super::transport::Streams;
 use crate::codec::frame::{Event as Frame, FrameFault};
 use crate::codec::framing::FrameDecoder;
 use crate::connection::{Connection, Event, Ignored};
 use crate::message::Entry;
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+/// The size of a read.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// A link that is idle keeps no memory for what it may read: all on one thread share this.
+    /// The read buffer, which all links on a thread share, so that an idle link needs none.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 pub(super) struct Driver {
     link: Arc<Link>,
-    inbox: Inbox,
+    frame_handler: FrameHandler,
     decoder: FrameDecoder,
-    /// `None` once the input has ended.
+    /// `None` after the input has ended.
     reader: Option<Box<dyn AsyncRead + Send + Unpin>>,
-    /// `None` once the output has ended.
+    /// `None` after the output has ended.
     writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
     child: Option<ChildProcess>,
-    /// Time of the process to exit once it has lost its input.
+    /// The time that the process has to exit after its input was closed.
     child_grace: Duration,
-    /// What the process still prints, once nobody reads it: it must not fail for that.
-    drained: Option<Box<dyn AsyncRead + Send + Unpin>>,
-    writing: Vec<u8>,
+    /// The output of the process after the end of reading. It is discarded, so that the process can still write.
+    discarding: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    write_buffer: Vec<u8>,
     written: usize,
     is_flushed: bool,
-    /// The one timer, and what it is set to.
+    /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
-    /// What was read and not taken yet, from there on: there was no room for what follows from it, or no time.
-    held: Vec<u8>,
-    held_from: usize,
-    /// Whether there is more to take, from there or from what the decoder searches again.
-    is_behind: bool,
-    /// The current batch, and its elements that wait for the next turn.
+    /// Input that was read and not decoded yet, from `unread_start` on. It waits for room or for the next turn of the
+    /// task.
+    unread: Vec<u8>,
+    unread_start: usize,
+    /// Whether more input can be decoded, from `unread` or from the decoder's own buffer.
+    has_backlog: bool,
+    /// The current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
-    /// The message that has begun and is not complete.
-    unfinished: Option<Unfinished>,
-    /// A time that is up, while input that has arrived is still read.
+    /// The message that is not complete yet.
+    partial_message: Option<PartialMessage>,
+    /// An expired deadline, while available input is still read.
     expiry: Option<Expiry>,
-    /// Whether input was read since the final read began, or was prolonged.
+    /// Whether input was read since the final read began or was prolonged.
     has_read: bool,
-    /// Whether the other side has said that it ends: nothing more is read than what was.
-    is_last_read: bool,
-    /// Whether this side sent `CLOSE`. The output is shut down once the buffer is written.
+    /// Whether the peer sent `CLOSE`. Reading then ends with the bytes that were read already.
+    peer_sent_close: bool,
+    /// Whether this side sent `CLOSE`. The output is shut down after the buffer is written.
     has_sent_close: bool,
-    /// How long the other side, which takes nothing more, may take to end.
-    closing: Option<Instant>,
-    /// Whether reading stopped only because the task's turn was over.
+    /// The deadline of reading, after the output has ended.
+    read_deadline: Option<Instant>,
+    /// Whether reading stopped only because the turn of the task was over.
     is_read_deferred: bool,
-    /// Why nothing can be written any more.
-    broken: Option<Closed>,
-    /// Why the link ends, and when it ends whatever is still to do.
+    /// The error of the output, if writing failed.
+    write_error: Option<Closed>,
+    /// The reason why the link ends, and the deadline for remaining work.
     end: Option<(Closed, Instant)>,
-    /// Whether the other side is still to be told of the end.
-    says_goodbye: bool,
+    /// Whether a `CLOSE` frame is still to be written.
+    must_write_close: bool,
 }
 
 impl Driver {
-    pub(super) fn new(link: Arc<Link>, streams: Streams, serves: bool) -> Self {
+    pub(super) fn new(link: Arc<Link>, streams: Streams, replies_to_invalid: bool) -> Self {
         let grace = link.grace;
         Self {
-            inbox: Inbox::new(Arc::clone(&link), serves),
+            frame_handler: FrameHandler::new(Arc::clone(&link), replies_to_invalid),
             decoder: FrameDecoder::new(link.framing, &link.limits).with_max_payload(link.wipc.max_payload),
             link,
             reader: Some(streams.reader),
             writer: Some(streams.writer),
             child: streams.child,
             child_grace: streams.child_grace.unwrap_or(grace),
-            drained: None,
-            writing: Vec::new(),
+            discarding: None,
+            write_buffer: Vec::new(),
             written: 0,
             is_flushed: true,
             sleep: None,
-            held: Vec::new(),
-            held_from: 0,
-            is_behind: false,
+            unread: Vec::new(),
+            unread_start: 0,
+            has_backlog: false,
             batch: None,
-            unfinished: None,
+            partial_message: None,
             expiry: None,
             has_read: false,
-            is_last_read: false,
+            peer_sent_close: false,
             has_sent_close: false,
-            closing: None,
+            read_deadline: None,
             is_read_deferred: false,
-            broken: None,
+            write_error: None,
             end: None,
-            says_goodbye: false,
+            must_write_close: false,
         }
     }
 
     fn poll_link(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         loop {
-            let timeout = self.run_events(context);
-            self.notice_close();
+            let timeout = self.dispatch_events(context);
+            self.detect_sent_close();
             let is_writing = match self.poll_write(context) {
-                // A process that does not read any more has its status to report.
+                // The exit status of the process is more useful than an error of its pipe.
                 Poll::Ready(Err(error)) if self.reader.is_none() && self.child.is_none() => {
                     return Poll::Ready(Closed::from_io(&error));
                 }
                 Poll::Ready(Err(error)) => {
-                    self.lose_output(Closed::from_io(&error));
+                    self.handle_write_error(Closed::from_io(&error));
                     false
                 }
                 Poll::Ready(Ok(())) => false,
                 Poll::Pending => true,
             };
-            self.drain(context);
-            self.notice_exit(context);
-            if self.is_over(is_writing) {
-                if self.write_goodbye() {
+            self.discard_output(context);
+            self.poll_child_exit(context);
+            if self.is_finished(is_writing) {
+                if self.write_close() {
                     continue;
                 }
-                return self.poll_goodbye(context);
+                return self.poll_shutdown_and_exit(context);
             }
-            // What was read is answered, and the answers are written, before more is read.
+            // Replies to earlier input are written before more is read.
             if self.poll_read(context).is_ready() {
                 continue;
             }
@@ -162,39 +164,41 @@ impl Driver {
         }
     }
 
-    /// Runs what the connection has for the application. Gives when it wants to hear the time.
-    fn run_events(&mut self, context: &Context<'_>) -> Option<u64> {
+    /// Dispatches the queued events. Returns the next timeout of the connection.
+    fn dispatch_events(&mut self, context: &Context<'_>) -> Option<u64> {
         loop {
             let work = self.link.take_work();
-            self.notice(&work.stage);
+            self.handle_link_state(&work.link_state);
             if work.events.is_empty() {
                 return work.timeout;
             }
             for event in work.events {
-                self.run(event, context);
+                self.dispatch(event, context);
             }
         }
     }
 
-    fn run(&mut self, event: Event<Text>, context: &Context<'_>) {
+    fn dispatch(&mut self, event: Event<Text>, context: &Context<'_>) {
         match event {
-            // A handler may have stopped the link just now: what has not begun does not begin.
-            Event::Request { .. } if self.link.stage() != Stage::Open => {}
-            Event::Request { key, method, params } => self.link.serve(key, method, params, context),
-            Event::Notification(_) if self.link.stage() != Stage::Open => {}
-            Event::Notification(told) => self.link.notified(&told.method, told.params.as_deref()),
+            // A handler may have stopped the link: no further request begins.
+            Event::Request { .. } if self.link.link_state() != LinkState::Open => {}
+            Event::Request { key, method, params } => self.link.dispatch_request(key, method, params, context),
+            Event::Notification(_) if self.link.link_state() != LinkState::Open => {}
+            Event::Notification(notification) => {
+                self.link.dispatch_notification(&notification.method, notification.params.as_deref())
+            }
             Event::Cancelled(key) => self.link.cancel_request(key),
-            // A peer also answers cancelled requests.
+            // Peers also respond to cancelled requests.
             Event::Ignored(Ignored::LateResponse(_)) => {}
             Event::Ignored(Ignored::UnmatchedResponse(id)) => {
-                self.link.listener.tell(Diagnostic::UnmatchedResponse { id: &id });
+                self.link.diagnostics.report(Diagnostic::UnmatchedResponse { id: &id });
             }
             Event::Ignored(Ignored::PeerError(error)) => {
-                self.link.listener.tell(Diagnostic::PeerError { code: error.code, message: &error.message });
+                self.link.diagnostics.report(Diagnostic::PeerError { code: error.code, message: &error.message });
             }
-            Event::Ignored(Ignored::Unreadable(why)) => self.link.listener.tell(Diagnostic::UnreadableAnswer(why)),
-            Event::Ignored(Ignored::Malformed) => self.link.listener.tell(Diagnostic::Malformed),
-            // The link has seen to it.
+            Event::Ignored(Ignored::Unreadable(why)) => self.link.diagnostics.report(Diagnostic::UnreadableAnswer(why)),
+            Event::Ignored(Ignored::Malformed) => self.link.diagnostics.report(Diagnostic::Malformed),
+            // The link has handled this event.
             Event::Ended { .. } => {}
         }
     }
@@ -202,21 +206,21 @@ impl Driver {
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else { return Poll::Ready(Ok(())) };
         loop {
-            if self.written == self.writing.len() {
-                self.link.take_unwritten(&mut self.writing);
+            if self.written == self.write_buffer.len() {
+                self.link.take_unwritten(&mut self.write_buffer);
                 self.written = 0;
-                if self.writing.is_empty() {
+                if self.write_buffer.is_empty() {
                     break;
                 }
             }
-            let rest = self.writing.get(self.written..).unwrap_or_default();
+            let rest = self.write_buffer.get(self.written..).unwrap_or_default();
             let count = ready!(Pin::new(&mut *writer).poll_write(context, rest))?;
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.written += count;
             self.is_flushed = false;
-            if self.written < self.writing.len() {
+            if self.written < self.write_buffer.len() {
                 self.link.set_written(self.written);
             }
         }
@@ -232,28 +236,28 @@ impl Driver {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads once, and takes what has come.
+    /// Reads once, and decodes the input.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.is_read_deferred = false;
-        // A batch that has begun goes on: its replies leave, and make room, once all of it is done.
+        // A batch is always completed: its replies are sent, and make room, after its last element.
         if self.batch.is_none() && !self.link.has_room() {
-            // That a message does not go on is then no fault of its sender.
-            self.unfinished = self.unfinished.map(|unfinished| Unfinished::begin(unfinished.message));
+            // The timeout of an incomplete message restarts, since the sender is not the cause of this pause.
+            self.partial_message = self.partial_message.map(|partial| PartialMessage::new(partial.message));
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
-        // Once the turn of this task is over, others have theirs first, even if there always is something to read.
+        // When the turn of this task is over, other tasks run, even if more input is available.
         self.is_read_deferred = true;
         let turn = ready!(poll_proceed(context));
-        if self.is_behind {
+        if self.has_backlog {
             turn.made_progress();
-            let held = mem::take(&mut self.held);
-            let (used, end) = self.take(held.get(self.held_from..).unwrap_or_default(), context);
-            self.held_from += used;
-            if self.held_from < held.len() {
-                self.held = held;
+            let unread = mem::take(&mut self.unread);
+            let (used, end) = self.handle_bytes(unread.get(self.unread_start..).unwrap_or_default(), context);
+            self.unread_start += used;
+            if self.unread_start < unread.len() {
+                self.unread = unread;
             } else {
-                self.held_from = 0;
+                self.unread_start = 0;
             }
             if let Some(why) = end {
                 self.begin_end(why);
@@ -261,7 +265,7 @@ impl Driver {
             return Poll::Ready(());
         }
         let mut scratch = SCRATCH.take();
-        scratch.resize(CHUNK, 0);
+        scratch.resize(CHUNK_BYTES, 0);
         let mut buffer = ReadBuf::new(&mut scratch);
         let read = Pin::new(reader).poll_read(context, &mut buffer);
         if read.is_ready() {
@@ -276,12 +280,12 @@ impl Driver {
             }
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
             Poll::Ready(Err(error)) => Some(Closed::from_io(&error)),
-            Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish(context)),
+            Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish_input(context)),
             Poll::Ready(Ok(())) => {
                 let input = buffer.filled();
-                let (used, end) = self.take(input, context);
-                self.held = input.get(used..).unwrap_or_default().to_vec();
-                self.held_from = 0;
+                let (used, end) = self.handle_bytes(input, context);
+                self.unread = input.get(used..).unwrap_or_default().to_vec();
+                self.unread_start = 0;
                 end
             }
         };
@@ -292,59 +296,58 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Takes what has come, as far as there is room for what follows from it and time in this turn. Gives how many bytes
-    /// that were.
-    fn take(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
+    /// Decodes input, until there is no room or the turn of the task is over. Returns the number of decoded bytes.
+    fn handle_bytes(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
-        self.is_behind = !self.take_elements(context);
-        if self.is_behind || self.end.is_some() {
+        self.has_backlog = !self.handle_batch_elements(context);
+        if self.has_backlog || self.end.is_some() {
             return (0, None);
         }
         while let Some(frame) = self.decoder.next(&mut input) {
             let mut chunks = 1;
-            match self.inbox.take(frame) {
-                Next::Go => {}
-                Next::Unread(bytes) => {
-                    // They cost as much as what comes.
-                    chunks += bytes.len() / CHUNK;
+            match self.frame_handler.handle(frame) {
+                FrameAction::Continue => {}
+                FrameAction::Unread(bytes) => {
+                    // Decoding them again costs as much as new input.
+                    chunks += bytes.len() / CHUNK_BYTES;
                     self.decoder.unread(&bytes);
                 }
-                Next::Batch(entries) => self.begin_batch(entries),
-                Next::End(why) => return (bytes.len(), Some(why)),
-                Next::Closing if self.child.is_some() => self.begin_closing(),
-                Next::Closing => self.is_last_read = true,
+                FrameAction::Batch(entries) => self.begin_batch(entries),
+                FrameAction::End(why) => return (bytes.len(), Some(why)),
+                FrameAction::HalfClose if self.child.is_some() => self.begin_half_close(),
+                FrameAction::HalfClose => self.peer_sent_close = true,
             }
-            self.run_events(context);
-            let is_within_batch = !self.take_elements(context);
+            self.dispatch_events(context);
+            let is_within_batch = !self.handle_batch_elements(context);
             if self.end.is_some() {
                 return (bytes.len(), None);
             }
-            let is_over = is_within_batch
+            let is_turn_over = is_within_batch
                 || (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
-            self.is_behind = is_over || !self.link.has_room();
-            if self.is_behind {
+            self.has_backlog = is_turn_over || !self.link.has_room();
+            if self.has_backlog {
                 return (bytes.len() - input.len(), None);
             }
         }
-        self.unfinished = self.decoder.unfinished().map(|message| match self.unfinished {
-            Some(same) if same.message == message => same.go_on(),
-            _ => Unfinished::begin(message),
+        self.partial_message = self.decoder.unfinished().map(|message| match self.partial_message {
+            Some(same) if same.message == message => same.continued(),
+            _ => PartialMessage::new(message),
         });
-        (bytes.len(), self.is_last_read.then_some(Closed::End))
+        (bytes.len(), self.peer_sent_close.then_some(Closed::End))
     }
 
-    /// The input has ended: what was held of it is the last that comes.
-    fn finish(&mut self, context: &mut Context<'_>) -> Closed {
+    /// Decodes the rest of the input after its end.
+    fn finish_input(&mut self, context: &mut Context<'_>) -> Closed {
         let mut closed = Closed::End;
         while let Some(frame) = self.decoder.finish() {
             if let Frame::Fault(FrameFault::Truncated { held }) = frame {
                 closed = Closed::Truncated(held);
             }
-            if let Next::Batch(entries) = self.inbox.take(frame) {
+            if let FrameAction::Batch(entries) = self.frame_handler.handle(frame) {
                 self.begin_batch(entries);
             }
-            self.run_events(context);
-            while !self.take_elements(context) {}
+            self.dispatch_events(context);
+            while !self.handle_batch_elements(context) {}
         }
         closed
     }
@@ -353,20 +356,20 @@ impl Driver {
         let begin = |connection: &mut Connection<Text>| {
             (!connection.is_closed()).then(|| connection.begin_batch(&entries)).flatten()
         };
-        self.batch = self.link.input(begin).map(|batch| (batch, entries.into_iter()));
+        self.batch = self.link.with_connection(begin).map(|batch| (batch, entries.into_iter()));
     }
 
-    /// Takes the elements of the batch that has begun, and runs the events of each before the next. Returns `false` if the
-    /// turn of this task was over before the last element.
-    fn take_elements(&mut self, context: &mut Context<'_>) -> bool {
+    /// Handles the elements of the current batch, and dispatches the events of each before the next. Returns `false` if
+    /// the turn of the task was over before the last element.
+    fn handle_batch_elements(&mut self, context: &mut Context<'_>) -> bool {
         while let Some((batch, entries)) = &mut self.batch {
             let batch = *batch;
             let Some(entry) = entries.next() else {
                 self.end_batch();
                 return true;
             };
-            self.inbox.take_entry(entry, Some(batch));
-            self.run_events(context);
+            self.frame_handler.handle_entry(entry, Some(batch));
+            self.dispatch_events(context);
             if poll_proceed(context).map(|turn| turn.made_progress()).is_pending() {
                 return false;
             }
@@ -374,10 +377,10 @@ impl Driver {
         true
     }
 
-    /// Ends the batch that has begun. Its elements that were not taken yet are dropped.
+    /// Ends the current batch. Its remaining elements are dropped.
     fn end_batch(&mut self) {
         if let Some((batch, _)) = self.batch.take() {
-            self.link.input(|connection| connection.end_batch(batch));
+            self.link.with_connection(|connection| connection.end_batch(batch));
         }
     }
 }
@@ -393,10 +396,10 @@ impl Future for Driver {
     }
 }
 
-/// A driver that is dropped has ended the link: nobody waits for it any more.
+/// Dropping the driver closes the link.
 impl Drop for Driver {
     fn drop(&mut self) {
-        if !matches!(self.link.stage(), Stage::Closed(_)) {
+        if !matches!(self.link.link_state(), LinkState::Closed(_)) {
             self.link.close(Closed::Local);
         }
     }

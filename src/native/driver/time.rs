@@ -1,4 +1,4 @@
-//! Timeouts. Input that has arrived is read before a call or a message times out.
+//! Timeouts. Available input is read before a call or a message times out.
 
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
@@ -9,90 +9,91 @@ use tokio::time::{Instant, sleep_until};
 use super::Driver;
 use crate::codec::framing::Framing;
 use crate::native::error::Closed;
-use crate::native::limits::{FINAL_READ, FINAL_READS};
+use crate::native::limits::{FINAL_READ_TIMEOUT, MAX_FINAL_READ_TIME};
 
-/// A message that has begun and is not complete.
+/// A message that is not complete yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unfinished {
-    /// Its number, see [`FrameDecoder::unfinished`](crate::codec::framing::FrameDecoder::unfinished).
+pub(super) struct PartialMessage {
+    /// The number of the message, see [`FrameDecoder::unfinished`](crate::codec::framing::FrameDecoder::unfinished).
     pub(super) message: u64,
     since: Instant,
-    /// When its latest bytes came.
-    heard: Instant,
+    /// The time of its latest bytes.
+    last_received: Instant,
 }
 
-/// A time that is up. This process may have been stopped, or its thread blocked: input that has arrived meanwhile is
-/// read first.
+/// An expired deadline. This process may have been suspended, or its thread blocked, so available input is read first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expiry {
-    /// The end of reading, however much input is left.
+    /// The end of this reading, even if more input is available.
     latest: Instant,
-    /// The end of reading, unless input is read before.
+    /// The end of this reading, unless input is read before.
     until: Instant,
 }
 
-impl Unfinished {
-    pub(super) fn begin(message: u64) -> Self {
+impl PartialMessage {
+    pub(super) fn new(message: u64) -> Self {
         let now = Instant::now();
-        Self { message, since: now, heard: now }
+        Self { message, since: now, last_received: now }
     }
 
-    /// Records that more of the message has come.
-    pub(super) fn go_on(self) -> Self {
-        Self { heard: Instant::now(), ..self }
+    /// Records that more bytes of the message were received.
+    pub(super) fn continued(self) -> Self {
+        Self { last_received: Instant::now(), ..self }
     }
 }
 
 impl Driver {
-    /// Ends when a deadline was reached and handled.
+    /// Completes when a deadline was reached and handled.
     pub(super) fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
         let call = timeout.map(|timeout| self.link.instant(timeout));
         let frame = self.frame_deadline();
-        let confirmed = self.confirmed(call.into_iter().chain(frame).min());
+        let effective_deadline = self.effective_deadline(call.into_iter().chain(frame).min());
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
-        let closing = self.closing.and_then(|closing| {
-            // Input that is already there is handled for one more grace at most.
-            if self.is_read_deferred { closing.checked_add(self.link.grace) } else { Some(closing) }
+        let read_deadline = self.read_deadline.and_then(|read_deadline| {
+            // Available input is handled for one more grace at most.
+            if self.is_read_deferred { read_deadline.checked_add(self.link.grace) } else { Some(read_deadline) }
         });
-        let Some(next) = [confirmed, end, closing].into_iter().flatten().min() else { return Poll::Pending };
+        let Some(next) = [effective_deadline, end, read_deadline].into_iter().flatten().min() else {
+            return Poll::Pending;
+        };
         ready!(self.poll_until(context, next));
         let now = Instant::now();
-        if closing.is_some_and(|deadline| deadline <= now) {
-            let why = self.broken.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
+        if read_deadline.is_some_and(|deadline| deadline <= now) {
+            let why = self.write_error.take().filter(|_| self.child.is_none()).unwrap_or(Closed::End);
             self.begin_end(why);
         }
-        if confirmed.is_none_or(|confirmed| now < confirmed) {
+        if effective_deadline.is_none_or(|effective_deadline| now < effective_deadline) {
             return Poll::Ready(());
         }
         if frame.is_some_and(|frame| frame <= now) {
             let fault = self.decoder.time_out();
-            self.unfinished = None;
-            self.inbox.take_fault(fault);
-            // Its end may uncover other messages.
-            if let (_, Some(why)) = self.take(&[], context) {
+            self.partial_message = None;
+            self.frame_handler.handle_fault(fault);
+            // The abandoned bytes may contain other messages.
+            if let (_, Some(why)) = self.handle_bytes(&[], context) {
                 self.begin_end(why);
             }
         }
         let milliseconds = self.link.now();
-        self.link.input(|connection| connection.handle_timeout(milliseconds));
+        self.link.with_connection(|connection| connection.handle_timeout(milliseconds));
         Poll::Ready(())
     }
 
-    /// When the incomplete message times out. While own calls wait, their timeouts bound its total time, and it only
-    /// has to make progress.
+    /// Returns the deadline of the incomplete message. While own calls are pending, their timeouts bound its total
+    /// time, and the message only has to make progress.
     fn frame_deadline(&self) -> Option<Instant> {
-        // While unread input is held, the message may be complete, so its timeout does not run.
-        let unfinished = self.unfinished.filter(|_| !self.is_behind)?;
+        // While input is not decoded, the message may be complete, so its timeout does not run.
+        let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
         if self.link.framing == Framing::Wipc {
-            return unfinished.since.checked_add(self.link.wipc.payload_timeout?);
+            return partial_message.since.checked_add(self.link.wipc.payload_timeout?);
         }
-        let from = if self.link.pending_calls() > 0 { unfinished.heard } else { unfinished.since };
+        let from = if self.link.pending_calls() > 0 { partial_message.last_received } else { partial_message.since };
         from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
     }
 
-    /// When a deadline that may have passed takes effect. Once it has passed, the reactor gets another turn, and more
-    /// turns as long as there is input.
-    fn confirmed(&mut self, due: Option<Instant>) -> Option<Instant> {
+    /// Returns the time at which a possibly expired deadline takes effect. After its expiry, the reactor gets another
+    /// turn, and more turns while input arrives.
+    fn effective_deadline(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
         let Some(due) = due.filter(|due| *due <= now && self.reader.is_some()) else {
             self.expiry = None;
@@ -100,23 +101,23 @@ impl Driver {
         };
         let expiry = match self.expiry {
             Some(expiry) if now < expiry.until => expiry,
-            Some(expiry) if now < expiry.latest && (self.has_read || self.is_read_deferred || self.is_behind) => {
+            Some(expiry) if now < expiry.latest && (self.has_read || self.is_read_deferred || self.has_backlog) => {
                 self.has_read = false;
-                Expiry { until: now + FINAL_READ, ..expiry }
+                Expiry { until: now + FINAL_READ_TIMEOUT, ..expiry }
             }
-            // The state stays until the calls that are due have ended.
+            // This state stays until the expired calls have ended.
             Some(_) => return Some(due),
             None => {
                 self.has_read = false;
-                Expiry { latest: now + FINAL_READS, until: now + FINAL_READ }
+                Expiry { latest: now + MAX_FINAL_READ_TIME, until: now + FINAL_READ_TIMEOUT }
             }
         };
         self.expiry = Some(expiry);
         Some(expiry.until)
     }
 
-    /// Waits with the only timer. The timer may be set to an earlier time than the deadline. It is reset only once that
-    /// time has come, since most deadlines are never reached.
+    /// Waits with the only timer of the link. The timer may be set to an earlier time than the deadline. It is reset
+    /// only at that time, since most deadlines are never reached.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

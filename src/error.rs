@@ -1,18 +1,19 @@
-//! The errors of handlers.
+//! `RpcError`, and the errors that the library itself answers requests with.
 
 use core::fmt;
 use std::collections::BTreeMap;
+use std::format;
 use std::string::{String, ToString};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::Text;
 use crate::echo;
+use crate::json_value::Text;
 use crate::message::{ErrorCode, ErrorObject};
 
-/// An error that crosses the wire: what a handler answers with, and what the caller gets.
+/// A JSON-RPC error object: a handler returns it, and the caller receives it.
 ///
 /// ```
 /// use portway::{ErrorCode, RpcError};
@@ -25,58 +26,58 @@ use crate::message::{ErrorCode, ErrorObject};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RpcError {
-    /// What kind of error this is.
+    /// The error code.
     pub code: ErrorCode,
     /// A short description.
     pub message: String,
-    /// More about the error, as JSON text. [`RpcError::data`] reads it.
+    /// Further details, as JSON text. [`RpcError::data`] deserializes them.
     pub raw_data: Option<Text>,
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Creates an error without data.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), raw_data: None }
     }
 
-    /// The error for params that do not fit the method, -32602.
+    /// Creates the error -32602, for params that do not fit the method.
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// The error for all that went wrong inside, -32603.
+    /// Creates the error -32603, for a failure inside the handler or the server.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// The same, with data. Data that serde cannot write is replaced by the reason.
+    /// Sets the data. If serde cannot serialize it, the reason takes its place.
     #[must_use]
     pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
         let data = to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok();
         Self { raw_data: data, ..self }
     }
 
-    /// The member `reason` of the data. Portway itself sets it, for instance to `too-many-requests`.
+    /// Returns the member `reason` of the data. Portway sets it in its own errors, for example to `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(self.raw_data.as_deref()?.get()).ok()?;
         serde_json::from_str(members.get("reason")?.get()).ok()
     }
 
-    /// The data, if there is any.
+    /// Deserializes the data. Returns `None` if the error has no data.
     ///
     /// # Errors
-    /// If it is not of this type; with the reason.
+    /// Returns the reason if the data does not fit the type.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         let data = self.raw_data.as_deref()?;
         Some(serde_json::from_str(data.get()).map_err(|problem| echo::ends(problem.to_string())))
     }
 }
 
-/// Data is compared by its text.
+/// Compares data by its JSON text.
 impl PartialEq for RpcError {
     fn eq(&self, other: &Self) -> bool {
         let text = |error: &Self| error.raw_data.as_deref().map(|data| data.get().to_string());
@@ -102,4 +103,23 @@ impl From<RpcError> for ErrorObject<Text> {
     fn from(error: RpcError) -> Self {
         Self { code: error.code, message: error.message.into(), data: error.raw_data }
     }
+}
+
+/// Returns the error for params that do not fit the type of the handler.
+pub(crate) fn invalid_params(problem: &str) -> RpcError {
+    RpcError::invalid_params(format!("Invalid params: {problem}"))
+}
+
+/// Returns the error for a method that is not registered.
+pub(crate) fn method_not_found(method: &str) -> RpcError {
+    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::beginning(method)))
+}
+
+/// The `data.reason` of the error for a handler that panicked.
+pub(crate) const HANDLER_PANICKED: &str = "handler-panicked";
+
+/// Returns the error for a request whose handler panicked. It leaves out the message of the panic, which may contain
+/// private data.
+pub(crate) fn handler_panicked() -> RpcError {
+    RpcError::internal("Internal error").with_data(&BTreeMap::from([("reason", HANDLER_PANICKED)]))
 }

@@ -1,4 +1,4 @@
-//! What travels for a stream: a request that names its method, items, and credit for more of them. See `PROTOCOL.md`.
+//! The messages of a stream: a request that names its method, items, and credit for more items. See `PROTOCOL.md`.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ pub(super) const ITEM: &str = "rpc.item";
 pub(super) const CREDIT: &str = "rpc.credit";
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Asked<'a> {
-    /// Borrowed unless the peer has written it with escapes.
+pub(super) struct StreamRequest<'a> {
+    /// Borrowed, unless the name is written with escapes.
     #[serde(borrow)]
     pub(super) method: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -39,8 +39,8 @@ struct Credit<'a> {
     count: u32,
 }
 
-pub(super) fn write_request(asked: &Asked<'_>) -> Option<Text> {
-    to_raw_value(asked).ok()
+pub(super) fn write_request(request: &StreamRequest<'_>) -> Option<Text> {
+    to_raw_value(request).ok()
 }
 
 pub(super) fn write_item(id: &Id, value: &RawValue) -> Option<Text> {
@@ -51,7 +51,7 @@ pub(super) fn write_credit(id: u64, count: u32) -> Option<Text> {
     to_raw_value(&Credit { id: &id_text(&Id::from_call(id))?, count }).ok()
 }
 
-/// The id of the call that the item is for, and the item; `None` for params of any other form.
+/// Returns the id of the call and the item; `None` for any other params.
 pub(super) fn read_item(params: &RawValue) -> Option<(u64, &RawValue)> {
     let Item { id, value } = serde_json::from_str(params.get()).ok()?;
     Some((progress::read_id(id)?.to_call()?, value))

@@ -1,4 +1,4 @@
-//! Messages that are longer than a message may be: none is sent.
+//! Checks the length of outgoing messages, so that none is longer than the limit.
 
 use core::cmp::Reverse;
 use std::borrow::ToOwned;
@@ -9,31 +9,32 @@ use std::vec::Vec;
 
 use serde_json::value::RawValue;
 
-use super::{RpcError, Text};
 use crate::codec::json;
+use crate::error::RpcError;
+use crate::json_value::Text;
 use crate::message::{ErrorObject, Id, Message, Notification, Outgoing, Request, Response};
 
-/// No message has more bytes beside its id, its method and its params, result or error.
-const ENVELOPE: usize = 256;
+/// Upper bound of the bytes of a message apart from its id, method, params, result and error.
+const ENVELOPE_RESERVE: usize = 256;
 
-/// What an error has beside its message and its data, in bytes.
+/// Approximate bytes of an error object apart from its message and data.
 const ERROR_MEMBERS: usize = 64;
 
-/// In JSON text, a byte has six at most: `\u0000`.
-const LONGEST_ESCAPE: usize = 6;
+/// Most bytes that one byte of a string takes in JSON text: `\u0000`.
+const MAX_ESCAPE_BYTES: usize = 6;
 
-/// Checks a request with this id, or a notification, which has none.
+/// Checks the length of a request, or of a notification if `id` is `None`.
 ///
 /// # Errors
-/// If the message is longer than `longest` bytes.
+/// If the message is longer than `max_bytes`.
 pub(crate) fn check_call(
     id: Option<Id>,
     method: &str,
     params: Option<&RawValue>,
-    longest: usize,
+    max_bytes: usize,
 ) -> Result<(), String> {
     let length = params.map_or(0, |params| params.get().len());
-    if is_far_below(length, method.len(), longest) {
+    if fits_without_encoding(length, method.len(), max_bytes) {
         return Ok(());
     }
     let (method, params) = (method.into(), params.map(ToOwned::to_owned));
@@ -42,40 +43,40 @@ pub(crate) fn check_call(
         Some(id) => Message::Request(Request { id, method, params }),
     };
     let length = json::encode(&Outgoing::Single(message)).len();
-    if length <= longest { Ok(()) } else { Err(too_long(length, longest)) }
+    if length <= max_bytes { Ok(()) } else { Err(too_long(length, max_bytes)) }
 }
 
-/// What a request is answered with: an error if the message would be longer than `longest` bytes.
+/// Returns the outcome to respond with: an error if the response would be longer than `max_bytes`.
 #[cfg(all(feature = "native", unix))]
-pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, longest: usize) -> Result<Text, RpcError> {
+pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes: usize) -> Result<Text, RpcError> {
     let length = match &outcome {
         Ok(result) => result.get().len(),
         Err(error) => error.raw_data.as_ref().map_or(0, |data| data.get().len()),
     };
     let text = outcome.as_ref().err().map_or(0, |error| error.message.len());
     let id_length = if let Id::String(id) = id { id.len() } else { 0 };
-    if is_far_below(length, text + id_length, longest) {
+    if fits_without_encoding(length, text + id_length, max_bytes) {
         return outcome;
     }
     let reply = Message::Response(Response { id: id.clone(), outcome: outcome.map_err(ErrorObject::from) });
     let mut outgoing = Outgoing::Single(reply);
-    encode_within(&mut outgoing, longest, &mut String::new());
+    encode_within(&mut outgoing, max_bytes, &mut String::new());
     match outgoing {
         Outgoing::Single(Message::Response(reply)) => reply.outcome.map_err(RpcError::from),
         _ => Err(RpcError::internal("Internal error")),
     }
 }
 
-/// Writes a message to `text`, in place of what is there. If it is longer than `longest` bytes, its results and errors, the
-/// longest first, become errors that say so, unless that makes them longer. Returns whether the message may be sent. A reply may
-/// in any case: it is as short as it can be then, and the peer waits for it.
-pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, longest: usize, text: &mut String) -> bool {
+/// Encodes a message into `text`, and replaces its content. If the message is longer than `max_bytes`, its longest
+/// results and errors are replaced by an error about the length, unless that makes them longer. Returns whether the
+/// message may be sent. Replies may always be sent, since the peer waits for them.
+pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);
-    if text.len() <= longest {
+    if text.len() <= max_bytes {
         return true;
     }
-    let problem = RpcError::internal(format!("the answer is too long: {}", too_long(text.len(), longest)));
+    let problem = RpcError::internal(format!("the response is too long: {}", too_long(text.len(), max_bytes)));
     let problem = Err(ErrorObject::from(problem));
     let shorter = outcome_length(&problem);
     let mut length = text.len();
@@ -85,7 +86,7 @@ pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, longest: usize, text:
     }
     for reply in replies {
         let before = outcome_length(&reply.outcome);
-        if length <= longest || before <= shorter {
+        if length <= max_bytes || before <= shorter {
             break;
         }
         reply.outcome = problem.clone();
@@ -111,7 +112,7 @@ fn longest_first(outgoing: &mut Outgoing<Text>) -> Vec<&mut Response<Text>> {
     replies
 }
 
-/// How long a result or an error is in a message, about.
+/// Returns the approximate length of a result or an error in a message.
 fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     match outcome {
         Ok(result) => result.get().len(),
@@ -119,13 +120,14 @@ fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     }
 }
 
-/// Whether a message with so many bytes of JSON text and so many of other text is short enough, however that is written.
-const fn is_far_below(json: usize, text: usize, longest: usize) -> bool {
-    json.saturating_add(text.saturating_mul(LONGEST_ESCAPE)).saturating_add(ENVELOPE) <= longest
+/// Whether a message of `json` bytes of JSON text and `text` bytes of unescaped strings is short enough, however the
+/// strings are escaped.
+const fn fits_without_encoding(json: usize, text: usize, max_bytes: usize) -> bool {
+    json.saturating_add(text.saturating_mul(MAX_ESCAPE_BYTES)).saturating_add(ENVELOPE_RESERVE) <= max_bytes
 }
 
-fn too_long(length: usize, longest: usize) -> String {
+fn too_long(length: usize, max_bytes: usize) -> String {
     format!(
-        "a message must have at most {longest} bytes, got {length}; Limits::message_bytes sets the limit of each peer"
+        "a message must have at most {max_bytes} bytes, got {length}; Limits::message_bytes sets the limit of each peer"
     )
 }

@@ -10,41 +10,41 @@ use slab::Slab;
 ///
 /// Wake or drop the returned wakers only after the lock is released, since dropping a waker may drop a future.
 #[derive(Debug, Default)]
-pub(super) struct Waiters {
+pub(super) struct WakerSet {
     wakers: Slab<Waker>,
-    /// How often all were woken.
+    /// The number of times that all were woken.
     round: u64,
 }
 
 /// The key of one future's waker.
 #[derive(Debug, Default)]
-pub(super) struct Place(Option<(u64, usize)>);
+pub(super) struct WakerKey(Option<(u64, usize)>);
 
-impl Place {
-    /// Whether the future has waited at all.
-    pub(super) const fn is_taken(&self) -> bool {
+impl WakerKey {
+    /// Whether the future has registered a waker.
+    pub(super) const fn is_registered(&self) -> bool {
         self.0.is_some()
     }
 }
 
-impl Waiters {
+impl WakerSet {
     /// Registers a future's waker. Returns the one that it replaces.
     #[must_use = "a waker is dropped when nothing is locked"]
-    pub(super) fn wait(&mut self, place: &mut Place, waker: &Waker) -> Option<Waker> {
-        if let Some(known) = self.key(place).and_then(|key| self.wakers.get_mut(key)) {
+    pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) -> Option<Waker> {
+        if let Some(known) = self.index(key).and_then(|index| self.wakers.get_mut(index)) {
             return (!known.will_wake(waker)).then(|| mem::replace(known, waker.clone()));
         }
-        place.0 = Some((self.round, self.wakers.insert(waker.clone())));
+        key.0 = Some((self.round, self.wakers.insert(waker.clone())));
         None
     }
 
     /// Removes a future's waker and returns it.
     #[must_use = "a waker is dropped when nothing is locked"]
-    pub(super) fn leave(&mut self, place: &Place) -> Option<Waker> {
-        self.wakers.try_remove(self.key(place)?)
+    pub(super) fn remove(&mut self, key: &WakerKey) -> Option<Waker> {
+        self.wakers.try_remove(self.index(key)?)
     }
 
-    /// Removes all wakers and returns them. A future that goes on waiting registers again.
+    /// Removes all wakers and returns them. A future that continues to wait registers again.
     #[must_use = "the wakers must be woken"]
     pub(super) fn take(&mut self) -> Vec<Waker> {
         if self.wakers.is_empty() {
@@ -54,8 +54,8 @@ impl Waiters {
         mem::take(&mut self.wakers).into_iter().map(|(_, waker)| waker).collect()
     }
 
-    /// The index of a future's waker, if it was not woken.
-    fn key(&self, place: &Place) -> Option<usize> {
-        place.0.filter(|(round, _)| *round == self.round).map(|(_, key)| key)
+    /// Returns the index of a future's waker, if it was not woken.
+    fn index(&self, key: &WakerKey) -> Option<usize> {
+        key.0.filter(|(round, _)| *round == self.round).map(|(_, index)| index)
     }
 }

@@ -1,0 +1,66 @@
+//! Converts between typed values and JSON text, for params and results.
+
+use std::boxed::Box;
+use std::format;
+use std::string::{String, ToString};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::echo;
+use crate::error::RpcError;
+
+/// JSON text.
+pub(crate) type Text = Box<RawValue>;
+
+/// Deserializes the params of a handler. Omitted params read as null. If null, `{}` or `[]` does not fit the type, the
+/// other two are tried: peers send each of them to a method without params, or with defaults for all.
+pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
+    let text = params.map_or("null", RawValue::get);
+    serde_json::from_str(text).or_else(|problem| {
+        let others = if is_empty(text) { ["null", "{}", "[]"].as_slice() } else { &[] };
+        others.iter().find_map(|other| serde_json::from_str(other).ok()).ok_or_else(|| without_position(&problem))
+    })
+}
+
+/// Whether params are null, or an empty array or object.
+fn is_empty(params: &str) -> bool {
+    let inner = |open, close| params.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    params == "null" || inner('[', ']').or_else(|| inner('{', '}')).is_some_and(|inner| inner.trim_ascii().is_empty())
+}
+
+/// Serializes the result of a handler.
+pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<Text, RpcError> {
+    let result = outcome.map_err(Into::into)?;
+    to_raw_value(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
+}
+
+/// Serializes `params`: an object, an array, or `None` for `()` (JSON-RPC 2.0 §4.2).
+pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
+    let text = to_raw_value(params).map_err(|problem| problem.to_string())?;
+    match text.get().as_bytes() {
+        [b'{' | b'[', ..] => Ok(Some(text)),
+        b"null" => Ok(None),
+        _ => Err(String::from("params must serialize to an object or an array")),
+    }
+}
+
+/// Serializes any value.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, String> {
+    to_raw_value(value).map_err(|problem| problem.to_string())
+}
+
+/// Deserializes the result of a call, or an item of a stream.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
+    serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
+}
+
+/// Returns the text of an error without its line and column: the JSON text is not shown with it.
+fn without_position(problem: &serde_json::Error) -> String {
+    let text = problem.to_string();
+    let position = format!(" at line {} column {}", problem.line(), problem.column());
+    echo::ends(text.strip_suffix(&position).map_or_else(|| text.clone(), ToString::to_string))
+}

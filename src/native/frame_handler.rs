@@ -1,0 +1,360 @@
+//! Handles incoming frames: passes messages to the connection, and answers or reports invalid input.
+
+use std::mem;
+use std::string::String;
+use std::sync::Arc;
+use std::vec::Vec;
+
+use serde_json::value::RawValue;
+
+use super::Text;
+use super::diagnostic::Diagnostic;
+use super::error::Closed;
+use super::in_flight::{catch_panic, panic_message};
+use super::limits::MAX_LINES_WITHOUT_MESSAGE;
+use super::link::Link;
+use super::state::{CallObserver, ProgressCallback, ProgressTimeout};
+use super::{cancel, members, progress, stream_messages};
+use crate::codec::content_length::header_within;
+use crate::codec::frame::Event as Frame;
+use crate::codec::frame::FrameFault;
+use crate::codec::framing::{Framing, Recogniser};
+use crate::codec::json;
+use crate::codec::wipc::{Frame as WipcFrame, FrameType};
+use crate::error::RpcError;
+use crate::limits::{MAX_METHOD_LENGTH, is_longer};
+use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unreadable, Unusable};
+use crate::profile::BatchPolicy;
+
+#[derive(Debug)]
+pub(super) struct FrameHandler {
+    link: Arc<Link>,
+    /// Whether this side replies to invalid input. A server does, since the sender may wait for a reply.
+    replies_to_invalid: bool,
+    /// Whether the last body was not JSON. Bytes outside of frames, or further lines, then belong to the same error.
+    is_invalid_json: bool,
+    /// Whether a message was received.
+    has_received_message: bool,
+    /// The number of consecutive lines that were not messages, before the first message.
+    non_message_lines: usize,
+    /// Detects another framing in noise.
+    recogniser: Recogniser,
+    /// Whether another framing was found and reported. It is reported once.
+    is_framing_reported: bool,
+}
+
+/// The action of the driver after a frame.
+#[derive(Debug)]
+pub(super) enum FrameAction {
+    Continue,
+    /// Decode these bytes again: they belong to the following frames.
+    Unread(Vec<u8>),
+    /// Handle the elements of this batch one by one. Some of them may concern requests, calls or streams that other
+    /// elements begin or end.
+    Batch(Vec<Entry<Text>>),
+    /// Stop reading: the input cannot be understood.
+    End(Closed),
+    /// The peer sent `CLOSE`.
+    HalfClose,
+}
+
+impl FrameHandler {
+    pub(super) fn new(link: Arc<Link>, replies_to_invalid: bool) -> Self {
+        Self {
+            link,
+            replies_to_invalid,
+            is_invalid_json: false,
+            has_received_message: false,
+            non_message_lines: 0,
+            recogniser: Recogniser::default(),
+            is_framing_reported: false,
+        }
+    }
+
+    pub(super) fn handle(&mut self, frame: Frame<'_>) -> FrameAction {
+        match frame {
+            Frame::Body(body) => return self.handle_body(body),
+            Frame::Refused { body, reason } => self.handle_refused_body(body, reason),
+            Frame::Dropped { beginning, why } => self.handle_unreadable(beginning, why),
+            Frame::Fault(fault) => self.handle_fault(fault),
+            Frame::Frame(frame) => return self.handle_wipc_frame(frame),
+            Frame::Noise { bytes, starts } => return self.handle_noise(bytes, starts),
+        }
+        FrameAction::Continue
+    }
+
+    fn handle_wipc_frame(&self, frame: WipcFrame<'_>) -> FrameAction {
+        let result = catch_panic(|| self.link.wipc.on_frame.call(frame));
+        if let Err(panic) = result {
+            let (method, message) = (frame.frame_type.name(), panic_message(&*panic));
+            self.link.diagnostics.report(Diagnostic::Panicked { method, message });
+        }
+        if frame.frame_type == FrameType::Close { FrameAction::HalfClose } else { FrameAction::Continue }
+    }
+
+    pub(super) fn handle_fault(&mut self, fault: FrameFault) {
+        self.link.diagnostics.report(Diagnostic::Frame(fault));
+        self.is_invalid_json = true;
+        if let Some(fault) = fault.fault() {
+            self.reply_with_fault(Id::Null, fault);
+        }
+    }
+
+    fn handle_body(&mut self, body: &[u8]) -> FrameAction {
+        let incoming = json::decode(body, &self.link.profile, &self.link.limits);
+        let is_json = !matches!(
+            incoming,
+            Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault: Fault::ParseError })))
+        );
+        if is_json {
+            self.is_invalid_json = false;
+            self.has_received_message |= is_message(&incoming);
+            self.non_message_lines = 0;
+            self.report_rejections(&incoming, body);
+            return self.dispatch(incoming);
+        }
+        self.handle_unreadable(body, Unreadable::NotJson);
+        let was_invalid_json = mem::replace(&mut self.is_invalid_json, true);
+        if self.link.framing == Framing::Newline {
+            return self.handle_line(body, was_invalid_json);
+        }
+        self.reject_invalid_json();
+        if self.link.framing != Framing::ContentLength {
+            return FrameAction::Continue;
+        }
+        // If the length in the header was too large, the body contains the following frames.
+        match header_within(body).and_then(|start| body.get(start..)) {
+            Some(following) => FrameAction::Unread(following.to_vec()),
+            None => FrameAction::Continue,
+        }
+    }
+
+    /// Handles a line that is not a message. Consecutive lines without JSON count as one error, and a server replies
+    /// only to the first.
+    fn handle_line(&mut self, line: &[u8], was_invalid_json: bool) -> FrameAction {
+        if !self.replies_to_invalid {
+            self.link.diagnostics.report(Diagnostic::Noise(line));
+            if let Some(other) = self.detect_other_framing(|_| Framing::recognise(line)) {
+                return FrameAction::End(Closed::OtherFraming { peer: other, own: self.link.framing });
+            }
+            self.non_message_lines += 1;
+            // After the first message, a peer may print any number of log lines.
+            if !self.has_received_message && self.non_message_lines == MAX_LINES_WITHOUT_MESSAGE {
+                return FrameAction::End(Closed::NoMessages(MAX_LINES_WITHOUT_MESSAGE));
+            }
+            return FrameAction::Continue;
+        }
+        self.detect_other_framing(|_| Framing::recognise(line));
+        if !was_invalid_json {
+            self.reject_invalid_json();
+        }
+        FrameAction::Continue
+    }
+
+    fn handle_noise(&mut self, bytes: &[u8], starts: bool) -> FrameAction {
+        if self.link.framing == Framing::Wipc {
+            // With WIPC, bytes between frames are regular output of the peer.
+            self.link.diagnostics.report(Diagnostic::Noise(bytes));
+            return FrameAction::Continue;
+        }
+        if !self.replies_to_invalid {
+            self.link.diagnostics.report(Diagnostic::Noise(bytes));
+        }
+        self.detect_other_framing(|recogniser| recogniser.look(bytes));
+        if starts && !self.is_invalid_json && self.replies_to_invalid {
+            self.reject_invalid_json();
+        }
+        // All noise, including a body cut off by it, gets one reply.
+        self.is_invalid_json = self.is_invalid_json || starts;
+        FrameAction::Continue
+    }
+
+    /// Detects another framing in the input before the first message, and reports it once to the application.
+    fn detect_other_framing(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>) -> Option<Framing> {
+        if self.has_received_message || self.is_framing_reported {
+            return None;
+        }
+        let other = look(&mut self.recogniser).filter(|framing| *framing != self.link.framing)?;
+        self.is_framing_reported = true;
+        self.link.diagnostics.report(Diagnostic::OtherFraming { peer: other, own: self.link.framing });
+        Some(other)
+    }
+
+    /// Handles a body whose header marks it as something else than JSON-RPC. The reply contains the id of the request,
+    /// if the body has one. A response gets no reply.
+    fn handle_refused_body(&mut self, body: &[u8], reason: Reason) {
+        self.is_invalid_json = false;
+        self.handle_unreadable(body, Unreadable::ContentType);
+        let fault = Fault::Refused(reason);
+        let id = match json::decode(body, &self.link.profile, &self.link.limits) {
+            Incoming::Single(Ok(Message::Request(request))) => request.id,
+            Incoming::Single(Err(Unusable::Reject(rejected))) => rejected.id,
+            Incoming::Single(Err(Unusable::Empty(id))) => id,
+            Incoming::Single(Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. })) => {
+                return self.report_rejected(None, body, fault);
+            }
+            _ => Id::Null,
+        };
+        self.report_rejected(Some(&id), body, fault);
+        self.reply_with_fault(id, fault);
+    }
+
+    /// Handles the text of an unreadable message. Ends the calls whose responses it contains.
+    fn handle_unreadable(&mut self, text: &[u8], why: Unreadable) {
+        // A line may belong to a log, and an incomplete WIPC payload may not be a frame. The member `jsonrpc` shows
+        // that the text is a message.
+        let may_be_text = match self.link.framing {
+            Framing::ContentLength => false,
+            Framing::Newline => true,
+            Framing::Wipc => why == Unreadable::Stalled,
+        };
+        if may_be_text && !json::glance(text, |_| {}).has_version {
+            return;
+        }
+        let handle = |id| self.link.with_state(|state| state.handle_entry(Err(Unusable::Unreadable { id, why }), None));
+        let glance = json::glance(text, |id| handle(Some(id)));
+        // Like a readable message, the text confirms the framing.
+        self.has_received_message |= glance.has_version;
+        if glance.is_nameless && self.link.pending_calls() > 0 {
+            handle(None);
+        }
+    }
+
+    /// Reports and answers text that is not JSON.
+    fn reject_invalid_json(&self) {
+        self.report_rejected(None, &[], Fault::ParseError);
+        self.reply_with_fault(Id::Null, Fault::ParseError);
+    }
+
+    /// Replies to invalid input, if this side does so.
+    fn reply_with_fault(&self, id: Id, fault: Fault) {
+        if self.replies_to_invalid {
+            let rejected = Err(Unusable::Reject(Rejected { id, fault }));
+            self.link.with_connection(|connection| connection.handle(Incoming::Single(rejected)));
+        }
+    }
+
+    fn dispatch(&self, incoming: Incoming<Text>) -> FrameAction {
+        match incoming {
+            Incoming::Single(entry) => self.handle_entry(entry, None),
+            Incoming::Batch(entries) => return FrameAction::Batch(entries),
+        }
+        FrameAction::Continue
+    }
+
+    /// Handles one message, or one element of the current batch.
+    pub(super) fn handle_entry(&self, entry: Entry<Text>, batch: Option<u32>) {
+        if let Ok(Message::Notification(notification)) = &entry {
+            if let Some(id) = cancel::read(self.link.profile.cancel, notification) {
+                return self.link.with_connection(|connection| connection.handle_cancel(&id));
+            }
+            if self.handle_protocol_notification(&notification.method, notification.params.as_deref()) {
+                return;
+            }
+        }
+        self.link.with_state(|state| state.handle_entry(entry, batch));
+    }
+
+    /// Reports the messages to which the connection itself will reply with an error.
+    fn report_rejections(&self, incoming: &Incoming<Text>, body: &[u8]) {
+        let rejected = |entry: &Entry<Text>| match entry {
+            Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
+            // This may be an invalid response to a pending call.
+            Err(Unusable::Empty(id)) if !self.link.is_pending_call(id) => {
+                let fault = Shape::unmatched_empty(&self.link.profile)?;
+                Some(Rejected { id: id.clone(), fault })
+            }
+            _ => None,
+        };
+        match incoming {
+            Incoming::Single(entry) => {
+                if let Some(Rejected { id, fault }) = rejected(entry) {
+                    self.report_rejected(Some(&id), body, fault);
+                }
+            }
+            Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
+                self.report_rejected(None, &[], Fault::Refused(Reason::BatchNotSupported));
+            }
+            Incoming::Batch(entries) => {
+                for Rejected { id, fault } in entries.iter().filter_map(rejected) {
+                    self.report_rejected(Some(&id), &[], fault);
+                }
+            }
+        }
+    }
+
+    /// Handles the notifications of progress and streams. Returns `false` for any other notification, which goes to a
+    /// handler.
+    fn handle_protocol_notification(&self, method: &str, params: Option<&RawValue>) -> bool {
+        match method {
+            progress::METHOD => {
+                // In other protocols, progress may carry tokens that are not ids of calls.
+                let Some((id, value)) = params.and_then(progress::read) else { return false };
+                let Some((key, CallObserver::Progress(ProgressCallback(callback), ProgressTimeout { timeout, end }))) =
+                    self.link.call_observer(id)
+                else {
+                    return false;
+                };
+                let now = self.link.now();
+                self.link.with_connection(|connection| connection.handle_progress(key, timeout, end, now));
+                if let Err(panic) = catch_panic(|| callback(value)) {
+                    self.link.diagnostics.report(Diagnostic::Panicked { method, message: panic_message(&*panic) });
+                }
+                true
+            }
+            stream_messages::ITEM => {
+                if let Some((id, value)) = params.and_then(stream_messages::read_item)
+                    && let Some((key, CallObserver::Items(window))) = self.link.call_observer(id)
+                {
+                    window.push(&self.link, key, value);
+                }
+                true
+            }
+            stream_messages::CREDIT => {
+                if let Some((id, count)) = params.and_then(stream_messages::read_credit) {
+                    self.link.add_stream_credit(&id, count);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reports one rejected message. `body` is its text, or empty if unknown.
+    fn report_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
+        if !self.link.diagnostics.is_set() {
+            return;
+        }
+        let error = RpcError::from(ErrorObject::<Text>::from(fault));
+        let members = ReportedMembers::read(body);
+        // Null also replaces an id that cannot be echoed.
+        let id = id.filter(|id| **id != Id::Null || members.has_null_id);
+        self.link.diagnostics.report(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
+    }
+}
+
+/// Whether this is a JSON-RPC message, which confirms the framing.
+const fn is_message(incoming: &Incoming<Text>) -> bool {
+    match incoming {
+        Incoming::Single(entry) => {
+            matches!(entry, Ok(_) | Err(Unusable::Empty(_) | Unusable::Unreadable { .. }))
+        }
+        Incoming::Batch(_) => true,
+    }
+}
+
+/// The members of a rejected message that are reported.
+#[derive(Debug, Default)]
+struct ReportedMembers {
+    method: Option<String>,
+    has_null_id: bool,
+}
+
+impl ReportedMembers {
+    fn read(body: &[u8]) -> Self {
+        let Some([method, id]) = members::read(body, ["method", "id"]) else { return Self::default() };
+        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
+        let method = method.filter(|method| !is_longer(method, MAX_METHOD_LENGTH));
+        Self { method, has_null_id: id.is_some_and(|id| id.get() == "null") }
+    }
+}

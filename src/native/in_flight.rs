@@ -1,0 +1,455 @@
+//! Running handlers of requests and notifications.
+
+use core::task::{Context as TaskContext, Poll, Waker};
+use std::any::Any;
+use std::boxed::Box;
+use std::collections::HashMap;
+use std::format;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::string::String;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::vec::Vec;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use slab::Slab;
+use tokio::task::AbortHandle;
+
+use super::Text;
+use super::context::Context;
+use super::diagnostic::Diagnostic;
+use super::handlers::{HandlerFuture, HandlerOutcome};
+use super::limits::MAX_PEER_CREDIT;
+use super::link::Link;
+use super::stream_messages::{self, StreamRequest};
+use super::stream_sender::{self, SendCredit};
+use super::waker_set::{WakerKey, WakerSet};
+use crate::Limits;
+use crate::connection::RequestKey;
+use crate::echo;
+use crate::error::{RpcError, handler_panicked, method_not_found};
+use crate::limits::{MAX_METHOD_LENGTH, is_longer};
+use crate::message::{ErrorCode, ErrorObject, Fault, Id, Reason};
+use crate::message_length;
+
+/// The requests whose handlers run.
+#[derive(Debug, Default)]
+pub(super) struct InFlightRequests(Mutex<HashMap<RequestKey, InFlightRequest>>);
+
+/// The notifications whose handlers run in tasks.
+#[derive(Debug, Default)]
+pub(super) struct InFlightNotifications(Mutex<NotificationTasks>);
+
+#[derive(Debug, Default)]
+struct NotificationTasks {
+    /// The abort handle of each handler's task.
+    tasks: Slab<Option<AbortHandle>>,
+    /// The total bytes of their params.
+    bytes: usize,
+    /// Whether the link has closed. No handler starts after that.
+    is_closed: bool,
+}
+
+/// Counts one running notification until it is dropped.
+struct NotificationSlot {
+    link: Arc<Link>,
+    key: usize,
+    bytes: usize,
+}
+
+impl InFlightNotifications {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().tasks.is_empty()
+    }
+
+    /// Inserts a notification with `bytes` of params. Returns its key, or `None` if a limit is reached.
+    fn insert(&self, bytes: usize, limits: &Limits) -> Option<usize> {
+        let mut running = self.lock();
+        let fits = running.bytes == 0 || running.bytes.saturating_add(bytes) <= limits.in_flight_bytes;
+        if running.is_closed || running.tasks.len() >= limits.in_flight || !fits {
+            return None;
+        }
+        running.bytes += bytes;
+        Some(running.tasks.insert(None))
+    }
+
+    /// Stores the abort handle of a notification's task. Returns `false` if the notification has ended or the link has
+    /// closed.
+    fn set_task(&self, key: usize, task: &AbortHandle) -> bool {
+        let mut running = self.lock();
+        let slot = running.tasks.get_mut(key);
+        let is_running = slot.is_some();
+        if let Some(slot) = slot {
+            *slot = Some(task.clone());
+        }
+        is_running
+    }
+
+    /// Removes a notification. Returns whether it was the last one.
+    fn remove(&self, key: usize, bytes: usize) -> bool {
+        let mut running = self.lock();
+        let removed = running.tasks.try_remove(key);
+        if removed.is_some() {
+            running.bytes -= bytes;
+        }
+        removed.is_some() && running.tasks.is_empty()
+    }
+
+    /// Aborts all tasks. No handler starts after this.
+    pub(super) fn abort_all(&self) {
+        let removed =
+            std::mem::replace(&mut *self.lock(), NotificationTasks { is_closed: true, ..NotificationTasks::default() });
+        for (_, task) in removed.tasks {
+            task.iter().for_each(AbortHandle::abort);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, NotificationTasks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for NotificationSlot {
+    fn drop(&mut self) {
+        if self.link.in_flight_notifications.remove(self.key, self.bytes) {
+            // The link may have waited for this before it closes.
+            self.link.wake();
+        }
+    }
+}
+
+#[derive(Debug)]
+struct InFlightRequest {
+    method: Arc<str>,
+    cancel_token: Arc<CancelToken>,
+    task: Option<AbortHandle>,
+    credit: Option<Arc<SendCredit>>,
+}
+
+impl InFlightRequests {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn insert(&self, key: RequestKey, request: InFlightRequest) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, request);
+    }
+
+    /// Returns the credit of the stream that answers a request.
+    pub(super) fn credit(&self, key: RequestKey) -> Option<Arc<SendCredit>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)?.credit.clone()
+    }
+
+    /// Returns the credit that the streams of the peer may still get.
+    pub(super) fn spare_credit(&self) -> u32 {
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = running.values().filter_map(|request| request.credit.as_ref()).map(|credit| credit.window());
+        windows.fold(MAX_PEER_CREDIT, u32::saturating_sub)
+    }
+
+    /// Stores the abort handle of a request's task. Returns `false` if the request has ended or the link has closed.
+    fn set_task(&self, key: RequestKey, task: &AbortHandle) -> bool {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = running.get_mut(&key);
+        let is_running = request.is_some();
+        if let Some(request) = request {
+            request.task = Some(task.clone());
+        }
+        is_running
+    }
+
+    fn remove(&self, key: RequestKey) -> Option<InFlightRequest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
+
+    /// Records that no stream can get more credit.
+    pub(super) fn end_credit(&self) {
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let credits: Vec<_> = running.values().filter_map(|request| request.credit.clone()).collect();
+        drop(running);
+        credits.iter().for_each(|credit| credit.close());
+    }
+
+    /// Aborts all tasks.
+    pub(super) fn abort_all(&self) {
+        let running = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for request in running.into_values() {
+            request.abort();
+        }
+    }
+}
+
+impl InFlightRequest {
+    fn abort(&self) {
+        self.cancel_token.cancel();
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl Link {
+    /// Runs the handler of a request. A handler that completes at once is answered at once; otherwise it continues as a
+    /// task.
+    pub(super) fn dispatch_request(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Box<str>,
+        params: Option<Text>,
+        turn: &TaskContext<'_>,
+    ) {
+        if &*method == stream_messages::REQUEST {
+            return self.dispatch_stream_request(key, params.as_deref(), turn);
+        }
+        let Some(handler) = self.handlers.method(&method) else {
+            let error = match self.handlers.stream(&method) {
+                None => method_not_found(&method),
+                Some(_) => RpcError::internal(format!(
+                    "method \"{}\" returns a stream; use stream()",
+                    echo::beginning(&method)
+                )),
+            };
+            return self.respond(key, &method, Err(error));
+        };
+        let (method, context) = self.begin(key, method.into(), None);
+        let answer = catch_panic(|| handler(params.as_deref(), context));
+        self.handle_outcome(key, method, answer, turn);
+    }
+
+    /// Runs the handler of a request for a stream.
+    fn dispatch_stream_request(self: &Arc<Self>, key: RequestKey, params: Option<&RawValue>, turn: &TaskContext<'_>) {
+        let request = params.and_then(|params| serde_json::from_str::<StreamRequest<'_>>(params.get()).ok());
+        let Some(StreamRequest { method, params, credit }) =
+            request.filter(|request| stream_messages::is_credit(request.credit))
+        else {
+            return self.respond(key, stream_messages::REQUEST, Err(RpcError::invalid_params("Invalid params")));
+        };
+        let method = &*method;
+        if is_longer(method, MAX_METHOD_LENGTH) {
+            let fault = ErrorObject::from(Fault::Refused(Reason::MethodTooLong));
+            return self.respond(key, stream_messages::REQUEST, Err(fault.into()));
+        }
+        if credit > self.in_flight.spare_credit() {
+            let error = RpcError::new(ErrorCode::INVALID_REQUEST, "Invalid Request");
+            let error = error.with_data(&json!({ "reason": "too-much-credit" }));
+            return self.respond(key, method, Err(error));
+        }
+        let Some(handler) = self.handlers.stream(method) else {
+            let error = match self.handlers.method(method) {
+                None => method_not_found(method),
+                Some(_) => RpcError::internal(format!(
+                    "method \"{}\" does not return a stream; use call()",
+                    echo::beginning(method)
+                )),
+            };
+            return self.respond(key, method, Err(error));
+        };
+        let credit = SendCredit::new(credit);
+        let (method, context) = self.begin(key, method.into(), Some(Arc::clone(&credit)));
+        let answer = catch_panic(|| match handler(params, context) {
+            Err(error) => HandlerOutcome::Ready(Err(error)),
+            Ok(source) => {
+                HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source, credit)))
+            }
+        });
+        self.handle_outcome(key, method, answer, turn);
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Arc<str>,
+        credit: Option<Arc<SendCredit>>,
+    ) -> (Arc<str>, Context) {
+        let cancel_token = Arc::new(CancelToken::default());
+        let context = Context::of_request(self, Arc::clone(&method), key, Arc::clone(&cancel_token));
+        self.in_flight.insert(key, InFlightRequest { method: Arc::clone(&method), cancel_token, task: None, credit });
+        (method, context)
+    }
+
+    fn handle_outcome(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Arc<str>,
+        answer: Result<HandlerOutcome, Box<dyn Any + Send>>,
+        turn: &TaskContext<'_>,
+    ) {
+        match answer {
+            Err(panic) => self.respond_to_panic(key, &method, &*panic),
+            Ok(HandlerOutcome::Ready(outcome)) => self.respond(key, &method, outcome),
+            Ok(HandlerOutcome::Pending(work)) => self.run_handler(key, method, work, turn),
+        }
+    }
+
+    fn run_handler(
+        self: &Arc<Self>,
+        key: RequestKey,
+        method: Arc<str>,
+        mut work: HandlerFuture,
+        turn: &TaskContext<'_>,
+    ) {
+        // Most handlers complete at the first poll and need no task. A pending handler is polled again in its task,
+        // which registers another waker.
+        match catch_panic(|| work.as_mut().poll(&mut TaskContext::from_waker(turn.waker()))) {
+            Err(panic) => return self.respond_to_panic(key, &method, &*panic),
+            Ok(Poll::Ready(outcome)) => return self.respond(key, &method, outcome),
+            Ok(Poll::Pending) => {}
+        }
+        let link = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            let end = poll_fn(|context| match catch_panic(|| work.as_mut().poll(context)) {
+                Err(panic) => Poll::Ready(Err(panic)),
+                Ok(polled) => polled.map(Ok),
+            });
+            match end.await {
+                Err(panic) => link.respond_to_panic(key, &method, &*panic),
+                Ok(outcome) => link.respond(key, &method, outcome),
+            }
+        });
+        if !self.in_flight.set_task(key, &task.abort_handle()) {
+            // The request was cancelled during the first poll, or the task has completed.
+            task.abort();
+        }
+    }
+
+    /// Cancels a request: responds with an error and aborts the handler.
+    pub(super) fn cancel_request(&self, key: RequestKey) {
+        let request = self.in_flight.remove(key);
+        if let Some(request) = &request {
+            request.abort();
+        }
+        // A queued request has no handler yet.
+        let method = request.as_ref().map_or("", |request| &request.method);
+        self.respond(key, method, Err(RpcError::new(ErrorCode::REQUEST_CANCELLED, "Request cancelled")));
+    }
+
+    /// Runs the handler of a notification. A handler of a method also accepts notifications.
+    pub(super) fn dispatch_notification(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
+        let context = || Context::of_notification(self, method.into());
+        let result = if let Some(handler) = self.handlers.notification(method) {
+            catch_panic(|| handler(params, context()))
+        } else if let Some(handler) = self.handlers.method(method) {
+            catch_panic(|| match handler(params, context()) {
+                HandlerOutcome::Ready(outcome) => outcome.map(drop).map_err(|error| error.message),
+                HandlerOutcome::Pending(work) => {
+                    if !self.spawn_notification(work, params.map_or(0, |params| params.get().len())) {
+                        self.diagnostics.report(Diagnostic::DroppedNotification { method });
+                    }
+                    Ok(())
+                }
+            })
+        } else {
+            return self.diagnostics.report(Diagnostic::UnknownNotification { method });
+        };
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => self.diagnostics.report(Diagnostic::InvalidNotification { method, problem: &problem }),
+            Err(panic) => self.diagnostics.report(Diagnostic::Panicked { method, message: panic_message(&*panic) }),
+        }
+    }
+
+    /// Spawns the handler's future. Returns `false` if a limit is reached. The task is aborted when the link closes.
+    fn spawn_notification(self: &Arc<Self>, work: HandlerFuture, bytes: usize) -> bool {
+        let Some(key) = self.in_flight_notifications.insert(bytes, &self.limits) else { return false };
+        let slot = NotificationSlot { link: Arc::clone(self), key, bytes };
+        let task = tokio::spawn(async move {
+            let _slot = slot;
+            work.await
+        });
+        if !self.in_flight_notifications.set_task(key, &task.abort_handle()) {
+            // The link closed meanwhile, or the task has completed.
+            task.abort();
+        }
+        true
+    }
+
+    fn respond_to_panic(&self, key: RequestKey, method: &str, panic: &(dyn Any + Send)) {
+        self.diagnostics.report(Diagnostic::Panicked { method, message: panic_message(panic) });
+        self.respond(key, method, Err(handler_panicked()));
+    }
+
+    /// Responds to a request. Further responses are ignored.
+    fn respond(&self, key: RequestKey, method: &str, outcome: Result<Text, RpcError>) {
+        let max_bytes = self.max_message_bytes();
+        // Only WIPC limits the length of outgoing messages.
+        let outcome = match if max_bytes == usize::MAX { None } else { self.request_id(key) } {
+            Some(id) => message_length::check_outcome(&id, outcome, max_bytes),
+            None => outcome,
+        };
+        let error = outcome.as_ref().err().cloned();
+        let id = self.with_connection(|connection| {
+            let id = connection.request_id(key).cloned()?;
+            connection.respond(key, outcome.map_err(ErrorObject::from)).then_some(id)
+        });
+        if let Some(running) = self.in_flight.remove(key) {
+            running.cancel_token.cancel();
+            // The link may have waited for this before it closes.
+            self.wake();
+        }
+        if let Some(id) = id {
+            self.diagnostics.report(Diagnostic::Answered { method, id: &id, error: error.as_ref() });
+        }
+    }
+
+    /// Returns the id of an unanswered request.
+    pub(super) fn request_id(&self, key: RequestKey) -> Option<Id> {
+        self.with_connection(|connection| connection.request_id(key).cloned())
+    }
+}
+
+/// Runs code of the application and catches a panic. State behind `AssertUnwindSafe` is not used after a panic.
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+/// Whether a request was cancelled, with the wakers of the futures that wait for it.
+#[derive(Debug, Default)]
+pub(super) struct CancelToken {
+    is_cancelled: AtomicBool,
+    wakers: Mutex<WakerSet>,
+}
+
+impl CancelToken {
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Release);
+        let wakers = self.wakers().take();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn poll_cancelled(&self, key: &mut WakerKey, waker: &Waker) -> Poll<()> {
+        let mut wakers = self.wakers();
+        // This is checked under the lock, so that a cancellation in between is not missed.
+        if self.is_cancelled() {
+            return Poll::Ready(());
+        }
+        let replaced = wakers.register(key, waker);
+        drop(wakers);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// Removes the waker of a dropped future.
+    pub(super) fn remove_waker(&self, key: &WakerKey) {
+        let removed = self.wakers().remove(key);
+        drop(removed);
+    }
+
+    fn wakers(&self) -> MutexGuard<'_, WakerSet> {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

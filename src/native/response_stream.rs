@@ -1,0 +1,302 @@
+//! The consumer of a stream: receives items and sends credit for more.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker, ready};
+use core::time::Duration;
+use std::borrow::ToOwned;
+use std::boxed::Box;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_core::Stream;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::Text;
+use super::call::milliseconds;
+use super::error::CallError;
+use super::limits::{MAX_STREAM_CREDIT, STREAM_WINDOW};
+use super::link::Link;
+use super::state::{CallObserver, CallResult};
+use super::stream_messages::{self, StreamRequest};
+use crate::connection::CallKey;
+use crate::json_value::read_result;
+
+/// The items of a stream, created by [`Client::stream`](crate::Client::stream).
+///
+/// The request is sent at the first poll. Dropping the stream before its end cancels it: the peer receives the
+/// notification `$/cancelRequest`.
+#[must_use = "a stream is requested when it is polled"]
+pub struct Items<T> {
+    state: StreamState,
+    decode: fn(&RawValue) -> Result<T, CallError>,
+}
+
+enum StreamState {
+    Unsent(Box<Unsent>),
+    Open(OpenStream),
+    Failed(CallError),
+    Ended,
+}
+
+struct Unsent {
+    link: Arc<Link>,
+    method: Box<str>,
+    params: Option<Text>,
+    timeout: Option<Duration>,
+    window: u32,
+}
+
+/// A stream whose request was sent. Dropping it before its end cancels the request.
+struct OpenStream {
+    link: Arc<Link>,
+    key: CallKey,
+    reply: oneshot::Receiver<CallResult>,
+    /// The response, once it was received.
+    end: Option<CallResult>,
+    receive_window: Arc<ReceiveWindow>,
+    timeout: Option<u64>,
+    window: u32,
+    /// Items that were consumed since the last credit.
+    consumed: u32,
+}
+
+impl<T: DeserializeOwned> Items<T> {
+    pub(super) fn new(
+        link: &Arc<Link>,
+        timeout: Option<Duration>,
+        method: &str,
+        params: Result<Option<Text>, CallError>,
+    ) -> Self {
+        let state = match params {
+            Err(problem) => StreamState::Failed(problem),
+            Ok(params) => {
+                let (link, method) = (Arc::clone(link), method.into());
+                StreamState::Unsent(Box::new(Unsent { link, method, params, timeout, window: STREAM_WINDOW }))
+            }
+        };
+        Self { state, decode: |value| read_result(value).map_err(CallError::Deserialize) }
+    }
+}
+
+impl<T> Items<T> {
+    /// Sets the timeout of each item, in place of the client's timeout. `None` disables the timeout.
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        if let StreamState::Unsent(unsent) = &mut self.state {
+            unsent.timeout = timeout.into();
+        }
+        self
+    }
+
+    /// Sets the number of items that the peer may send before the first one is consumed, up to 65 536. Default: 16.
+    pub fn window(mut self, items: u32) -> Self {
+        if let StreamState::Unsent(unsent) = &mut self.state {
+            unsent.window = items.clamp(1, MAX_STREAM_CREDIT);
+        }
+        self
+    }
+}
+
+impl<T> Stream for Items<T> {
+    type Item = Result<T, CallError>;
+
+    /// Returns the next item. An error is the last item.
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        this.state = match mem::replace(&mut this.state, StreamState::Ended) {
+            StreamState::Unsent(unsent) => (*unsent).send(),
+            state => state,
+        };
+        let item = match &mut this.state {
+            StreamState::Open(stream) => ready!(stream.poll_item(context)),
+            _ => match mem::replace(&mut this.state, StreamState::Ended) {
+                StreamState::Failed(problem) => Some(Err(problem)),
+                _ => None,
+            },
+        };
+        let item = item.map(|item| item.and_then(|value| (this.decode)(&value)));
+        if !matches!(item, Some(Ok(_))) {
+            this.state = StreamState::Ended;
+        }
+        Poll::Ready(item)
+    }
+}
+
+impl Unsent {
+    fn send(self) -> StreamState {
+        let Self { link, method, params, timeout, window } = self;
+        let timeout = timeout.map(milliseconds);
+        let request = stream_messages::write_request(&StreamRequest {
+            method: (&*method).into(),
+            params: params.as_deref(),
+            credit: window,
+        });
+        let receive_window = Arc::new(ReceiveWindow::new(window));
+        let observer = CallObserver::Items(Arc::clone(&receive_window));
+        match link.call(stream_messages::REQUEST, request, timeout, Some(observer)) {
+            Ok((key, reply)) => StreamState::Open(OpenStream {
+                link,
+                key,
+                reply,
+                end: None,
+                receive_window,
+                timeout,
+                window,
+                consumed: 0,
+            }),
+            Err(problem) => StreamState::Failed(problem),
+        }
+    }
+}
+
+impl OpenStream {
+    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<CallResult>> {
+        if self.end.is_none()
+            && let Poll::Ready(end) = Pin::new(&mut self.reply).poll(context)
+        {
+            self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
+        }
+        // A response follows the items that were sent before it. Any other end takes effect at once.
+        if let Some(Err(error)) = &self.end
+            && error.remote().is_none()
+        {
+            return Poll::Ready(Some(Err(error.clone())));
+        }
+        let reset_timeout = |timeout| self.link.reset_timeout(self.key, timeout);
+        let item = ready!(self.receive_window.poll(context, self.end.is_some(), self.timeout, reset_timeout));
+        match item {
+            Received::Item(item) => {
+                self.send_credit();
+                Poll::Ready(Some(Ok(item)))
+            }
+            Received::Overflow => Poll::Ready(Some(Err(CallError::InvalidResponse))),
+            Received::End => Poll::Ready(match self.end.take() {
+                Some(Err(error)) => Some(Err(error)),
+                _ => None,
+            }),
+        }
+    }
+
+    /// Sends credit for the consumed items, half a window at a time.
+    fn send_credit(&mut self) {
+        self.consumed += 1;
+        if self.end.is_some() || self.consumed.saturating_mul(2) < self.window {
+            return;
+        }
+        let count = mem::take(&mut self.consumed);
+        self.receive_window.lock().credit += count;
+        // If this fails, the link has ended, and so has the stream.
+        let _ =
+            self.link.notify_unbounded(stream_messages::CREDIT, stream_messages::write_credit(self.key.id(), count));
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        if self.end.is_none() {
+            self.link.cancel_call(self.key);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Items<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Items").finish_non_exhaustive()
+    }
+}
+
+/// The received items that are not consumed yet, with the credit of the peer.
+#[derive(Debug)]
+pub(super) struct ReceiveWindow(Mutex<ReceiveBuffer>);
+
+#[derive(Debug)]
+struct ReceiveBuffer {
+    items: VecDeque<Text>,
+    /// The number of items that the peer may still send.
+    credit: u32,
+    /// Whether the peer sent more items than its credit allows.
+    has_overflowed: bool,
+    /// Whether the timeout runs.
+    is_awaited: bool,
+    waker: Option<Waker>,
+}
+
+enum Received {
+    Item(Text),
+    Overflow,
+    End,
+}
+
+impl ReceiveBuffer {
+    /// Sets whether the timeout runs. Calls `reset_timeout` on a change, under this lock, to keep the order of changes.
+    /// Lock order: receive window, then link.
+    fn await_item(&mut self, is_awaited: bool, reset_timeout: impl FnOnce()) {
+        if mem::replace(&mut self.is_awaited, is_awaited) != is_awaited {
+            reset_timeout();
+        }
+    }
+}
+
+impl ReceiveWindow {
+    /// The timeout of the request runs from its start.
+    const fn new(credit: u32) -> Self {
+        let items = VecDeque::new();
+        Self(Mutex::new(ReceiveBuffer { items, credit, has_overflowed: false, is_awaited: true, waker: None }))
+    }
+
+    /// Adds a received item.
+    pub(super) fn push(&self, link: &Link, key: CallKey, value: &RawValue) {
+        let mut buffer = self.lock();
+        match buffer.credit.checked_sub(1) {
+            Some(rest) => {
+                buffer.credit = rest;
+                buffer.items.push_back(value.to_owned());
+            }
+            None => buffer.has_overflowed = true,
+        }
+        match buffer.waker.take() {
+            Some(waker) => {
+                drop(buffer);
+                waker.wake();
+            }
+            // No future waits for the item, so the timeout stops.
+            None => buffer.await_item(false, || link.reset_timeout(key, None)),
+        }
+    }
+
+    /// Returns the next item. The timeout runs only while this is pending: `reset_timeout` restarts the timeout of the
+    /// call.
+    fn poll(
+        &self,
+        context: &Context<'_>,
+        has_response: bool,
+        timeout: Option<u64>,
+        reset_timeout: impl FnOnce(Option<u64>),
+    ) -> Poll<Received> {
+        let mut buffer = self.lock();
+        let next = match buffer.items.pop_front() {
+            Some(item) => Received::Item(item),
+            None if buffer.has_overflowed => Received::Overflow,
+            None if has_response => Received::End,
+            None => {
+                buffer.waker = Some(context.waker().clone());
+                buffer.await_item(true, || reset_timeout(timeout));
+                return Poll::Pending;
+            }
+        };
+        buffer.await_item(false, || {
+            if !has_response {
+                reset_timeout(None);
+            }
+        });
+        Poll::Ready(next)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ReceiveBuffer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

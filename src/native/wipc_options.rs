@@ -1,0 +1,67 @@
+//! The options of WIPC: a callback for frames that are not messages, and limits of the payload.
+
+use core::fmt;
+use core::time::Duration;
+use std::boxed::Box;
+
+use super::transport::Transport;
+use crate::codec::wipc::{Frame, MAX_PAYLOAD};
+
+#[derive(Debug)]
+pub(super) struct WipcOptions {
+    pub(super) on_frame: FrameCallback,
+    pub(super) max_payload: u32,
+    pub(super) payload_timeout: Option<Duration>,
+}
+
+impl Default for WipcOptions {
+    fn default() -> Self {
+        Self { on_frame: FrameCallback::default(), max_payload: MAX_PAYLOAD, payload_timeout: None }
+    }
+}
+
+/// The callback for frames that are not messages.
+#[derive(Default)]
+pub(super) struct FrameCallback(Option<Box<OnFrame>>);
+
+type OnFrame = dyn Fn(Frame<'_>) + Send + Sync;
+
+impl FrameCallback {
+    pub(super) fn call(&self, frame: Frame<'_>) {
+        if let Some(callback) = &self.0 {
+            callback(frame);
+        }
+    }
+}
+
+impl fmt::Debug for FrameCallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FrameCallback").field(&self.0.is_some()).finish()
+    }
+}
+
+/// Options for [`Framing::Wipc`](crate::Framing::Wipc). Other framings ignore them.
+impl Transport {
+    /// Registers a callback for each frame of [WIPC](crate::wipc) that is not a message: `OPEN`, `CLOSE` and `DATA`.
+    /// [`Client::send_frame`](crate::Client::send_frame) sends such frames.
+    ///
+    /// `CLOSE` ends the link, with or without a callback, after all messages before it were dispatched. A guest then
+    /// finishes its running requests. A host stops sending, and reads until the guest exits or the grace is over.
+    pub fn on_frame(self, callback: impl Fn(Frame<'_>) + Send + Sync + 'static) -> Self {
+        self.with_wipc(|wipc| wipc.on_frame = FrameCallback(Some(Box::new(callback))))
+    }
+
+    /// Sets the longest payload of a [WIPC](crate::wipc) frame, in bytes. A header with a larger length does not begin
+    /// a frame. Default: 2^32 − 1, the limit of the format. This bounds the memory that a peer can occupy. For
+    /// messages, [`Limits::message_bytes`](crate::Limits::message_bytes) applies too.
+    pub fn with_max_payload(self, max_payload: u32) -> Self {
+        self.with_wipc(|wipc| wipc.max_payload = max_payload)
+    }
+
+    /// Sets the longest time between the header of a [WIPC](crate::wipc) frame and the end of its payload. Default: no
+    /// limit. After a timeout, the received bytes are searched for other frames.
+    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) is the equivalent for other framings.
+    pub fn with_payload_timeout(self, timeout: Duration) -> Self {
+        self.with_wipc(|wipc| wipc.payload_timeout = Some(timeout))
+    }
+}
