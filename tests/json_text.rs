@@ -2,7 +2,7 @@
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
-#[path = "shared/json_test_suite.rs"]
+#[path = "common/json_test_suite.rs"]
 mod json_test_suite;
 
 use allocation_counter::measure;

@@ -8,7 +8,7 @@ mod json;
 mod validate;
 mod wipc;
 /// What is expected of a stream, which the other tests expect, too.
-#[path = "../../tests/shared/wipc_any_input.rs"]
+#[path = "../../tests/common/wipc_any_input.rs"]
 #[allow(dead_code)]
 mod wipc_any_input;
 

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, portway};
-use crate::peers::Server;
+use crate::fixtures::Server;
 
 /// A pipe that nobody reads.
 fn unread() -> std::io::Result<PipeWriter> {

@@ -13,7 +13,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, feed, portway, run};
-use crate::peers::{Server, frame_script, line_script, printed_frame};
+use crate::fixtures::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
 async fn a_result_is_one_line_on_standard_output() -> Test {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 
 use crate::command::{Test, run};
-use crate::peers::{frame_script, line_script, printed_frame};
+use crate::fixtures::{frame_script, line_script, printed_frame};
 
 /// What the command sends to a program that answers nothing.
 async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {

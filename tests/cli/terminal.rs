@@ -9,7 +9,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, feed, run};
-use crate::peers::{frame_script, printed_frame};
+use crate::fixtures::{frame_script, printed_frame};
 
 /// Characters that a terminal obeys, that change the order of others, or that are not seen: C1, DEL, what is for bidirectional
 /// text, fillers, and the other code points that Unicode has ignored by default.

@@ -13,7 +13,7 @@ mod oversize;
 mod resynchronisation;
 mod time_outs;
 mod wipc;
-#[path = "../shared/wipc_any_input.rs"]
+#[path = "../common/wipc_any_input.rs"]
 #[allow(unreachable_pub, reason = "other tests share it")]
 mod wipc_any_input;
 mod wipc_vectors;

@@ -1,11 +1,11 @@
 // Windows that are not the peer pretend to be it: beside it, around it, below it, in its place, and before it.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "../web/rig/outcomes.js";
-import { connect } from "../web/rig/portway.js";
-import { engine, origins, party } from "./rig/parties.js";
-import { inFull } from "./rig/settings.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { isOpen, pause, rejection, until } from "../web/support/outcomes.js";
+import { connect } from "../web/support/portway.js";
+import { engine, origins, party } from "./support/parties.js";
+import { inFull } from "./support/settings.js";
 
 /** A connection to `frame`, and the calls of its handlers and listeners. */
 function attacked(frame, options) {

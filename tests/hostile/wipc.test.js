@@ -1,10 +1,10 @@
 // A peer over WIPC that sends requests and reads no answers, or requests that cannot be answered under their ids.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { pause, until } from "../web/rig/outcomes.js";
-import { JSONRPCServer } from "../web/rig/portway.js";
-import { CALL, WipcChannel, concat, encodeWipc } from "../web/rig/wipc.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { pause, until } from "../web/support/outcomes.js";
+import { JSONRPCServer } from "../web/support/portway.js";
+import { CALL, WipcChannel, concat, encodeWipc } from "../web/support/wipc.js";
 
 const frame = (message) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", ...message }));
 

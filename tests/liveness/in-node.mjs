@@ -3,10 +3,10 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import init, { connect } from "../../pkg/node.js";
 import { RUNS, ending, many, measure, measureStart, pause } from "./page/measure.js";
-import { spin } from "./ends/serve.js";
+import { spin } from "./fixtures/serve.js";
 
 const connectTimeout = 60_000;
-const end = (file) => new URL(`ends/${file}`, import.meta.url);
+const end = (file) => new URL(`fixtures/${file}`, import.meta.url);
 
 const start = (file) => new Worker(end(file));
 

@@ -1,4 +1,5 @@
-// Counts what the library keeps of this realm: listeners, timers, ports, wasm memory. Has to be loaded before it.
+// Counts the resources that the library uses in this context: listeners, timers, ports, wasm memory. Must be loaded before
+// the library.
 //
 // It wraps what the platform offers, so the library knows nothing of it. What the soak itself needs of the platform it
 // takes from here, unwrapped, so that the counts are the library's own.
@@ -19,11 +20,11 @@ const known = new WeakMap();
 
 /** The listeners of a target for one type and phase: what was added, and what stands in for it. */
 function listenersOf(target, type, options) {
-  let kinds = known.get(target);
-  if (kinds === undefined) known.set(target, (kinds = new Map()));
-  const kind = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
-  let found = kinds.get(kind);
-  if (found === undefined) kinds.set(kind, (found = new Map()));
+  let workloads = known.get(target);
+  if (workloads === undefined) known.set(target, (workloads = new Map()));
+  const workload = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
+  let found = workloads.get(workload);
+  if (found === undefined) workloads.set(workload, (found = new Map()));
   return found;
 }
 
@@ -137,7 +138,7 @@ for (const name of ["instantiate", "instantiateStreaming"]) {
 
 // ------------------------------------------------------------------- figures
 
-/** What is in use in this realm now, after a collection where the engine can be told to make one. */
+/** Returns the resources in use in this context, after a garbage collection where the engine allows forcing one. */
 export async function figures() {
   // What a finalizer lets go of is garbage only for the next collection.
   for (let round = 0; round < 3 && globalThis.gc; round++) {

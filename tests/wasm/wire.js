@@ -363,8 +363,8 @@ export function sleep(ms) {
 }
 
 /** A worker that runs this very module, to die there. */
-export function mortalWorker() {
-  return new Worker(new URL("./mortal.js", import.meta.url), { type: "module" });
+export function crashingWorker() {
+  return new Worker(new URL("./crashing_worker.js", import.meta.url), { type: "module" });
 }
 
 /** Asks a worker beside the library, and gives the answer as JSON. The worker is done with then. */

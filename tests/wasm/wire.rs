@@ -28,8 +28,8 @@ extern "C" {
     pub async fn together(port: &JsValue, method: &str, value: &JsValue) -> JsValue;
     pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
-    #[wasm_bindgen(js_name = mortalWorker)]
-    pub fn mortal_worker() -> JsValue;
+    #[wasm_bindgen(js_name = crashingWorker)]
+    pub fn crashing_worker() -> JsValue;
     pub async fn ask(worker: &JsValue, question: &str) -> JsValue;
 
     pub type Wire;

@@ -1,10 +1,10 @@
 // Calls of one batch, and their results, that share objects: each gets its own copy, and none is refused.
 
 import { assert } from "chai";
-import { JSONRPCPeer } from "./rig/portway.js";
-import { pair } from "./rig/connections.js";
-import { channel, loopback } from "./rig/ends.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCPeer } from "./support/portway.js";
+import { connectPair } from "./support/connections.js";
+import { channel, loopback } from "./support/transports.js";
+import { until } from "./support/outcomes.js";
 
 const much = () => ({ token: "t", rights: Array.from({ length: 50 }, (_, n) => ({ n })) });
 const views = () => {
@@ -39,7 +39,7 @@ const kinds = {
 };
 
 const ways = {
-  "a session": pair,
+  "a session": connectPair,
   "plain transports": async () => {
     const { near, far } = channel();
     return [new JSONRPCPeer(near), new JSONRPCPeer(far)];

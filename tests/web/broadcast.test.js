@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 let names = 0;
 const freshName = () => `portway specs ${++names} ${Math.random()}`;

@@ -1,20 +1,20 @@
 // Messages of one turn that leave together: in a session whose two sides know it, or where it is asked for.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { stillClock } from "./rig/clock.js";
-import { hexId, pair, played } from "./rig/connections.js";
-import { loopback, rawChannel } from "./rig/ends.js";
-import { deferred, pause, rejection, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { stopClock } from "./support/clock.js";
+import { hexId, connectPair, connectToScripted } from "./support/connections.js";
+import { loopback, scriptedChannel } from "./support/transports.js";
+import { deferred, pause, rejection, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
 
 const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
 
 describe("calls of one turn", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("leave as one array after the first of them, in their order, each under an id of its own", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
     const rest = [request(2, "echo", [2]), { jsonrpc: "2.0", method: "note" }];
@@ -22,7 +22,7 @@ describe("calls of one turn", () => {
   });
 
   it("begin anew in the next turn", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
       if (n === 2) await null;
@@ -34,33 +34,33 @@ describe("calls of one turn", () => {
   });
 
   it("leave by themselves where there is only one", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     peer.request("echo", [1]).catch(() => {});
     assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
   });
 
   it("leave one by one to a side that does not know of lists", async () => {
-    const { peer, arrived } = await played({ features: ["cancel"] });
+    const { peer, arrived } = await connectToScripted({ features: ["cancel"] });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("leave one by one if that is asked for", async () => {
-    const { peer, arrived } = await played({ coalesce: false });
+    const { peer, arrived } = await connectToScripted({ coalesce: false });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("leave together without a session, too, if that is asked for", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: true });
     for (const n of [1, 2, 3]) client.request("echo", [n]).catch(() => {});
-    assert.deepEqual(await raw.next(), request(1, "echo", [1]));
-    assert.deepEqual(await raw.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
+    assert.deepEqual(await remoteEnd.next(), request(1, "echo", [1]));
+    assert.deepEqual(await remoteEnd.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
   });
 
   it("leave 256 at a time", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual(
       (await arrived(4)).map((list) => list.length ?? 1),
@@ -69,7 +69,7 @@ describe("calls of one turn", () => {
   });
 
   it("are all answered, ten thousand of them", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = Array.from({ length: 10_000 }, (_, n) => near.request("echo", [n]));
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe("calls of one turn", () => {
   });
 
   it("are cut where something is transferred, and keep their order", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
     peer.notify("b", [buffer], { transfer: [buffer] });
@@ -95,7 +95,7 @@ describe("calls of one turn", () => {
   });
 
   it("are not held up by a call that is given up among them", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
     controller.abort(new Error("no more"));
@@ -107,7 +107,7 @@ describe("calls of one turn", () => {
 
 describe("messages of a turn that goes on", () => {
   it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
-    const { peer, end, arrived } = await played();
+    const { peer, end, arrived } = await connectToScripted();
     const compute = () => {
       const end = performance.now() + 20;
       while (performance.now() < end);
@@ -140,10 +140,10 @@ describe("messages of a turn that goes on", () => {
 });
 
 describe("among calls of one turn, what cannot be cloned", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("rejects its own call, and the others are answered", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = [1, () => {}, 3].map((n) => near.request("echo", [n]));
     const [one, two, three] = await Promise.allSettled(calls);
@@ -152,13 +152,13 @@ describe("among calls of one turn, what cannot be cloned", () => {
   });
 
   it("alone rejects its call", async () => {
-    const [near] = await pair();
+    const [near] = await connectPair();
     assert.equal((await rejection(near.request("echo", [() => {}]))).name, "DataCloneError");
   });
 
   it("of a notification throws, and the others arrive", async () => {
     const heard = [];
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.onNotify("note", ([n]) => heard.push(n));
     near.notify("note", [1]);
     assert.throws(() => near.notify("note", [() => {}]), /clone/i);
@@ -168,7 +168,7 @@ describe("among calls of one turn, what cannot be cloned", () => {
   });
 
   it("of a result is an error in its place, and the others are answered", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("give", ([n]) => (n === 2 ? () => {} : n));
     const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
     assert.deepEqual(
@@ -179,11 +179,11 @@ describe("among calls of one turn, what cannot be cloned", () => {
 });
 
 describe("what is sent in a turn", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   /** What comes of params that are changed after the call. */
   async function kept(params, change) {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", (params) => params);
     const calls = [near.request("echo", params), near.request("echo", params)];
     change(params);
@@ -226,7 +226,7 @@ describe("what is sent in a turn", () => {
       const alone = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();
       port1.postMessage([value]);
-      const [near, far] = await pair();
+      const [near, far] = await connectPair();
       const came = [];
       far.onNotify("note", (params) => came.push(params));
       far.method("give", () => [value]);
@@ -251,10 +251,10 @@ describe("what is sent in a turn", () => {
 });
 
 describe("a list that comes", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("is answered as each of its requests is done, whatever the others take", async () => {
-    const { end, peer, arrived } = await played();
+    const { end, peer, arrived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
     end.post([request(1, "slow"), ...[2, 3, 4].map((id) => request(id, "fast"))]);
@@ -265,18 +265,18 @@ describe("a list that comes", () => {
   });
 
   it("is a batch where nobody has agreed on lists: its replies wait for each other", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
-    raw.post([request(1, "slow"), request(2, "fast")]);
+    remoteEnd.post([request(1, "slow"), request(2, "fast")]);
     await pause(30);
-    assert.deepEqual(raw.received, []);
+    assert.deepEqual(remoteEnd.received, []);
     slow.resolve("slow");
-    assert.equal((await raw.next()).length, 2);
+    assert.equal((await remoteEnd.next()).length, 2);
   });
 
   it("may hold the same id twice: each is a request of its own", async () => {
-    const { end, peer, arrived } = await played();
+    const { end, peer, arrived } = await connectToScripted();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
     assert.deepEqual(
@@ -286,7 +286,7 @@ describe("a list that comes", () => {
   });
 
   it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
-    const { end, peer, arrived } = await played();
+    const { end, peer, arrived } = await connectToScripted();
     const heard = [];
     peer.onNotify("note", ([n]) => {
       heard.push(n);
@@ -314,7 +314,7 @@ describe("a list that comes", () => {
   });
 
   it("of more than 256 is a batch, with the limits of one", async () => {
-    const { end, peer, arrived } = await played({ limits: { batchItems: 300 } });
+    const { end, peer, arrived } = await connectToScripted({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
     const [reply] = await arrived(1);
@@ -322,7 +322,7 @@ describe("a list that comes", () => {
   });
 
   it("ends with the peer that one of its handlers destroys", async () => {
-    const { end, peer } = await played();
+    const { end, peer } = await connectToScripted();
     const heard = [];
     peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
     end.post([
@@ -335,11 +335,11 @@ describe("a list that comes", () => {
 });
 
 describe("what waits for the end of the turn", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("is sent before the goodbye of destroy()", async () => {
     const heard = [];
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.onNotify("note", ([n]) => heard.push(n));
     near.notify("note", [1]);
     near.notify("note", [2]);
@@ -349,7 +349,7 @@ describe("what waits for the end of the turn", () => {
   });
 
   it("goes to no later session, if its own ends before", async () => {
-    const { peer, end, actor } = await played();
+    const { peer, end, scriptedPeer } = await connectToScripted();
     let call;
     peer.onNotify("last", () => {
       call = rejection(peer.request("late"));
@@ -360,15 +360,15 @@ describe("what waits for the end of the turn", () => {
     end.post({ jsonrpc: "2.0", method: "last" });
     await until(() => call !== undefined);
     assert.equal((await call).reason, "session-ended");
-    actor.hello(hexId("f"));
-    const next = await actor.open({ session: hexId(2), features: ["batch"] });
+    scriptedPeer.hello(hexId("f"));
+    const next = await scriptedPeer.open({ session: hexId(2), features: ["batch"] });
     peer.notify("next");
     await until(() => next.received.flat().some(({ method }) => method === "next"));
     assert.isFalse(next.received.flat().some(({ method }) => method === "late"));
   });
 
   it("is sent before a batch, a stream's item, and progress", async () => {
-    const { peer, end, arrived } = await played();
+    const { peer, end, arrived } = await connectToScripted();
     peer.method("work", (_, { progress, notify }) => {
       notify("first");
       progress("half");

@@ -3,10 +3,10 @@
 import { assert } from "chai";
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
-import { connected, diary } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
+import { connected, recordSessions } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 function forked(options, file = "connect-process.mjs") {
   const child = fork(new URL(`fixtures/${file}`, import.meta.url), [""], options);
@@ -68,11 +68,11 @@ describe("a process and its program", function () {
 
   it("begin a new session when either connects anew", async () => {
     const child = forked();
-    const told = diary();
-    const peer = await connected(child, told);
+    const sessions = recordSessions();
+    const peer = await connected(child, sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     peer.destroy();
     assert.deepEqual(await (await connected(child)).request("echo", [2]), [2]);
   });
@@ -84,14 +84,14 @@ describe("a process and its program", function () {
   ]) {
     it(`whose process ${how} know it at once, for good`, async () => {
       const child = forked();
-      const told = diary({ heartbeat: 0 });
-      const peer = await connected(child, told);
+      const sessions = recordSessions({ heartbeat: 0 });
+      const peer = await connected(child, sessions);
       const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       end(child, peer);
       assert.equal((await hanging).reason, "peer-gone");
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 

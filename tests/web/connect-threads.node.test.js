@@ -2,10 +2,10 @@
 
 import { assert } from "chai";
 import { Worker } from "node:worker_threads";
-import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
-import { connected, diary } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
+import { connected, recordSessions } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 function thread(query = {}, file = "connect-thread.mjs") {
   const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), {
@@ -54,11 +54,11 @@ describe("a worker thread and its program", () => {
 
   it("begin a new session when either side connects anew", async () => {
     const started = thread();
-    const told = diary();
-    const peer = await connected(started, told);
+    const sessions = recordSessions();
+    const peer = await connected(started, sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     peer.destroy();
     assert.deepEqual(await (await connected(started)).request("echo", [2]), [2]);
   });
@@ -77,8 +77,8 @@ describe("a worker thread and its program", () => {
   ]) {
     it(`whose thread ${how} know it at once, for good`, async () => {
       const started = thread();
-      const told = diary({ heartbeat: 0 });
-      const peer = await connected(started, told);
+      const sessions = recordSessions({ heartbeat: 0 });
+      const peer = await connected(started, sessions);
       const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       const start = performance.now();
@@ -87,7 +87,7 @@ describe("a worker thread and its program", () => {
       assert.deepEqual([reason, cause?.message], ["peer-gone", says]);
       assert.isBelow(performance.now() - start, 1_000);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 

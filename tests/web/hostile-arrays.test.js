@@ -3,10 +3,10 @@
 // Where the length matters nothing is cloned here, since WebKit walks through what it clones.
 
 import { assert } from "chai";
-import { JSONRPCPeer, JSONRPCServer, connect } from "./rig/portway.js";
-import { rawChannel, recorder } from "./rig/ends.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 /** Long enough to be noticed, and not to stop whoever runs this. */
 const LENGTH = 2 ** 27;
@@ -94,22 +94,22 @@ describe("an array of holes", () => {
   })) {
     it(`${name} belongs to somebody else, and costs no time`, () => {
       const transport = recorder();
-      const told = [];
-      new JSONRPCPeer(transport, { onError: (error) => told.push(error) }).onNotify("n", () => told.push("n"));
+      const events = [];
+      new JSONRPCPeer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
       const start = performance.now();
       transport.deliver(make());
       assert.isBelow(performance.now() - start, 200);
-      assert.deepEqual([told, transport.sent], [[], []]);
+      assert.deepEqual([events, transport.sent], [[], []]);
     });
   }
 
   it("that comes through a port is passed over in silence", async () => {
-    const { transport, raw } = rawChannel();
-    const told = [];
-    new JSONRPCServer(transport, { onError: (error) => told.push(error) }).onNotify("n", () => told.push("n"));
-    raw.post(new Array(3));
-    raw.post([note, , note]); // eslint-disable-line no-sparse-arrays
-    assert.deepEqual([await raw.before(), told], [[], []]);
+    const { transport, remoteEnd } = scriptedChannel();
+    const events = [];
+    new JSONRPCServer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
+    remoteEnd.post(new Array(3));
+    remoteEnd.post([note, , note]); // eslint-disable-line no-sparse-arrays
+    assert.deepEqual([await remoteEnd.drain(), events], [[], []]);
   });
 
   it("as the features of either side's hello costs no time", async () => {

@@ -1,11 +1,11 @@
 // A worker that floods this page: the page stays usable, and works as before once the flood is over.
 
 import { assert } from "chai";
-import { JSONRPCPeer, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { printed } from "./rig/console.js";
-import { deferred } from "./rig/outcomes.js";
-import { readyWorker } from "./rig/workers.js";
+import { JSONRPCPeer, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { printed } from "./support/console.js";
+import { deferred } from "./support/outcomes.js";
+import { readyWorker } from "./support/workers.js";
 
 /**
  * A peer that is flooded by a worker; how long, in milliseconds, the library has kept the page at most without a pause.

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc");

@@ -1,10 +1,10 @@
 // Names, numbers and shapes that are chosen to do harm.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { printed } from "./rig/console.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { rejection } from "./support/outcomes.js";
 
 const inherited = [
   "__proto__",
@@ -35,22 +35,27 @@ afterEach("no prototype is polluted", () => {
 describe("a name that every object has", () => {
   for (const name of inherited) {
     it(`is no method: ${name}`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("echo", (params) => params);
-      raw.post({ jsonrpc: "2.0", method: name, params: JSON.parse('{ "__proto__": { "polluted": 1 } }'), id: name });
-      raw.post({ jsonrpc: "2.0", method: name });
-      const [{ error, id }, ...more] = await raw.before();
+      remoteEnd.post({
+        jsonrpc: "2.0",
+        method: name,
+        params: JSON.parse('{ "__proto__": { "polluted": 1 } }'),
+        id: name,
+      });
+      remoteEnd.post({ jsonrpc: "2.0", method: name });
+      const [{ error, id }, ...more] = await remoteEnd.drain();
       assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
     });
 
     it(`can be a method, an event and an id like any other: ${name}`, async () => {
       const { near, far } = channel();
-      const told = [];
-      new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void told.push(params));
+      const events = [];
+      new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void events.push(params));
       const client = new JSONRPCClient(near);
       client.notify(name, [1]);
       assert.deepEqual(await client.request(name, [2]), [2]);
-      assert.deepEqual(told, [[1]]);
+      assert.deepEqual(events, [[1]]);
       const [{ id, result }] = reply({ jsonrpc: "2.0", method: "echo", params: [3], id: name });
       assert.deepEqual([id, result], [name, [3]]);
     });
@@ -59,20 +64,20 @@ describe("a name that every object has", () => {
   it("does no harm in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
     const evil = () =>
       JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
     const failing = rejection(peer.request("a"));
-    raw.post({
+    remoteEnd.post({
       jsonrpc: "2.0",
       error: { code: 1, message: "x", data: { ...evil(), cause: { name: "a", message: "b", ...evil() } } },
       id: 1,
     });
-    raw.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
+    remoteEnd.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
     for (const token of inherited) {
-      raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
-      raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
     }
-    const [, batch] = await raw.before();
+    const [, batch] = await remoteEnd.drain();
     assert.deepEqual(
       batch.map(({ id }) => id),
       inherited,
@@ -177,9 +182,9 @@ describe("an id", () => {
       { method: "$/progress", params: { token: id } },
       { method: "rpc.stream", params: { method: "echo", credit: 1 }, id },
     ].map((message) => ({ jsonrpc: "2.0", ...message }));
-    const told = [];
+    const events = [];
     for (const options of [
-      { onError: ({ message, stack, data }) => told.push(message, stack, JSON.stringify(data) ?? "") },
+      { onError: ({ message, stack, data }) => events.push(message, stack, JSON.stringify(data) ?? "") },
       {},
     ]) {
       const transport = recorder();
@@ -190,17 +195,17 @@ describe("an id", () => {
           throw new Error("oh no");
         });
       peer.request("a").catch(() => {});
-      told.push(
+      events.push(
         ...(await printed(() => {
           for (const message of hostile) transport.deliver(structuredClone(message));
           transport.deliver(structuredClone(hostile));
         })),
       );
-      told.push(JSON.stringify(transport.sent));
+      events.push(JSON.stringify(transport.sent));
       peer.destroy();
     }
-    assert.isBelow(told.join("").length, 20_000);
-    assert.notInclude(told.join(""), "x".repeat(100));
+    assert.isBelow(events.join("").length, 20_000);
+    assert.notInclude(events.join(""), "x".repeat(100));
   });
 
   it("may be as long as the limit idLength says", () => {

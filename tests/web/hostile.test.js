@@ -1,9 +1,9 @@
 // Peers, transports and user code that misbehave: what they do must stay their own problem.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./rig/portway.js";
-import { recorder } from "./rig/ends.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./support/portway.js";
+import { recorder } from "./support/transports.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 const throwing = (key, rest) =>
   Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
@@ -114,8 +114,8 @@ describe("an onError that throws", () => {
     const { transport, peer: server } = peer({ onError: boom });
     server.method("a", () => 1).onNotify("n", boom);
     const { error } = console;
-    const told = [];
-    console.error = (...args) => told.push(args);
+    const events = [];
+    console.error = (...args) => events.push(args);
     try {
       transport.deliver([
         { jsonrpc: "2.0", method: "n" },
@@ -125,7 +125,7 @@ describe("an onError that throws", () => {
       console.error = error;
     }
     assert.deepEqual(transport.sent, [[{ jsonrpc: "2.0", result: 1, id: 1 }]]);
-    assert.isAbove(told.length, 0);
+    assert.isAbove(events.length, 0);
   });
 });
 

@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { freshCopy, init, initSync, packaged, wasmBytes } from "./rig/portway.js";
-import { channel, recorder } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { freshCopy, init, initSync, packaged, wasmBytes } from "./support/portway.js";
+import { channel, recorder } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 /** Whether a copy of the library works. */
 async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMessage }) {
@@ -62,7 +62,7 @@ describe("init", () => {
 
   it("does not disturb what runs", async () => {
     const { near, far } = channel();
-    const { JSONRPCClient, JSONRPCServer } = await import("./rig/portway.js");
+    const { JSONRPCClient, JSONRPCServer } = await import("./support/portway.js");
     new JSONRPCServer(far).method("echo", (params) => params);
     const client = new JSONRPCClient(near);
     const call = client.request("echo", [1]);
@@ -142,7 +142,7 @@ describe("portway/inline", () => {
 
   it("is apart from another copy, and the two talk to each other", async () => {
     const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
-    const { JSONRPCClient, RPCError } = await import("./rig/portway.js");
+    const { JSONRPCClient, RPCError } = await import("./support/portway.js");
     const { near, port2 } = channel();
     const server = new JSONRPCServer(portTransport(port2)).method("fail", () => {
       throw new RPCError(-32001, "Build failed", [1]);

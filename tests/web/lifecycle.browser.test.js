@@ -1,11 +1,11 @@
 // What a page is left with: no listener of the library keeps it from the back/forward cache, or asks its user to stay.
 
 import { assert } from "chai";
-import { JSONRPCPeer, windowTransport, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { connected } from "./rig/connections.js";
-import { connectingFrame, frame } from "./rig/frames.js";
-import { readyWorker, worker } from "./rig/workers.js";
+import { JSONRPCPeer, windowTransport, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { connected } from "./support/connections.js";
+import { connectingIframe, openIframe } from "./support/iframes.js";
+import { readyWorker, worker } from "./support/workers.js";
 
 /** The events that a window is listened to for from now on, by whatever way. */
 function eventsHeard(window) {
@@ -33,7 +33,7 @@ function assertHarmless(window, heard) {
 describe("a page is not listened to for its unload", () => {
   it("by connections, from their beginning to their end", async () => {
     const heard = eventsHeard(window);
-    for (const target of [connectingFrame(), worker("connect-worker.js"), connectingFrame({ heartbeat: 50 })]) {
+    for (const target of [connectingIframe(), worker("connect-worker.js"), connectingIframe({ heartbeat: 50 })]) {
       const peer = await connected(target, { heartbeat: 50 });
       await peer.request("echo", [1]);
       const call = peer.request("hang", [], { timeout: 0 }).catch(() => {});
@@ -47,7 +47,7 @@ describe("a page is not listened to for its unload", () => {
   it("by plain transports, from their beginning to their end", async () => {
     const heard = eventsHeard(window);
     for (const transport of [
-      windowTransport((await frame("frame.html")).contentWindow),
+      windowTransport((await openIframe("frame.html")).contentWindow),
       workerTransport(await readyWorker("worker.js")),
     ]) {
       const peer = new JSONRPCPeer(transport);
@@ -59,7 +59,7 @@ describe("a page is not listened to for its unload", () => {
   });
 
   it("in a frame that connects, and loads the library for that", async () => {
-    const element = connectingFrame({ late: 200 }, { attach: false });
+    const element = connectingIframe({ late: 200 }, { attach: false });
     document.body.append(element);
     // Its document has another global object than the empty one before it.
     await new Promise((loaded) => element.addEventListener("load", loaded));

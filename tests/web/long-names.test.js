@@ -1,10 +1,10 @@
 // Names of methods that are too long, and how much of a name an answer repeats.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./rig/portway.js";
-import { channel, recorder } from "./rig/ends.js";
-import { printed } from "./rig/console.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./support/portway.js";
+import { channel, recorder } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { rejection } from "./support/outcomes.js";
 
 const LONGEST = "m".repeat(1_024);
 const TOO_LONG = "m".repeat(1_025);
@@ -106,9 +106,9 @@ describe("an error repeats no more than 100 characters of a name", () => {
     transport.deliver(request(LONGEST, 1, ["stream"]));
     transport.deliver(request("rpc.stream", 2, { method: LONGEST, params: ["none"], credit: 1 }));
     await turnEnd();
-    const told = transport.sent.map(({ error }) => error.message);
-    assert.lengthOf(told, 2);
-    for (const text of told) {
+    const messages = transport.sent.map(({ error }) => error.message);
+    assert.lengthOf(messages, 2);
+    for (const text of messages) {
       assert.match(text, /gives (a|no) stream/);
       assert.include(text, cut);
     }

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
-import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { watched } from "./rig/memory.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { copyWithMemory } from "./support/memory.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 function worker(options) {
   const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url), options);
@@ -94,7 +94,7 @@ describe("objects that are dropped without destroy", () => {
   it("are freed by the garbage collector, in wasm, too", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc");
-    const { library, memory } = await watched();
+    const { library, memory } = await copyWithMemory();
     const drop = async (count) => {
       for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
       collect();

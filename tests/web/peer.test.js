@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, until } from "./support/outcomes.js";
 
 describe("a peer", () => {
   it("calls and serves on one transport", async () => {
@@ -137,13 +137,13 @@ describe("one transport", () => {
   });
 
   it("carries two servers, of which the newer is asked first", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "old").method("b", () => "old");
     new JSONRPCServer(transport).method("a", () => "new");
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "b", id: 2 });
-    raw.post({ jsonrpc: "2.0", method: "c", id: 3 });
-    const replies = [await raw.next(), await raw.next(), await raw.next()];
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "b", id: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "c", id: 3 });
+    const replies = [await remoteEnd.next(), await remoteEnd.next(), await remoteEnd.next()];
     assert.deepEqual(
       replies.map(({ result, error }) => result ?? error.code),
       ["new", "old", -32601],
@@ -151,14 +151,14 @@ describe("one transport", () => {
   });
 
   it("leaves requests unanswered while there is only a client on it: others may serve the channel", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     const call = client.request("b");
-    assert.equal((await raw.next()).method, "b");
-    raw.post({ jsonrpc: "2.0", id: 1, result: "done" });
+    assert.equal((await remoteEnd.next()).method, "b");
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "done" });
     assert.equal(await call, "done");
-    assert.equal(raw.received.length, 1);
+    assert.equal(remoteEnd.received.length, 1);
   });
 
   it("lets a client and a server on one port, each with a transport of its own, work side by side", async () => {

@@ -1,27 +1,27 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, pause, rejection } from "./support/outcomes.js";
 
 /** Timers of a busy machine are late; what is said to be soon is so within this. */
 const SOON = 2_500;
 
 /** A call whose far end the test plays: `tell` is its progress. */
 async function working(options) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
   const seen = [];
   const start = performance.now();
   const call = client.request("work", undefined, { onProgress: (value) => seen.push(value), ...options });
   call.catch(() => {});
-  const { id } = await raw.next();
+  const { id } = await remoteEnd.next();
   return {
     call,
     client,
     seen,
     elapsed: () => performance.now() - start,
-    tell: (value) => raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
-    answer: (result) => raw.post({ jsonrpc: "2.0", result, id }),
+    tell: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
+    answer: (result) => remoteEnd.post({ jsonrpc: "2.0", result, id }),
   };
 }
 
@@ -60,12 +60,13 @@ describe("the progress of a call", () => {
   });
 
   it("does not begin anew the timeout of a call that does not listen to it, nor of another", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
     const ends = calls.map(rejection);
     const timer = setInterval(() => {
-      for (const token of [1, 3, "2"]) raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
+      for (const token of [1, 3, "2"])
+        remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
     }, 20);
     try {
       for (const end of ends) assert.equal((await end).reason, "timeout");

@@ -1,8 +1,8 @@
 // Several clients and servers with transports of their own on one port, worker or channel.
 
 import { assert } from "chai";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 import {
   JSONRPCClient,
   JSONRPCPeer,
@@ -14,9 +14,9 @@ import {
   portTransport,
   wasmBytes,
   workerTransport,
-} from "./rig/portway.js";
-import { describeSharedBoundary } from "./rig/shared-boundary.js";
-import { RPCError } from "./rig/portway.js";
+} from "./support/portway.js";
+import { describeSharedBoundary } from "./support/shared-boundary.js";
+import { RPCError } from "./support/portway.js";
 import { serve } from "./fixtures/serve.js";
 
 let channels = 0;
@@ -235,6 +235,6 @@ async function startWorker() {
     const { Worker } = await import("node:worker_threads");
     return new Worker(new URL("fixtures/node-worker.mjs", import.meta.url));
   }
-  const { readyWorker } = await import("./rig/workers.js");
+  const { readyWorker } = await import("./support/workers.js");
   return readyWorker("worker.js");
 }

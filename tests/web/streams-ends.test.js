@@ -1,8 +1,8 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { pair } from "./rig/connections.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { connectPair } from "./support/connections.js";
+import { rejection, until } from "./support/outcomes.js";
 
 /** A server whose stream counts for ever, and how often its iterator was ended. */
 function counting(transport) {
@@ -50,14 +50,14 @@ describe("destroy() and streams", () => {
   });
 
   it("of the last client tells the other side, too", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const waiting = [client.stream("a").next(), client.stream("b").next()];
     client.destroy();
     for (const next of waiting) assert.equal((await rejection(next)).reason, "destroyed");
-    await until(() => raw.received.length === 4);
+    await until(() => remoteEnd.received.length === 4);
     assert.deepEqual(
-      raw.received.slice(2).map(({ method, params }) => [method, params.id]),
+      remoteEnd.received.slice(2).map(({ method, params }) => [method, params.id]),
       [
         ["$/cancelRequest", 1],
         ["$/cancelRequest", 2],
@@ -151,7 +151,7 @@ describe("a session that ends", () => {
         ended++;
       }
     };
-    const [near, far] = await pair({ methods: { count } });
+    const [near, far] = await connectPair({ methods: { count } });
     const items = far.stream("count");
     assert.equal((await items.next()).value, 1);
     near.destroy();

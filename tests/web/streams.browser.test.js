@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, workerTransport } from "./rig/portway.js";
-import { channel } from "./rig/ends.js";
-import { readyWorker } from "./rig/workers.js";
+import { JSONRPCClient, JSONRPCServer, workerTransport } from "./support/portway.js";
+import { channel } from "./support/transports.js";
+import { readyWorker } from "./support/workers.js";
 
 describe("a directory", () => {
   it("is a result as any other, though it can be iterated over", async () => {

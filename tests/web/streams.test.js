@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
+import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 
 async function all(items) {
   const got = [];
@@ -14,13 +14,13 @@ async function* count(to) {
 }
 
 /** What a test plays the server with: the request for a stream, and items in answer to it. */
-async function requested(raw) {
-  const { id, ...request } = await raw.next();
+async function requested(remoteEnd) {
+  const { id, ...request } = await remoteEnd.next();
   return {
     request,
-    item: (value) => raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id, value } }),
-    end: () => raw.post({ jsonrpc: "2.0", result: null, id }),
-    fail: (error) => raw.post({ jsonrpc: "2.0", error, id }),
+    item: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id, value } }),
+    end: () => remoteEnd.post({ jsonrpc: "2.0", result: null, id }),
+    fail: (error) => remoteEnd.post({ jsonrpc: "2.0", error, id }),
   };
 }
 
@@ -108,13 +108,13 @@ for (const [boundary, ends] of [
 
 describe("the caller of a stream", () => {
   it("asks for it when it wants the first item, with the size of its window as credit", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("logs", { level: 1 }, { window: 7 });
     assert.equal(client.pending, 0);
     const first = items.next();
     assert.equal(client.pending, 1);
-    const { request, item, end } = await requested(raw);
+    const { request, item, end } = await requested(remoteEnd);
     assert.deepEqual(request, {
       jsonrpc: "2.0",
       method: "rpc.stream",
@@ -133,20 +133,20 @@ describe("the caller of a stream", () => {
   });
 
   it("gives credit when it has taken half of the window, for as many as it has taken", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
-    assert.deepEqual(await raw.before(), [], "one of four is no half");
+    assert.deepEqual(await remoteEnd.drain(), [], "one of four is no half");
     await items.next();
     const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
-    assert.deepEqual(await raw.next(), credit);
+    assert.deepEqual(await remoteEnd.next(), credit);
     await items.next();
     await items.next();
-    assert.deepEqual(await raw.next(), credit);
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.next(), credit);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("may want many items at once", async () => {
@@ -165,12 +165,12 @@ describe("the caller of a stream", () => {
   });
 
   it("gets what was sent before the end, and before an error, though it takes it later", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     for (const fails of [false, true]) {
       const items = client.stream("a");
       const first = items.next();
-      const { item, end, fail } = await requested(raw);
+      const { item, end, fail } = await requested(remoteEnd);
       [1, 2, 3].forEach(item);
       if (fails) fail({ code: 5, message: "broken" });
       else end();
@@ -183,11 +183,11 @@ describe("the caller of a stream", () => {
   });
 
   it("fails a stream that sends more than was asked for, and tells the other side", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("flood", undefined, { window: 2 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     for (let n = 0; n < 5; n++) item(n);
     await first;
     await until(() => client.pending === 0);
@@ -198,24 +198,24 @@ describe("the caller of a stream", () => {
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
     // With a window of two, one that is taken makes a credit of one, which came too late for the other side.
-    const told = await raw.next();
-    const cancel = told.method === "rpc.credit" ? await raw.next() : told;
+    const next = await remoteEnd.next();
+    const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     item("late");
     assert.isTrue((await items.next()).done);
   });
 
   it("ends it by return(), though an item is being waited for", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCPeer(transport);
     const items = client.stream("a");
     const waiting = [items.next(), items.next()];
-    await raw.next();
+    await remoteEnd.next();
     assert.deepEqual(await items.return("x"), { done: true, value: "x" });
     assert.deepEqual(await Promise.all(waiting), Array(2).fill({ done: true, value: undefined }));
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await items.return();
-    assert.deepEqual([client.pending, await raw.before()], [0, []]);
+    assert.deepEqual([client.pending, await remoteEnd.drain()], [0, []]);
   });
 
   it("sends nothing for a stream that is ended before it has begun", async () => {
@@ -248,30 +248,30 @@ describe("the caller of a stream", () => {
   });
 
   it("hears of a peer that knows no streams", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const first = new JSONRPCClient(transport).stream("a").next();
-    const { fail } = await requested(raw);
+    const { fail } = await requested(remoteEnd);
     fail({ code: -32601, message: "Method not found: rpc.stream" });
     assert.equal((await rejection(first)).code, ErrorCode.MethodNotFound);
   });
 
   it("takes no progress of a call for an item, and no item for progress", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const progress = [];
     const call = client.request("work", {}, { onProgress: (value) => progress.push(value) });
     const items = client.stream("a");
     const first = items.next();
-    await raw.next();
-    const { item, end } = await requested(raw);
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 99, value: 1 } });
+    await remoteEnd.next();
+    const { item, end } = await requested(remoteEnd);
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 99, value: 1 } });
     item("own");
     end();
     assert.equal((await first).value, "own");
-    raw.post({ jsonrpc: "2.0", id: 1, result: "done" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "done" });
     assert.equal(await call, "done");
     assert.deepEqual(progress, []);
   });
@@ -298,16 +298,16 @@ describe("the caller of a stream", () => {
 
 describe("the timeout of a stream", () => {
   it("is the longest wait for an item, and tells the other side to stop", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("slow", undefined, { timeout: 400 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     item(1);
     await first;
     const error = await rejection(items.next());
     assert.deepEqual([error.reason, error.message], ["timeout", "JSON-RPC timeout: slow (id=1)"]);
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     assert.equal(client.pending, 0);
   });
 
@@ -317,11 +317,11 @@ describe("the timeout of a stream", () => {
   });
 
   it("begins anew with each item", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCClient(transport).stream("steady", undefined, { timeout: 700 });
     const start = performance.now();
     const got = all(items);
-    const { item, end } = await requested(raw);
+    const { item, end } = await requested(remoteEnd);
     for (let n = 0; n < 6; n++) {
       await isOpen(got, 150);
       item(n);
@@ -332,11 +332,11 @@ describe("the timeout of a stream", () => {
   });
 
   it("does not run while nobody waits for an item", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("a", undefined, { timeout: 500 });
     const first = items.next();
-    const { item, end } = await requested(raw);
+    const { item, end } = await requested(remoteEnd);
     item(1);
     await first;
     const sentinel = client.request("slow", undefined, { timeout: 1_000 });
@@ -349,11 +349,11 @@ describe("the timeout of a stream", () => {
 
   for (const timeout of [0, Infinity]) {
     it(`is none if it is ${timeout}`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const items = client.stream("a", undefined, { timeout });
       const first = items.next();
-      const { item } = await requested(raw);
+      const { item } = await requested(remoteEnd);
       assert.isTrue(await isOpen(first, 80));
       item(1);
       await first;

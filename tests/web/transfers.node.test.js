@@ -1,8 +1,8 @@
 // What Node does with the memory of some wasm in a transfer list, where browsers refuse: it sends a copy.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { channel } from "./rig/ends.js";
+import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
+import { channel } from "./support/transports.js";
 
 function taking() {
   const { near, far } = channel();

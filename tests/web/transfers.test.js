@@ -1,10 +1,10 @@
 // A transfer list that cannot go takes nothing along: what it names is still the caller's.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 /** A peer that gives back what it gets, and one that calls it; `port` is the one that the caller posts to. */
 function ends() {
@@ -114,7 +114,7 @@ describe("a transfer list that names", () => {
       });
 
       it("beside one result of a batch does no harm to the others", async () => {
-        const { transport, raw } = rawChannel();
+        const { transport, remoteEnd } = scriptedChannel();
         const good = buffers();
         const list = [...good, name === "the port that it is sent to" ? gone() : make(good)];
         new JSONRPCServer(transport)
@@ -125,8 +125,8 @@ describe("a transfer list that names", () => {
             return buffer;
           })
           .method("plain", () => 1);
-        raw.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
-        const replies = await raw.next();
+        remoteEnd.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
+        const replies = await remoteEnd.next();
         assert.deepEqual(
           replies.map(({ id, error }) => [id, error?.code]),
           [
@@ -279,7 +279,7 @@ describe("a transfer list that can go", () => {
 
 describe("the memory of the library's own wasm", () => {
   it("can be reached from nothing that the package gives out", async () => {
-    const library = await import("./rig/portway.js");
+    const library = await import("./support/portway.js");
     const memories = new Set();
     const visited = new Set();
     const visit = (value) => {
@@ -306,11 +306,11 @@ describe("the memory of the library's own wasm", () => {
   });
 
   it("is behind no value that crosses", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("a", () => new Uint8Array([1]));
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await raw.next()).result.buffer.byteLength, 1);
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await remoteEnd.next()).result.buffer.byteLength, 1);
     peer.notify("n", { bytes: new Uint8Array(3) });
-    assert.equal((await raw.next()).params.bytes.buffer.byteLength, 3);
+    assert.equal((await remoteEnd.next()).params.bytes.buffer.byteLength, 3);
   });
 });

@@ -8,11 +8,11 @@ import {
   selfTransport,
   windowTransport,
   workerTransport,
-} from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
-import { pause, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
-import { afterThisTest } from "./rig/cleanup.js";
+} from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder, tapped } from "./support/transports.js";
+import { pause, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
+import { afterThisTest } from "./support/cleanup.js";
 
 describe("any object with send and onMessage", () => {
   it("is a transport", async () => {
@@ -173,13 +173,13 @@ describe("a transport that is made before there is a handler", () => {
 
 describe("the handler of a transport", () => {
   it("is the newest", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(["old", message.method]));
-    raw.post({ jsonrpc: "2.0", method: "a" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "a" });
     await until(() => seen.length === 1);
     transport.onMessage((message) => seen.push(["new", message.method]));
-    raw.post({ jsonrpc: "2.0", method: "b" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "b" });
     await until(() => seen.length === 2);
     assert.deepEqual(seen, [
       ["old", "a"],
@@ -188,18 +188,18 @@ describe("the handler of a transport", () => {
   });
 
   it("gets what is JSON-RPC, alone or in arrays, and nothing else", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(message));
     const ours = [{ jsonrpc: "2.0", method: "a" }, [{ jsonrpc: "2.0", method: "b" }], { jsonrpc: "2.0" }];
     const foreign = [null, "text", { type: "build" }, { jsonrpc: 2 }, { jsonrpc: "1.0", method: "a" }, [1], new Map()];
-    for (const message of [ours[0], ...foreign, ours[1], ours[2]]) raw.post(message);
+    for (const message of [ours[0], ...foreign, ours[1], ours[2]]) remoteEnd.post(message);
     await until(() => seen.length >= 3);
     assert.deepEqual(seen, ours);
   });
 
   it("has to be a function", () => {
-    assert.throws(() => rawChannel().transport.onMessage(), TypeError);
+    assert.throws(() => scriptedChannel().transport.onMessage(), TypeError);
   });
 });
 
@@ -246,14 +246,14 @@ describe("an object that acts as a port", () => {
 
 describe("a port that others use, too", () => {
   it("lets what is not ours reach the listeners of others, untouched", async () => {
-    const { transport, raw, port } = rawChannel();
+    const { transport, remoteEnd, port } = scriptedChannel();
     const seen = [];
     port.onmessage = ({ data }) => seen.push(data);
     port.addEventListener("message", ({ data }) => seen.push(data));
     new JSONRPCPeer(transport).method("echo", (params) => params);
     const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
-    for (const message of foreign) raw.post(message);
-    assert.deepEqual(await raw.before(), []);
+    for (const message of foreign) remoteEnd.post(message);
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual(
       seen.filter((message) => message?.jsonrpc === undefined),
       foreign.flatMap((message) => [message, message]),
@@ -261,11 +261,11 @@ describe("a port that others use, too", () => {
   });
 
   it("never has its onmessage assigned", async () => {
-    const { transport, raw, port } = rawChannel();
+    const { transport, remoteEnd, port } = scriptedChannel();
     let assigned = 0;
     Object.defineProperty(port, "onmessage", { get: () => null, set: () => void assigned++ });
     const peer = new JSONRPCPeer(transport);
-    await raw.before();
+    await remoteEnd.drain();
     peer.destroy();
     assert.equal(assigned, 0);
   });

@@ -1,7 +1,7 @@
 // What the vectors cannot say: values that are not of JSON. For the rest see vectors.test.js.
 
 import { assert } from "chai";
-import { validateMessage } from "./rig/portway.js";
+import { validateMessage } from "./support/portway.js";
 
 const throwing = {
   get() {

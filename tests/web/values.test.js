@@ -1,8 +1,8 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 /** A client, and a server that gives back what it gets. */
 function echo() {
@@ -196,24 +196,24 @@ describe("what cannot be cloned", () => {
     ],
   ]) {
     it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport);
       const error = await rejection(client.request("a", { value }));
       assert.include(["DataCloneError", "TypeError"], error.name);
       assert.equal(client.pending, 0);
       client.notify("after");
-      assert.equal((await raw.next()).method, "after");
+      assert.equal((await remoteEnd.next()).method, "after");
     });
 
     it(`is answered with -32603 when it is ${name} in the result, and the server lives on`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("bad", () => ({ value })).method("good", () => "good");
-      raw.post({ jsonrpc: "2.0", method: "bad", id: 1 });
-      raw.post({ jsonrpc: "2.0", method: "good", id: 2 });
-      const { error, id } = await raw.next();
+      remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "good", id: 2 });
+      const { error, id } = await remoteEnd.next();
       assert.deepEqual([error.code, id], [-32603, 1]);
       assert.include(error.message, "bad");
-      assert.equal((await raw.next()).result, "good");
+      assert.equal((await remoteEnd.next()).result, "good");
     });
   }
 });

@@ -1,9 +1,9 @@
 // The vectors of `tests/data` over a real port; `tests/data/README.md` says what they mean.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./rig/portway.js";
-import { rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./support/portway.js";
+import { scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 async function vectors(name) {
   const url = new URL(`../data/${name}.json`, import.meta.url);
@@ -62,11 +62,11 @@ for (const file of ["spec_examples", "envelope"]) {
   describe(`what a server does with the messages of ${file}.json`, () => {
     for (const vector of forBoundaries) {
       it(vector.name, async () => {
-        const { transport, raw } = rawChannel();
+        const { transport, remoteEnd } = scriptedChannel();
         serve(transport);
         const message = received(vector);
-        raw.post(message);
-        const replies = await raw.before();
+        remoteEnd.post(message);
+        const replies = await remoteEnd.drain();
         const expected = "boundary_reply" in vector ? vector.boundary_reply : vector.reply;
         assert.deepEqual(
           replies.map((reply) => canonical(reply, message)),
@@ -82,11 +82,11 @@ const responses = (await vectors("responses")).filter((vector) => !("answer_text
 describe("what a client does with the messages of responses.json", () => {
   for (const { name, answer, outcome } of responses) {
     it(name, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport, { onError() {} }).request("anything");
-      await raw.next();
-      raw.post(answer);
-      raw.post({ jsonrpc: "2.0", id: 1, result: "the call still waits" });
+      await remoteEnd.next();
+      remoteEnd.post(answer);
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "the call still waits" });
       if (outcome === null) {
         assert.equal(await call, "the call still waits");
       } else if (outcome === "invalid") {

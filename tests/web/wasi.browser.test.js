@@ -1,9 +1,9 @@
 // A guest in a page that shares no memory.
 
 import { assert } from "chai";
-import { odd } from "./rig/guests.js";
-import { packaged } from "./rig/portway.js";
-import { rejection } from "./rig/outcomes.js";
+import { odd } from "./support/guests.js";
+import { packaged } from "./support/portway.js";
+import { rejection } from "./support/outcomes.js";
 
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 

@@ -1,12 +1,12 @@
 // Guests in a worker of a page.
 
 import { assert } from "chai";
-import { afterThisTest } from "./rig/cleanup.js";
-import { printed } from "./rig/console.js";
-import { describeGuest } from "./rig/guest-behaviour.js";
-import { Host, drained, guests, odd } from "./rig/guests.js";
-import { JSONRPCPeer, packaged } from "./rig/portway.js";
-import { isOpen, pause, rejection } from "./rig/outcomes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { printed } from "./support/console.js";
+import { describeGuest } from "./support/guest-behaviour.js";
+import { Host, readAll, guests, odd } from "./support/guests.js";
+import { JSONRPCPeer, packaged } from "./support/portway.js";
+import { isOpen, pause, rejection } from "./support/outcomes.js";
 
 const { WipcChannel } = await import(packaged("wipc.js"));
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
@@ -22,7 +22,7 @@ function oddly(what, options) {
   return start(odd, { args: [what], ...options });
 }
 
-const text = async ({ readable }) => new TextDecoder().decode(await drained(readable));
+const text = async ({ readable }) => new TextDecoder().decode(await readAll(readable));
 
 for (const { name, url } of await guests()) describeGuest(name, () => start(url, { onStderr() {} }));
 
@@ -142,7 +142,7 @@ describe("a guest in a worker, and its streams,", () => {
     const guest = await oddly("f");
     await pause(500);
     guest.kill();
-    const there = (await drained(guest.readable)).length;
+    const there = (await readAll(guest.readable)).length;
     assert.isAtLeast(there, 1 << 19);
     assert.isAtMost(there, (1 << 20) + (1 << 17));
   });
@@ -304,7 +304,7 @@ describe("a guest that cannot be started", () => {
     ["a number", 7, {}, TypeError, /a guest is/],
     ["nothing", undefined, {}, TypeError, /a guest is/],
     ["a file that is not there", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
-    ["a page in the place of the file", "/tests/web/fixtures/puppet.html", {}, Error, /text\/html/],
+    ["a page in the place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
     ["a worker's script that is not there", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
     [
       "a worker's script that throws",

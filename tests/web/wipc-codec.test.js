@@ -1,7 +1,7 @@
 // Frames of WIPC to bytes and back. `tests/data/wipc-vectors.json` has the cases, which the native suite runs, too.
 
 import { assert } from "chai";
-import { inNode } from "./rig/portway.js";
+import { inNode } from "./support/portway.js";
 import {
   CALL,
   CLOSE,
@@ -21,7 +21,7 @@ import {
   text,
   unhex,
   utf8,
-} from "./rig/wipc.js";
+} from "./support/wipc.js";
 
 const vectors = await load("wipc-vectors.json");
 

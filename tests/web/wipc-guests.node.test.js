@@ -4,10 +4,10 @@ import { assert } from "chai";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { JSONRPCClient, JSONRPCPeer, packaged } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, packaged } from "./support/portway.js";
+import { CALL, CLOSE, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -111,14 +111,14 @@ describe("a guest that is a child process", () => {
   });
 
   it("exits within a frame: the rest is passed through, and told of", async () => {
-    const told = [];
+    const events = [];
     const guest = await guestOf("cut", {
-      onData: (payload) => told.push(text(payload)),
-      onPassthrough: (bytes) => told.push(bytes.length),
-      onTruncated: (size) => told.push({ size }),
+      onData: (payload) => events.push(text(payload)),
+      onPassthrough: (bytes) => events.push(bytes.length),
+      onTruncated: (size) => events.push({ size }),
     });
     await guest.channel.ended;
-    assert.deepEqual(told, ["whole", 9, 3, { size: 12 }]);
+    assert.deepEqual(events, ["whole", 9, 3, { size: 12 }]);
     assert.deepEqual(await guest.exited, { code: 3, signal: null });
   });
 

@@ -6,10 +6,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSONRPCPeer, JSONRPCServer, packaged } from "./rig/portway.js";
-import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCPeer, JSONRPCServer, packaged } from "./support/portway.js";
+import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 

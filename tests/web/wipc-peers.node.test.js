@@ -11,11 +11,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { JSONRPCClient, packaged } from "./rig/portway.js";
-import { DATA, OPEN, text } from "./rig/wipc.js";
-import { Channel, MessageType, path } from "./rig/wipc-js.mjs";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, packaged } from "./support/portway.js";
+import { DATA, OPEN, text } from "./support/wipc.js";
+import { Channel, MessageType, path } from "./support/wipc-js.mjs";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));

@@ -12,8 +12,8 @@ import {
   hex,
   text,
   utf8,
-} from "./rig/wipc.js";
-import { pause, rejection } from "./rig/outcomes.js";
+} from "./support/wipc.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 function streamOf(parts) {
   return new ReadableStream({
@@ -33,14 +33,14 @@ async function all(readable) {
 
 describe("WipcDecoderStream", () => {
   it("gives frames, and the rest to its hooks", async () => {
-    const told = [];
+    const events = [];
     const bytes = concat([
       utf8("hi"),
       encodeWipc(OPEN),
       encodeWipc(DATA, "abc"),
       encodeWipc(CALL, "never").subarray(0, 11),
     ]);
-    const hooks = { passthrough: (bytes) => told.push(text(bytes)), truncated: (size) => told.push(size) };
+    const hooks = { passthrough: (bytes) => events.push(text(bytes)), truncated: (size) => events.push(size) };
     const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
     const frames = await all(streamOf(pieces).pipeThrough(new WipcDecoderStream(hooks)));
     assert.deepEqual(
@@ -50,8 +50,8 @@ describe("WipcDecoderStream", () => {
         [DATA, "abc"],
       ],
     );
-    assert.equal(told.at(-1), 11);
-    assert.equal(told.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
+    assert.equal(events.at(-1), 11);
+    assert.equal(events.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
   });
 
   it("has the limit that it is given", async () => {

@@ -158,7 +158,7 @@ globalThis.connectTo = async (target, options) => {
 
 /** Makes generated messages and posts them to `target`; see generator.js. */
 globalThis.attackFrom = async (target, seed, by, options) => {
-  const { Attacker } = await import("/tests/hostile/rig/generator.js");
+  const { Attacker } = await import("/tests/hostile/support/generator.js");
   globalThis.attacker = new Attacker(seed, by, (one, transfer) => target.postMessage(one, "*", transfer), options);
   globalThis.onReceived = (data) => attacker.receive(data);
 };

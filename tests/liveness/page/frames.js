@@ -10,7 +10,7 @@ const deaths = {
   "is reloaded": ({ element }) => element.contentWindow.postMessage({ type: "reload" }, "*"),
   "is navigated to another origin": ({ element }) => {
     const elsewhere = element.src.startsWith(origins.own) ? origins.other : origins.own;
-    element.src = `${elsewhere}/tests/liveness/ends/empty.html`;
+    element.src = `${elsewhere}/tests/liveness/fixtures/empty.html`;
   },
   "is removed": ({ element }) => element.remove(),
   "is moved in the document": (pair) => {

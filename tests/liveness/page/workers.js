@@ -32,7 +32,7 @@ export const workers = {
   "a worker of a sandboxed frame is terminated": () => inSandbox(),
 };
 
-/** What the sandboxed frame has measured; see `ends/sandbox.js`. */
+/** What the sandboxed frame has measured; see `fixtures/sandbox.js`. */
 function inSandbox() {
   const element = frameElement("sandboxed", "sandbox.html");
   return new Promise((resolve, reject) => {

@@ -20,7 +20,7 @@ const types = {
 };
 
 /**
- * `own` is the page's; `other` differs from it in host and port, `neighbour` in the port alone. `onPost` gets what pages
+ * `own` is the page's; `other` differs from it in host and port, `otherPort` in the port alone. `onPost` gets what pages
  * post as JSON, and its result is the answer.
  */
 export async function startServers(onPost) {
@@ -30,7 +30,7 @@ export async function startServers(onPost) {
     origins: {
       own: `http://localhost:${ports[0]}`,
       other: `http://127.0.0.1:${ports[1]}`,
-      neighbour: `http://localhost:${ports[2]}`,
+      otherPort: `http://localhost:${ports[2]}`,
     },
     stop() {
       for (const server of servers) {

@@ -1,0 +1,131 @@
+// Real frames of the page, of its own origin and of others.
+
+import { assert } from "chai";
+import { afterThisTest } from "./cleanup.js";
+import { until } from "./outcomes.js";
+
+const query = new URLSearchParams(location.search);
+
+/** `own` is the page's origin, `other` differs in host and port, `otherPort` in the port alone. */
+export const origins = { own: query.get("own"), other: query.get("other"), otherPort: query.get("otherPort") };
+
+const fixture = (file, origin) => `${origin}/tests/web/fixtures/${file}`;
+
+/** A frame that has said that it is ready. */
+export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, query } = {}) {
+  const element = document.createElement("iframe");
+  if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+  if (srcdoc !== undefined) element.srcdoc = srcdoc;
+  else element.src = `${fixture(file, origin)}?${new URLSearchParams(query)}`;
+  const ready = untilReady(element);
+  document.body.append(element);
+  afterThisTest(() => element.remove());
+  await ready;
+  return element;
+}
+
+/** Until what is in the frame next says that it is ready; fails with what it says instead. */
+export function untilReady(element) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the frame does not say that it is ready")), 8_000);
+    addEventListener("message", function listener({ source, data }) {
+      if (source !== element.contentWindow || (data?.type !== "ready" && data?.type !== "failed")) return;
+      removeEventListener("message", listener);
+      clearTimeout(timer);
+      if (data.type === "ready") resolve(data);
+      else reject(new Error(data.message));
+    });
+  });
+}
+
+/** A frame that does what the test says: it posts what it is told to, and tells what it gets. */
+export async function scriptedIframe(options) {
+  const element = await openIframe("scripted-iframe.html", options);
+  const received = [];
+  const listener = ({ source, data }) => {
+    if (source === element.contentWindow && data?.type === "received") received.push(data.message);
+  };
+  addEventListener("message", listener);
+  afterThisTest(() => removeEventListener("message", listener));
+  return {
+    element,
+    window: element.contentWindow,
+    received,
+    /** Posts a message to this page, or to the frame of it with the number `to`. */
+    post(message, to, transfer) {
+      element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
+    },
+    /** Until all that was posted to and by the frame has come. */
+    async settled() {
+      const mark = Math.random();
+      this.post({ type: "received", message: { mark } });
+      await until(() => received.some((message) => message?.mark === mark), "the frame answers no more");
+      received.splice(
+        received.findIndex((message) => message?.mark === mark),
+        1,
+      );
+    },
+  };
+}
+
+/** What a transport hands over, from now on. */
+export function receivedBy(transport) {
+  const heard = [];
+  transport.onMessage((message) => heard.push(message));
+  afterThisTest(() => transport.destroy());
+  return heard;
+}
+
+/** The number of a window among the frames of this page. */
+export function frameIndex(window) {
+  return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
+}
+
+/** The message events of a window of this origin whose data the library reads, from now on. */
+export function recordDataReads({ MessageEvent: { prototype } }) {
+  const events = [];
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
+  Object.defineProperty(prototype, "data", {
+    ...descriptor,
+    get() {
+      if (new Error().stack.includes("/pkg/")) events.push(this);
+      return descriptor.get.call(this);
+    },
+  });
+  afterThisTest(() => Object.defineProperty(prototype, "data", descriptor));
+  return events;
+}
+
+/** How many listeners for messages a target has more than now. */
+export function countListeners(target) {
+  const added = new Set();
+  const { addEventListener: add, removeEventListener: remove } = target;
+  target.addEventListener = function (type, listener, ...more) {
+    if (type === "message") added.add(listener);
+    return add.call(this, type, listener, ...more);
+  };
+  target.removeEventListener = function (type, listener, ...more) {
+    if (type === "message") added.delete(listener);
+    return remove.call(this, type, listener, ...more);
+  };
+  afterThisTest(() => {
+    delete target.addEventListener;
+    delete target.removeEventListener;
+  });
+  assert.notEqual(target.addEventListener, add);
+  return added;
+}
+
+/** A frame with a connection in it, which nobody waits for. */
+export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
+  const element = document.createElement("iframe");
+  if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+  element.src = iframeUrl(query, { file, origin });
+  if (attach) document.body.append(element);
+  afterThisTest(() => element.remove());
+  return element;
+}
+
+export function iframeUrl(query = {}, { file = "connect-frame.html", origin = origins.own } = {}) {
+  return `${origin}/tests/web/fixtures/${file}?${new URLSearchParams(query)}`;
+}
