@@ -1,6 +1,6 @@
 // What `import … from "portway/wipc/node"` gives: guests as child processes, and being one.
 
-import type { BuiltInTransport } from "./types.js";
+import type { BuiltInTransport } from "./api.js";
 import type { WipcChannel, WipcChannelHooks, WipcChannelOptions, WipcPayload } from "./wipc.js";
 
 /** Options of a guest. */

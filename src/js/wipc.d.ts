@@ -1,7 +1,7 @@
 // What `import … from "portway/wipc"` gives. It needs no wasm and no `init()`. The streams are those of the platform, so that
 // a project needs the types of DOM, WebWorker or Node.
 
-import type { BuiltInTransport } from "./types.js";
+import type { BuiltInTransport } from "./api.js";
 
 // ------------------------------------------------------------------- codec
 

@@ -18,7 +18,7 @@ const {
 } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
-const core = join(root, "src/web/wasm-instance.js");
+const instance = join(root, "src/web/wasm-instance.js");
 // The package is made here and moved to its place when it is whole: tests may be using the one that is there.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
@@ -57,9 +57,9 @@ function withOwnParts(source) {
 const withShortNames = {
   name: "with-short-names",
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/](portway|core)\.js$/ }, async ({ path }) => {
-      if (path !== glue && path !== core) return;
-      const source = path === glue ? withOwnParts(await readFile(glue, "utf8")) : await readFile(core, "utf8");
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
+      if (path !== glue && path !== instance) return;
+      const source = path === glue ? withOwnParts(await readFile(glue, "utf8")) : await readFile(instance, "utf8");
       if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
       const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
         const short = shortNames.get(name);
