@@ -1,4 +1,4 @@
-//! A guest that prints much and says little: 1 GiB of text, and 100 000 frames in it.
+//! A guest that prints much and sends little: 1 GiB of text, and 100 000 frames in it.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ const TEXT: usize = 1 << 30;
 const FRAMES: usize = 100_000;
 /// The text is this much of it, again and again.
 const BLOCK: usize = 1 << 20;
-const LONGEST_CHUNK: usize = 100_000;
+const MAX_CHUNK_BYTES: usize = 100_000;
 
 /// The most memory that this process ever had, in bytes.
 fn peak() -> usize {
@@ -50,7 +50,7 @@ fn payload(number: usize) -> Vec<u8> {
     format!("{{\"number\":{number},\"WIPC\":\"{}\"}}", "x".repeat(number % 300)).into_bytes()
 }
 
-/// What is passed through has to be these parts of the block, in this order.
+/// The passthrough must be these parts of the block, in this order.
 #[derive(Default)]
 struct Expected(VecDeque<Range<usize>>);
 
@@ -81,10 +81,10 @@ fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
     let mut printed = 0;
     let mut staged: Vec<u8> = Vec::new();
     for number in 0..FRAMES {
-        // As much as there is left for each frame.
+        // All that is left for each frame.
         let length = (TEXT - printed) / (FRAMES - number);
         let start = dice.below(BLOCK - length);
-        // Behind the magic a frame would be taken for the rest of a header; a line end tells them apart.
+        // Behind the magic a frame would be taken for the rest of a header; a line end separates them.
         for part in [start..start + length - 1, line_end..line_end + 1] {
             staged.extend_from_slice(&block[part.clone()]);
             expected.0.push_back(part);
@@ -92,8 +92,8 @@ fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
         printed += length;
         encode(FrameType::Data, &payload(number), &mut staged).unwrap();
         let is_last = number + 1 == FRAMES;
-        while staged.len() > LONGEST_CHUNK || (is_last && !staged.is_empty()) {
-            let chunk: Vec<u8> = staged.drain(..(dice.below(LONGEST_CHUNK) + 1).min(staged.len())).collect();
+        while staged.len() > MAX_CHUNK_BYTES || (is_last && !staged.is_empty()) {
+            let chunk: Vec<u8> = staged.drain(..(dice.below(MAX_CHUNK_BYTES) + 1).min(staged.len())).collect();
             let mut input = &chunk[..];
             while let Some(event) = decoder.next(&mut input) {
                 match event {

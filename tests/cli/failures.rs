@@ -1,4 +1,4 @@
-//! `portway call`: how it ends when there is no result, and with which exit code.
+//! `portway call`: its end without a result, and the exit code.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use crate::command::{PATIENCE, Test, portway, run};
 use crate::fixtures::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
-async fn a_command_line_that_cannot_be_used_is_2_and_says_why() -> Test {
+async fn an_invalid_command_line_exits_with_2_and_the_reason() -> Test {
     let unix = ["--unix", "/nonexistent/socket"];
     for (arguments, expected) in [
         (&["call"][..], "METHOD"),
@@ -39,7 +39,7 @@ async fn a_command_line_that_cannot_be_used_is_2_and_says_why() -> Test {
 }
 
 #[tokio::test]
-async fn who_cannot_be_reached_is_3() -> Test {
+async fn an_unreachable_peer_exits_with_3() -> Test {
     let folder = tempfile::tempdir()?;
     let dead = folder.path().join("dead.sock");
     drop(std::os::unix::net::UnixListener::bind(&dead)?);
@@ -105,7 +105,7 @@ async fn no_answer_in_time_is_4() -> Test {
         assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("waiting"));
         assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("cancelled"));
     }
-    // Nothing at all came, and a program that sleeps is no reason to stay.
+    // No message came, and the command does not wait for a sleeping program.
     let done = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
     assert_eq!(done.code, Some(4));
     assert!(done.stderr.contains("It sent no message."), "{}", done.stderr);
@@ -144,7 +144,7 @@ async fn a_call_that_is_given_up_is_cancelled_on_the_wire() -> Test {
 }
 
 #[tokio::test]
-async fn who_is_gone_before_the_answer_is_5() -> Test {
+async fn a_peer_lost_before_the_answer_exits_with_5() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("closing.sock");
     let listener = UnixListener::bind(&path)?;
@@ -165,7 +165,7 @@ async fn who_is_gone_before_the_answer_is_5() -> Test {
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_is_5() -> Test {
+async fn a_protocol_violation_exits_with_5() -> Test {
     let neither = r#"{"jsonrpc":"2.0","id":1}"#;
     let mut lines = vec!["call".to_owned(), "add".to_owned()];
     lines.extend(line_script(&format!("echo '{neither}'")));
@@ -218,7 +218,7 @@ async fn a_notification_that_cannot_be_sent_is_5() -> Test {
 }
 
 #[tokio::test]
-async fn a_notification_that_nobody_reads_is_4() -> Test {
+async fn an_unread_notification_exits_with_4() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("deaf.sock");
     let listener = UnixListener::bind(&path)?;

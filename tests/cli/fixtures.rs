@@ -1,4 +1,4 @@
-//! Those who are called: a server made with the library, and programs of the shell.
+//! The called peers: a server made with the library, and programs of the shell.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Server {
     _folder: TempDir,
     pub(crate) path: PathBuf,
     pub(crate) address: String,
-    /// What has been notified, and `cancelled` when a call was.
+    /// The notifications that were received, and `cancelled` for each cancelled call.
     pub(crate) heard: mpsc::UnboundedReceiver<String>,
 }
 
@@ -53,7 +53,7 @@ fn set_up(peer: &Peer, tell: &mpsc::UnboundedSender<String>) {
     });
     let told = tell.clone();
     peer.method("wait", move |(): (), context: Context| {
-        // Told by another task, since this one is dropped.
+        // Sent by another task, since this one is dropped.
         let (told, cancelled) = (told.clone(), context.cancelled());
         let _ = told.send("waiting".to_owned());
         tokio::spawn(async move {
@@ -71,7 +71,7 @@ fn set_up(peer: &Peer, tell: &mpsc::UnboundedSender<String>) {
     });
 }
 
-/// A script of the shell that reads lines, and runs this for each that is a request. What cannot be read is passed over.
+/// A shell script that reads lines, and runs `action` for each request. It ignores other lines.
 pub(crate) fn line_script(action: &str) -> Vec<String> {
     let script =
         format!(r#"while IFS= read -r line; do case "$line" in '{{"jsonrpc'*'"method"'*) {action} ;; esac; done"#);
@@ -84,7 +84,7 @@ pub(crate) fn frame_script(action: &str) -> Vec<String> {
     ["--", "sh", "-c", &script].map(str::to_owned).to_vec()
 }
 
-/// What prints a frame.
+/// Returns a shell command that prints a frame.
 pub(crate) fn printed_frame(body: &str) -> String {
     format!(r"printf 'Content-Length: {}\r\n\r\n%s' '{body}'", body.len())
 }

@@ -67,7 +67,7 @@ fn a_whole_line_is_borrowed_from_the_input() {
 }
 
 #[test]
-fn a_message_is_written_on_one_line_whatever_is_in_it() {
+fn any_message_is_written_on_one_line() {
     let params = "[\n  \"a\\nb\u{2028}\u{2029}\",\r\n  1\r\n]";
     let message = Message::Notification(Notification {
         method: "line\r\nbreaks\u{2028}".into(),

@@ -38,7 +38,7 @@ fn a_message_has_begun_from_its_first_byte_to_its_last() {
 }
 
 #[test]
-fn noise_is_no_message_that_has_begun() {
+fn noise_does_not_begin_a_message() {
     let mut decoder = decoder(Framing::ContentLength);
     for (bytes, has_begun) in
         [("[info] ", false), ("con", false), ("tent-length", true), (" of 3\n", false), ("W", true), ("ord\n", false)]
@@ -70,7 +70,7 @@ fn nothing_of_a_message_that_was_given_up_comes_back() {
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(feed_all(&mut decoder, &frame("[1]")), [body("[1]")]);
 
-        // The same, with the rest coming late.
+        // The rest arrives late.
         let mut decoder = self::decoder(Framing::ContentLength);
         feed_all(&mut decoder, sent);
         decoder.time_out();
@@ -138,7 +138,7 @@ fn a_line_that_was_given_up_is_dropped_to_its_end() {
     assert_eq!(feed_all(&mut decoder, ":1"), []);
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, "}\n[1]\n"), [body("[1]")]);
-    // While nothing has begun, there is nothing to give up.
+    // Before a message has begun, no message can time out.
     assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
     assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
     assert!(decoder.unfinished() > begun);

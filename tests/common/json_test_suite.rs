@@ -18,7 +18,7 @@ const TAKEN: &[&str] = &[
     "i_number_very_big_negative_int.json",
 ];
 
-/// A case of the file: what is repeated, and then text, or else bytes that need not be text.
+/// A case of the file: a repeated part, and then text or bytes.
 #[derive(Deserialize)]
 struct Case {
     name: String,
@@ -72,7 +72,8 @@ pub(crate) fn run() {
     assert_eq!(names.len(), cases.len());
 }
 
-/// The bytes that base64 stands for (RFC 4648 §4). It is the file of the cases that is read, and anything else in it is a mistake.
+/// The bytes that base64 stands for (RFC 4648 §4). It is the file of the cases that is read, and anything else in it is
+/// a mistake.
 fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut held, mut bits) = (0_u32, 0);

@@ -19,7 +19,7 @@ pub enum Shape {
     ForksAgain,
     /// In a group and a session of its own. Its parent waits for it.
     OtherGroup,
-    /// The same, but its parent ends at the end of its input.
+    /// As above, but the parent ends at the end of its input.
     OtherGroupAndAlone,
 }
 

@@ -246,7 +246,7 @@ impl Running {
         }
     }
 
-    /// Returns the processor time that the program uses while this much time passes; zero where there is no `/proc`.
+    /// Returns the processor time that the program uses in the given time; zero without `/proc`.
     pub fn processor_time_within(&self, time: Duration) -> Duration {
         let before = processor_time(self.child.id());
         thread::sleep(time);
@@ -342,8 +342,8 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
     running.finish();
 }
 
-/// Starts a program with its own standard streams. It touches them at the start of the program, or at a signal, and Node then
-/// makes them non-blocking.
+/// Starts a program with its own standard streams. It touches them at the start of the program, or at a signal, and
+/// Node then makes them non-blocking.
 const WRAPPER: &str = "
     const [when, program, ...rest] = process.argv.slice(1);
     const touch = () => [process.stdin, process.stdout];
@@ -353,7 +353,7 @@ const WRAPPER: &str = "
     child.on('exit', (code) => process.exit(code ?? 99));
 ";
 
-/// Returns a command in which a script for Node starts the program; `None` if there is no Node.
+/// Returns a command in which a script for Node starts the program; `None` without Node.
 pub fn behind_node(command: &Command, when: When) -> Option<Command> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         eprintln!("there is no node in PATH: nothing is tested");

@@ -2,7 +2,7 @@
 
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_PAYLOAD, encode, header};
 
-/// What is found in a stream: frames with their places among what is passed through.
+/// The content of a stream: frames with their positions in the passthrough.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Finds {
     /// Each frame, and how many bytes were passed through before it.
@@ -27,7 +27,7 @@ impl Finds {
         }
     }
 
-    /// The stream again, from what was found in it.
+    /// Returns the stream, rebuilt from its content.
     pub fn put_together(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let mut from = 0;
@@ -41,7 +41,7 @@ impl Finds {
     }
 }
 
-/// What a decoder finds in these pieces, and in their end.
+/// Returns the content that a decoder finds in these pieces and their end.
 pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> Finds {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
@@ -58,7 +58,7 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
     finds
 }
 
-/// The same, byte by byte from the whole stream.
+/// Decodes byte by byte from the whole stream.
 pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     let mut finds = Finds::default();
     let mut at = 0;
@@ -140,7 +140,7 @@ pub fn cut<'s>(dice: &mut Dice, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
     pieces
 }
 
-/// Whether the decoder finds what is in a stream, whole and in pieces; `seed` tells which stream.
+/// Checks that the decoder finds the content of a stream, whole and in pieces; `seed` identifies the stream.
 pub fn check(seed: u64) {
     let mut dice = Dice::new(seed);
     let stream = any_stream(&mut dice);

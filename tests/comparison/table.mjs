@@ -1,5 +1,5 @@
-// The tables of the README, made from outcomes: rows in which the libraries differ; what all of them do goes into a
-// sentence below.
+// The tables of the README, made from outcomes: rows in which the libraries differ; a sentence below names the
+// behaviours of all of them.
 
 const BEGIN = (name) => `<!-- ${name}:begin -->`;
 const END = (name) => `<!-- ${name}:end -->`;
@@ -19,7 +19,7 @@ export function withTable(readme, name, table) {
 /**
  * The Markdown of a table.
  *
- * @param columns `{ module, title }` of each library; of `outcomes`, `says` by behaviour and module is what counts;
+ * @param columns `{ module, title }` of each library; of `outcomes`, only `says` by behaviour and module is used;
  * `notes` are the footnotes, by behaviour and module, an asterisk being the row or, as a behaviour, the column's title.
  */
 export function table(behaviours, columns, outcomes, notes) {

@@ -1,5 +1,5 @@
-// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and bytes held
-// afterwards. The table in SECURITY.md has the same rows.
+// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and
+// bytes held afterwards. The table in SECURITY.md has the same rows.
 
 import { assert } from "chai";
 import { connected } from "../web/support/connections.js";

@@ -23,7 +23,10 @@ const kinds = {
   noise: () => concat(many(100_000, () => utf8("WIPC\u0002\u007f\u007f\u007f\u0000"))),
 };
 
-/** A server in the host, and a guest that the test plays. The function posts bytes and resolves to the bytes of all answers. */
+/**
+ * A server in the host, and a guest that the test plays. The function posts bytes and resolves to the bytes of all
+ * answers.
+ */
 function attacked() {
   const input = new TransformStream();
   let bytesOut = 0;

@@ -1,4 +1,5 @@
-// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of strangers.
+// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of
+// strangers.
 
 import { assert } from "chai";
 import { pause } from "../web/support/outcomes.js";
@@ -27,7 +28,7 @@ async function listeningFrame() {
   return frame;
 }
 
-/** Posts so many notifications to a frame, and waits until that has handled them. */
+/** Posts `count` notifications to a frame, and waits until that has handled them. */
 async function flood(stranger, frame, count, total = count) {
   await stranger.run(
     (index, count) => {
@@ -89,7 +90,7 @@ describe("portway/early", function () {
   });
 
   for (const when of ["before", "after"]) {
-    it(`whose wasm does not load answers requests that came ${when} that with a fixed text, a bounded number of times`, async () => {
+    it(`whose wasm does not load answers requests that arrived ${when} that with a fixed text, a bounded number of times`, async () => {
       const frame = await listeningFrame();
       const stranger = await party("stranger");
       const ask = () =>

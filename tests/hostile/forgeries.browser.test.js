@@ -60,7 +60,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger has received something");
-/** As long as a goodbye that was posted over a window may wait for the one through the port. */
+/** The longest wait of a goodbye copied over a window for the one through the port. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {

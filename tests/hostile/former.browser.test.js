@@ -1,12 +1,13 @@
-// A document that was in the frame before. Its functions run on where a window of its origin has kept one: Firefox still delivers
-// what they post, under the old origin, with the frame as its source. Other browsers deliver it without a source.
+// A document that was in the frame before. Its functions run on where a window of its origin has kept one: Firefox
+// still delivers their messages, under the old origin, with the frame as the source. Other browsers deliver them
+// without a source.
 
 import { assert } from "chai";
 import { connected } from "../web/support/connections.js";
 import { pause } from "../web/support/outcomes.js";
 import { origins, party } from "./support/parties.js";
 
-/** A frame with a document of a friend, and what has the document before it, of `former`, say hello. */
+/** A frame with a document of a friend, and a function by which the document before it, of `former`, sends a hello. */
 async function scene(former) {
   const frame = await party(former);
   const sibling = await party(former);

@@ -1,5 +1,5 @@
-// The handshake between windows, with generated messages: of the peer's own document, of a frame beside it, of former documents,
-// and of a document of another origin in its place. A run is repeated by its seed.
+// The handshake between windows, with generated messages: of the peer's own document, of a frame beside it, of former
+// documents, and of a document of another origin in its place. A run is repeated by its seed.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -13,7 +13,7 @@ import { SessionChecker } from "./support/session-checker.js";
 const PER_ROUND = 3_000;
 const PER_BURST = 300;
 const COUNT = Math.ceil(0.6 * messageCount);
-/** In each of so many rounds, the document is replaced, and before that by one of another origin. */
+/** In each of several rounds, the document is replaced, and before that by one of another origin. */
 const NAVIGATION = 10;
 const INTRUSION = 25;
 
@@ -67,7 +67,8 @@ describe("a handshake with generated messages", function () {
       const random = new Random(run);
       const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
       const limit = (promise, what) => Promise.race([promise, pause(10_000).then(() => fail(what))]);
-      // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go on.
+      // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go
+      // on.
       const intrudes = number % INTRUSION === INTRUSION - 1;
       const mayEnd = number % 2 === 1 || intrudes;
       const checker = new SessionChecker(["peer"]);

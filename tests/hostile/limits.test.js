@@ -52,11 +52,11 @@ describe("streams that are asked for all at once", function () {
     it(`${way} leave turns to others, and send no more than a bound without further credit`, async () => {
       let items = 0;
       let atTurn = 0;
-      let mostInTurn = 0;
+      let maxInTurn = 0;
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => port1.close());
       port1.onmessage = () => {
-        mostInTurn = Math.max(mostInTurn, items - atTurn);
+        maxInTurn = Math.max(maxInTurn, items - atTurn);
         atTurn = items;
         port2.postMessage(0);
       };
@@ -79,7 +79,7 @@ describe("streams that are asked for all at once", function () {
       assert.isAbove(items, 0);
       await pause(20);
       // 256 items in a turn, and each stream may have one more under way.
-      assert.isAtMost(mostInTurn, 1_024);
+      assert.isAtMost(maxInTurn, 1_024);
       assert.isAtMost(items, 2 * MAX_CREDIT);
     });
   }
@@ -107,7 +107,7 @@ describe("a text that a peer sent", () => {
     return each(end).filter(({ method, id }) => method === undefined && id !== "last");
   }
 
-  it("is repeated in errors for a hundred characters at most, whatever it names", async () => {
+  it("is repeated in errors for at most a hundred characters, with any name", async () => {
     const stream = (method, id) => message({ id, method: "rpc.stream", params: { method, credit: 1 } });
     const got = await answers((end) => {
       end.post(message({ id: 1, method: "x".repeat(1_024) }));

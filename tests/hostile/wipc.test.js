@@ -85,7 +85,7 @@ describe("a WIPC peer whose requests cannot be answered under their ids", functi
     });
   }
 
-  it("since they are no messages, or are none at all, leaves nothing behind", async () => {
+  it("since they are not messages, or there are none, leaves nothing behind", async () => {
     const { channel, writer, read } = served({ echo: (params) => params });
     read();
     const payloads = [

@@ -1,9 +1,9 @@
-// What the deaths need in the page: boundaries with a library at both ends, and how calls over them end.
+// The boundaries of the page with a library at both ends, and how calls over them end.
 
 import { deaths } from "./deaths.mjs";
 import { methods } from "./methods.mjs";
 
-/** How every death ends with one library, watched for so many milliseconds: by id, `says`, `saw` and the times. */
+/** How every death ends with one library, watched for a number of milliseconds: by id, `says`, `saw` and the times. */
 export async function look(library, name, elsewhere, patience) {
   const boundaries = library.boundaries ?? ["frame", "worker", "port"];
   const strikes = [];
@@ -32,7 +32,7 @@ export async function look(library, name, elsewhere, patience) {
     }
     stage.clear();
   });
-  // What ends at once has ended by then, and the next library may put load on the machine.
+  // Calls that end at once have ended by then, and the next library may put load on the machine.
   const calm = new Promise((resolve) => setTimeout(resolve, 2_500));
   return { calm, done: Promise.all(watches).then(() => outcomes) };
 }
@@ -96,7 +96,7 @@ class Stage {
     this.#elsewhere = elsewhere;
   }
 
-  /** Whether the library has what the death needs at the other side. */
+  /** Whether the library supports the transports of this death. */
   offers({ needs }) {
     if (needs === undefined) return true;
     const { port1, port2 } = new MessageChannel();
@@ -106,8 +106,8 @@ class Stage {
   }
 
   /**
-   * Each has an address of its own, and so has its script: WebKit lets one load serve several frames, and if two of them
-   * reload at once, that load can be cut off for both.
+   * Each has an address of its own, and so has its script: WebKit lets one load serve several frames, and if two of
+   * them reload at once, that load can be cut off for both.
    */
   async frame(query = `?frame=${++lastNumber}`) {
     const element = document.createElement("iframe");
@@ -119,7 +119,7 @@ class Stage {
     return { element, elsewhere: this.#elsewhere, ...(await this.#library.call(element, "frame")) };
   }
 
-  /** A frame whose script, when it is asked for once more, comes not before `release`. */
+  /** A frame whose script is not served on its second request before `release`. */
   async heldFrame() {
     const query = `?hold=${++lastNumber}`;
     const made = await this.frame(query);

@@ -1,5 +1,5 @@
 // Portway at one end of a port and another JSON-RPC 2.0 library, as published, at the other, in both roles. Runs in the
-// page; `check` gives a fault, or undefined, by name.
+// page; `check` returns a fault, or undefined, by name.
 
 import { assert } from "chai";
 import * as jsonrpc from "json-rpc-2.0";

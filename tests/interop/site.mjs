@@ -1,5 +1,5 @@
-// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is another
-// origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
+// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is
+// another origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-//! Ten thousand connections to one process, some of them bad neighbours.
+//! Ten thousand connections to one process, some of them bad clients.
 #![cfg(all(unix, feature = "native"))]
 
 mod process;
@@ -16,23 +16,23 @@ use tokio::time::timeout;
 use self::process::{ServerProcess, raise_open_files};
 
 const CONNECTIONS: usize = 10_000;
-/// How many of each kind of bad neighbours there are besides.
-const BAD: usize = 100;
+/// How many of each kind of bad clients there are besides.
+const BAD_CLIENTS: usize = 100;
 /// How many calls are under way at a time.
 const AT_ONCE: usize = 256;
-/// For sockets, on both sides, and what else a process has open.
-const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD + 200) as u64;
-const MOST_MEMORY_KB: u64 = 400 * 1024;
+/// For the sockets of both sides, and the other open files of a process.
+const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
+const MAX_MEMORY_KB: u64 = 400 * 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_connections_are_held_and_answered_beside_bad_neighbours() -> Result<(), Box<dyn Error>> {
+async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> Result<(), Box<dyn Error>> {
     if !raise_open_files(OPEN_FILES) {
         println!("NOT RUN: this needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
         return Ok(());
     }
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("crowd.sock");
+    let path = folder.path().join("server.sock");
     let server = ServerProcess::start(&path).await?;
     let before = server.memory_kb()?;
 
@@ -50,25 +50,25 @@ async fn ten_thousand_connections_are_held_and_answered_beside_bad_neighbours() 
         (idle.resident - before.resident) as f64 / CONNECTIONS as f64
     );
 
-    let neighbours = bad_neighbours(&path).await?;
+    let bad_clients = bad_clients(&path).await?;
     // Another order than that of their beginning.
     let latencies = ask_all(&clients, |number| number * 7919 % CONNECTIONS).await?;
     let percentile = |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
     let all = server.memory_kb()?;
     println!(
-        "beside {} bad neighbours: median {:?}, 99 % {:?}; {} KB at the most",
-        3 * BAD,
+        "beside {} bad clients: median {:?}, 99 % {:?}; {} KB at the most",
+        3 * BAD_CLIENTS,
         percentile(50),
         percentile(99),
-        all.most
+        all.peak
     );
     assert!(percentile(99) < Duration::from_secs(2), "{:?}", percentile(99));
-    assert!(all.most <= MOST_MEMORY_KB, "{} KB", all.most);
-    drop(neighbours);
+    assert!(all.peak <= MAX_MEMORY_KB, "{} KB", all.peak);
+    drop(bad_clients);
     Ok(())
 }
 
-/// Calls through each client once, and gives how long each took, in order of size.
+/// Calls through each client once, and returns the durations, sorted.
 async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut tasks = Vec::with_capacity(clients.len());
@@ -92,9 +92,9 @@ async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<V
 }
 
 /// Some ask for more than a socket holds and read nothing, some stop in the middle of a message, some vanish there.
-async fn bad_neighbours(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {
+async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {
     let mut kept = Vec::new();
-    for number in 0..BAD {
+    for number in 0..BAD_CLIENTS {
         let mut deaf = UnixStream::connect(path).await?;
         let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"large"}}"#);
         let request = format!("Content-Length: {}\r\n\r\n{body}", body.len());

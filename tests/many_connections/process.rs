@@ -11,16 +11,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
-const PATH: &str = "PORTWAY_CROWD_SOCKET";
+const PATH: &str = "PORTWAY_TEST_SOCKET";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// It is killed when it is dropped.
 pub(crate) struct ServerProcess(Child);
 
-/// What a process has in memory, in KB.
+/// The memory of a process, in KB.
 pub(crate) struct Memory {
     pub(crate) resident: u64,
-    pub(crate) most: u64,
+    pub(crate) peak: u64,
 }
 
 impl ServerProcess {
@@ -55,11 +55,11 @@ impl ServerProcess {
             let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
             number.ok_or_else(|| io::Error::other(format!("no {name} in its status")))
         };
-        Ok(Memory { resident: field("VmRSS:")?, most: field("VmHWM:")? })
+        Ok(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
     }
 }
 
-/// Lets this process have so many files open; `false` if the system does not.
+/// Lets this process have `count` files open; returns `false` if the system does not allow it.
 pub(crate) fn raise_open_files(count: u64) -> bool {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= count) {

@@ -1,4 +1,4 @@
-//! Who does not read, or sends too much, harms nobody, and loses nothing.
+//! A peer that does not read, or sends too much, harms no other peer, and loses no message.
 
 use std::error::Error;
 use std::time::Duration;
@@ -28,7 +28,7 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
         assert!(sent < 1_000, "reading never paused");
     }
     assert!(sent >= 4, "{sent}");
-    // The one that was cut short is sent again by nobody: all others are answered, in order.
+    // The truncated one is not sent again: all others are answered, in order.
     for id in 0..sent {
         let answer = there.receive().await?;
         assert_eq!(answer["id"], id);
@@ -56,7 +56,7 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
             }
             assert!(ended < 100, "it was never refused");
         }
-        // As many as the limit has room for.
+        // The number that the limit allows.
         assert!((8..=14).contains(&ended), "{ended}");
         // Once the peer reads, it is called again.
         let serving = tokio::spawn(async move {
@@ -77,7 +77,7 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
 }
 
 #[tokio::test]
-async fn notifications_to_who_does_not_read_are_refused_and_none_is_lost() -> Test {
+async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost() -> Test {
     let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
     let client = Client::new(transport.with_limits(limits));
@@ -106,7 +106,7 @@ async fn notifications_to_who_does_not_read_are_refused_and_none_is_lost() -> Te
 }
 
 #[tokio::test]
-async fn a_cancel_does_not_wait_for_the_other_side_to_read() -> Test {
+async fn a_cancel_does_not_wait_for_the_peer_to_read() -> Test {
     let (transport, there) = wire_of(64, Framing::ContentLength)?;
     let client = Client::new(transport);
     let call = client.call::<()>("big", &["x".repeat(100_000)]).start();
@@ -193,7 +193,7 @@ async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_stay
         let refused = there.receive().await?;
         assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(id), &json!("too-many-requests")));
     }
-    // What has no params is not refused, and an end makes room.
+    // A call without params is not refused, and an end makes room.
     there.send(r#"{"jsonrpc":"2.0","id":71,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["result"], 1);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":5}}"#).await?;
@@ -256,7 +256,7 @@ async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_fo
 }
 
 #[tokio::test]
-async fn whoever_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
+async fn a_peer_that_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
     let message = |framing: Framing, text: &str| {
         let mut bytes = Vec::new();
         framing.encode(text, &mut bytes);
@@ -278,7 +278,7 @@ async fn whoever_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
                     peer.forget();
                 }
             }
-            // Each is answered that there is no such method; as a batch of two, too.
+            // Each is answered with "Method not found", as a batch of two, too.
             let one = r#"{"jsonrpc":"2.0","id":1,"method":"nothing of the kind"}"#;
             for text in [one.to_owned(), format!("[{one},{one}]")] {
                 let bytes = message(framing, &text).repeat(10);
@@ -292,7 +292,7 @@ async fn whoever_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
 }
 
 #[tokio::test]
-async fn answers_are_read_though_the_other_side_has_not_read_all_calls() -> Test {
+async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
@@ -361,7 +361,7 @@ async fn notifications_at_work_are_bounded_as_requests_are_and_dropped_beyond() 
 }
 
 #[tokio::test]
-async fn credit_that_the_other_side_does_not_read_pauses_reading() -> Test {
+async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = wire_of(4_096, framing)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
@@ -375,7 +375,7 @@ async fn credit_that_the_other_side_does_not_read_pauses_reading() -> Test {
         });
         let mut item = Vec::new();
         framing.encode(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":5}}"#, &mut item);
-        // Its window is one. Each item that is taken makes room for another one, which the client says by a notification.
+        // Its window is one. Each taken item makes room for another one, which the client grants by a notification.
         assert_eq!(there.receive_frame(framing).await?["method"], "rpc.stream");
         let mut sent = 0;
         loop {
@@ -405,7 +405,7 @@ async fn credit_that_the_other_side_does_not_read_pauses_reading() -> Test {
 
 /// A peer may send a million members that mean nothing.
 #[test]
-fn what_is_rejected_costs_no_list_of_its_members() -> Test {
+fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     let most = |other_members: &str| -> Result<u64, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let message = frame(&format!(r#"{{"jsonrpc":"2.0","id":[],"method":"m",{other_members}}}"#));
@@ -432,7 +432,7 @@ fn what_is_rejected_costs_no_list_of_its_members() -> Test {
     Ok(())
 }
 
-/// As SECURITY.md has it: the calls of both end by their timeouts, and so does any later one.
+/// After SECURITY.md: the calls of both end by their timeouts, and so does any later one.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {

@@ -85,7 +85,7 @@ async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_the_last_client_is_dropped_still_leaves() -> Test {
+async fn messages_sent_before_the_last_client_is_dropped_are_written() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport);
     let clone = client.clone();
@@ -100,7 +100,7 @@ async fn what_was_sent_before_the_last_client_is_dropped_still_leaves() -> Test 
 }
 
 #[tokio::test]
-async fn at_the_end_of_the_input_what_runs_is_finished_and_answered() -> Test {
+async fn at_the_end_of_the_input_running_requests_are_finished_and_answered() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport);
     server.method("slow", |(): (), _: Context| async {
@@ -132,7 +132,7 @@ async fn a_grace_of_duration_max_is_accepted() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_finish_in_the_grace_is_dropped_without_an_answer() -> Test {
+async fn a_request_that_exceeds_the_grace_period_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let server = Server::new(transport.with_grace(Duration::from_secs(2)));
@@ -156,7 +156,7 @@ async fn what_does_not_finish_in_the_grace_is_dropped_without_an_answer() -> Tes
 }
 
 #[tokio::test]
-async fn a_stopped_server_reads_nothing_more_and_answers_what_runs() -> Test {
+async fn a_stopped_server_stops_reading_and_answers_running_requests() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport);
     let stopper = server.stopper();
@@ -237,7 +237,7 @@ async fn a_handler_that_destroys_its_own_peer_is_safe() -> Test {
 }
 
 #[tokio::test]
-async fn who_does_not_read_is_left_when_the_grace_is_over() -> Test {
+async fn a_peer_that_does_not_read_is_abandoned_after_the_grace_period() -> Test {
     let (transport, mut there) = wire_of(64, Framing::ContentLength)?;
     let client = Client::new(transport.with_grace(Duration::from_millis(50)));
     client.notify("large", &["x".repeat(10_000)])?;
@@ -257,8 +257,8 @@ fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `begun`, and expects the response and
-/// `count` notifications.
+/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `begun`, and expects the response
+/// and `count` notifications.
 async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
     let heard = Arc::new(AtomicUsize::new(0));

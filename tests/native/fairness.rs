@@ -61,7 +61,7 @@ async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_read_again_costs_the_turn_of_a_link_as_what_comes_does() -> Test {
+async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Test {
     const LENGTH: usize = 1_000_000;
     let (transport, mut there) = wire()?;
     let (turns, counting) = counter();
@@ -73,7 +73,7 @@ async fn what_is_read_again_costs_the_turn_of_a_link_as_what_comes_does() -> Tes
         }
     }));
     let serving = tokio::spawn(server.run());
-    // What has come before pays for reading the rest again and again.
+    // Bytes received before pay for repeated reading of the rest.
     for _ in 0..16 {
         there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
     }
@@ -109,7 +109,7 @@ async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
     let calls: Vec<String> =
         (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
     there.send(&format!("[{}]", calls.join(","))).await?;
-    // What comes behind the batch, before all of it is handled, is handled after it.
+    // Messages behind the batch, received before all of it is handled, are handled after it.
     there.send("{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"turn\"}").await?;
     let replies = timeout(PATIENCE, there.receive()).await??;
     assert_eq!(replies.as_array().map(Vec::len), Some(CALLS));
@@ -150,7 +150,7 @@ async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
     Ok(())
 }
 
-/// Runs a handler of so many milliseconds, which blocks its thread.
+/// Runs a handler that blocks its thread for `ms` milliseconds.
 fn block(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
@@ -175,7 +175,7 @@ async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() 
             framing.encode(&text, &mut bytes);
             bytes
         };
-        // Half of a message comes 200 ms before its rest, and what is behind it takes longer than its time.
+        // Half of a message arrives 200 ms before its rest, and the handlers after it take longer than its timeout.
         let all: Vec<u8> = (1..=CALLS).flat_map(request).collect();
         let (first, rest) = all.split_at(30);
         there.send_bytes(first).await?;

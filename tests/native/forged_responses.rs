@@ -121,7 +121,7 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
 }
 
 #[tokio::test(start_paused = true)]
-async fn forged_progress_and_items_are_not_heard() -> Test {
+async fn forged_progress_and_items_are_ignored() -> Test {
     let (transport, mut there) = stopping(0, Framing::ContentLength)?;
     let client = Client::new(transport);
     let heard = Arc::new(Mutex::new(Vec::new()));

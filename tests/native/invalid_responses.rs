@@ -102,7 +102,7 @@ async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
     Ok(())
 }
 
-/// Answers whose id cannot be read.
+/// Answers with unreadable ids.
 fn nameless() -> Vec<(String, Unreadable)> {
     let long = "x".repeat(3_000);
     vec![

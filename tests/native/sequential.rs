@@ -1,4 +1,5 @@
-//! The end of a link whose profile has one request run at a time: what runs is answered, and what waits is not forgotten.
+//! The end of a link whose profile runs one request at a time: the running request is answered, and waiting ones are
+//! not forgotten.
 
 use std::error::Error;
 use std::io;
@@ -36,7 +37,7 @@ async fn are_answered_in_order(there: &mut Wire, count: u64) -> Test {
 }
 
 #[tokio::test]
-async fn a_stopped_server_answers_the_request_that_runs_and_begins_none_that_waits() -> Test {
+async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one() -> Test {
     let (transport, mut there) = wire()?;
     let (begins, mut begun) = unbounded_channel();
     let (open, gate) = oneshot::channel::<()>();
@@ -57,7 +58,7 @@ async fn a_stopped_server_answers_the_request_that_runs_and_begins_none_that_wai
     there.send_bytes(&requests(5)).await?;
     assert_eq!(timeout(PATIENCE, begun.recv()).await?, Some(1));
     stopper.stop();
-    // Also what is sent after it.
+    // Later messages, too.
     there.send_bytes(&requests(1)).await?;
     yield_now().await;
     assert!(open.send(()).is_ok());
@@ -96,7 +97,7 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_finish_in_the_grace_after_a_stop_is_dropped_without_an_answer() -> Test {
+async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
@@ -164,7 +165,7 @@ async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
     Ok(())
 }
 
-/// An output whose first write takes until two requests are answered, each of which is told of.
+/// An output whose first write takes until two requests are answered, each of which is reported.
 struct Slow {
     output: WriteHalf<DuplexStream>,
     answered: mpsc::Receiver<()>,
@@ -199,7 +200,7 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
     let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Answered { .. } = diagnostic {
-            // Nobody listens once the output is gone.
+            // The receiver is gone with the output.
             let _ = tell.send(());
         }
     }));

@@ -9,7 +9,7 @@ export class Installation {
   /** Everything is made in here, far from the node_modules of this repository. */
   folder;
   tarball;
-  /** What `npm pack` says it has packed: `{ path, size, mode }` each. */
+  /** The files that `npm pack` reports: `{ path, size, mode }` each. */
   files;
 
   static async make() {
@@ -26,7 +26,7 @@ export class Installation {
   /**
    * A fresh copy of an app with the package installed; resolves to its folder.
    *
-   * @param rewrite Gets the text of each source file of the app, and gives what to write instead.
+   * @param rewrite Gets the text of each source file of the app, and returns the text to write.
    */
   async app(name, copy, rewrite) {
     const folder = join(this.folder, copy ?? name);

@@ -21,7 +21,7 @@ export class Caller {
   counts = new Array(WORKLOADS.length).fill(0);
   wrong = [];
   wrongCount = 0;
-  mostInFlight = 0;
+  maxInFlight = 0;
   #inFlight = 0;
   #wake;
   #workloads;
@@ -71,7 +71,7 @@ export class Caller {
     this.#workloads.fill(workload.index, n, n + workload.width);
     this.made += workload.width;
     this.#inFlight += workload.width;
-    this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
+    this.maxInFlight = Math.max(this.maxInFlight, this.#inFlight);
     workload.make(this, n).then(
       () => this.#end(workload, n),
       (error) => this.#end(workload, n, error),
@@ -121,9 +121,9 @@ export class Caller {
   }
 
   ledger() {
-    const { name, made, ended, notes, wrong, wrongCount, mostInFlight } = this;
+    const { name, made, ended, notes, wrong, wrongCount, maxInFlight } = this;
     const counts = Object.fromEntries(WORKLOADS.map((workload) => [workload.name, this.counts[workload.index]]));
-    return { name, made, ended, notes, counts, wrong, wrongCount, mostInFlight };
+    return { name, made, ended, notes, counts, wrong, wrongCount, maxInFlight };
   }
 }
 

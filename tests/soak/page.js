@@ -45,7 +45,10 @@ async function frame(name, byConnect) {
   return { name, target, ask, transport: byConnect ? undefined : () => portway.windowTransport(contentWindow) };
 }
 
-/** The heap sizes after a collection, where the engine reports them. Frames share the heap of the page; each worker has its own. */
+/**
+ * The heap sizes after a collection, where the engine reports them. Frames share the heap of the page; each worker has
+ * its own.
+ */
 async function memory() {
   if (!isolated) return {};
   const { breakdown } = await performance.measureUserAgentSpecificMemory();

@@ -8,7 +8,9 @@ import { Service } from "./service.js";
 
 const OPTIONS = { timeout: PATIENCE };
 
-/** Runs a context that talks to `owner` by plain transports or by `connect`. `source` and `post` are for `control.js`. */
+/**
+ * Runs a context that talks to `owner` by plain transports or by `connect`. `source` and `post` are for `control.js`.
+ */
 export function runPeerContext({ portway, source, post, owner, transport }) {
   let service;
   let caller;
@@ -51,7 +53,10 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
       const peer = served.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
       peer.onNotify("leave", visit(peer));
     },
-    /** Opens an end by `connect`, on a port or on the owner of this context, until the notification `leave` or the loss of the peer. */
+    /**
+     * Opens an end by `connect`, on a port or on the owner of this context, until the notification `leave` or the loss
+     * of the peer.
+     */
     async serveConnected({ port, channel }) {
       let leave = () => {};
       let peer;

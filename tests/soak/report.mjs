@@ -41,7 +41,7 @@ function account({ calls, cycles, reloads }, ledgers, check) {
   for (const { name, near, far } of ledgers.links) {
     for (const { caller } of [near, far]) {
       sum += caller.made;
-      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} otherwise than expected, at most ${caller.mostInFlight} in flight`;
+      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} otherwise than expected, at most ${caller.maxInFlight} in flight`;
       const holds = caller.made === caller.ended && caller.wrongCount === 0;
       check(`${caller.name}: every call has one end, the expected one`, holds, figure, caller.wrong);
     }

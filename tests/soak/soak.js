@@ -1,5 +1,5 @@
-// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures after
-// each.
+// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures
+// after each.
 
 import { after, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
@@ -10,9 +10,9 @@ import { Service } from "./service.js";
 const SLICES = 10;
 
 /**
- * Runs `plan` between this context and others. Those in `plain` are reached by plain transports, those in `connected` by `connect`:
- * each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the heaps, and
- * `onSample` may wait.
+ * Runs `plan` between this context and others. Those in `plain` are reached by plain transports, those in `connected`
+ * by `connect`: each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the
+ * heaps, and `onSample` may wait.
  */
 export class Soak {
   now = "starting";

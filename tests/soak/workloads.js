@@ -1,5 +1,5 @@
-// The workloads: kinds of calls, each with its frequency and its expected outcome. `make` takes the caller and the number of
-// the call, and rejects if the call ends with any other outcome.
+// The workloads: kinds of calls, each with its frequency and its expected outcome. `make` takes the caller and the
+// number of the call, and rejects if the call ends with any other outcome.
 
 const TEXT = "portway ".repeat(16_384);
 const SMALL = TEXT.slice(0, 100);

@@ -1,5 +1,5 @@
-// A worker in Rust that is there to die, and what JavaScript beside it sees of that. It tells the page in messages that are
-// none of the library's.
+// A worker in Rust that traps on request, and the effects on JavaScript beside it. It reports them to the page in
+// messages of its own, beside those of the library.
 
 import init, { serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { JSONRPCClient } from "../../src/js/api.js";

@@ -1,4 +1,4 @@
-//! A worker that dies of what is asked of it.
+//! A worker that traps on request.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::wire::sleep;
 
-// So that they are there; the worker imports them.
+// These imports include the files in the package; the worker imports them.
 #[wasm_bindgen(module = "/tests/wasm/crashing_worker.js")]
 #[allow(dead_code, reason = "nothing of it is called")]
 extern "C" {
@@ -21,7 +21,7 @@ extern "C" {
     fn small_memory();
 }
 
-/// Run by the worker; `silence` is a port that nobody answers on.
+/// Run by the worker; `silence` is a port without a peer.
 #[wasm_bindgen(js_name = serveUntilTrap)]
 #[allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 pub fn serve_until_trap(silence: &JsValue) {
@@ -57,7 +57,7 @@ pub fn serve_until_trap(silence: &JsValue) {
     });
 }
 
-/// What there is to die of.
+/// The ways to trap.
 pub(crate) const WAYS: [(&str, fn()); 4] =
     [("panic", || panic!("a secret")), ("overflow", overflow), ("exhaust", exhaust), ("trap", trap)];
 

@@ -85,7 +85,7 @@ async fn values_of_javascript_cross_as_they_are() {
 }
 
 #[wasm_bindgen_test]
-fn a_destroyed_client_notifies_nobody() {
+fn a_destroyed_client_sends_no_notifications() {
     let (client, _server) = client_and_server();
     client.destroy();
     assert_eq!(client.notify("tick", &()), Err(CallError::Destroyed));

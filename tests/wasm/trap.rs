@@ -22,7 +22,7 @@ async fn echo(client: &Client) -> Result<String, CallError> {
     client.call("echo", &("hello",)).await
 }
 
-/// A worker that dies of a method leaves nothing open, on either side.
+/// Asserts that a worker that dies in a method leaves nothing open, on either side.
 async fn dies_of(method: &str) {
     let worker = crashing_worker();
     let client = client_of(&worker);
@@ -65,7 +65,7 @@ async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
 async fn a_full_stack_ends_all_calls() {
     dies_of("overflow").await;
     dies_of("overflowLater").await;
-    // Firefox tells nobody in a worker of a stack that is full, where nobody catches it.
+    // In a worker, Firefox reports an uncaught stack overflow nowhere.
     let agent = js_sys::Reflect::get(&js_sys::global(), &"navigator".into())
         .and_then(|navigator| js_sys::Reflect::get(&navigator, &"userAgent".into()));
     if !agent.unwrap().as_string().unwrap().contains("Firefox") {

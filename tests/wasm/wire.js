@@ -1,4 +1,4 @@
-// The other side of the tests: by hand, message for message, or the JavaScript API.
+// The peer of the tests: by hand, message for message, or the JavaScript API.
 
 import { JSONRPCClient, JSONRPCServer } from "../../src/js/api.js";
 import { CallError, RPCError } from "../../src/web/errors.js";
@@ -73,7 +73,7 @@ export function broken() {
   };
 }
 
-/** A transport whose other side can be lost. */
+/** A transport whose peer can be lost. */
 export function losable() {
   return {
     send() {},
@@ -159,7 +159,7 @@ export function costly(name) {
   return COSTLY[name]();
 }
 
-/** Values that are large themselves; what is made of them in wasm counts, not what they refer to. */
+/** Values that are large themselves; their copies in wasm count, not the values that they refer to. */
 export function large(name) {
   switch (name) {
     case "string":
@@ -222,7 +222,7 @@ export function unsteady(name) {
     }
     case "array that grows": {
       const array = [];
-      // Beyond what was counted, and then beyond any memory.
+      // Beyond the count, and then beyond any memory.
       return {
         children: new Proxy(array, { get: (_, key) => (key === "length" ? (reads++ === 0 ? 0 : 4e9) : array[key]) }),
       };
@@ -367,7 +367,7 @@ export function crashingWorker() {
   return new Worker(new URL("./crashing_worker.js", import.meta.url), { type: "module" });
 }
 
-/** Asks a worker beside the library, and gives the answer as JSON. The worker is done with then. */
+/** Sends a question to a worker beside the library, and returns the answer as JSON. The worker is terminated then. */
 export async function ask(worker, question) {
   const answer = new Promise((resolve) => {
     worker.addEventListener("message", ({ data }) => data.jsonrpc === undefined && resolve(JSON.stringify(data)));
@@ -432,7 +432,7 @@ export async function outcome(client, method, json, signal) {
   }
 }
 
-/** The outcome of a call that is given up after a while. */
+/** The outcome of a call that is dropped after a while. */
 export async function cancelledOutcome(client, method, ms) {
   return outcome(client, method, undefined, AbortSignal.timeout(ms));
 }

@@ -1,4 +1,4 @@
-//! Channels between two peers, and the other side by hand.
+//! Channels between two peers, and a peer by hand.
 
 use portway::{Client, Context, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
     Ok(params.a + params.b)
 }
 
-/// Waits for something that is about to happen, and gives up after a while.
+/// Waits until `happened` returns true, and panics after a while.
 pub(crate) async fn until(happened: impl Fn() -> bool) {
     for _ in 0..500 {
         if happened() {

@@ -75,7 +75,7 @@ describe("a batch of calls", () => {
     assert.deepEqual(seen, [[1], [2]]);
   });
 
-  it("fails each of its calls when the other side refuses batches", async () => {
+  it("fails each of its calls when the peer refuses batches", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }]);
     await remoteEnd.next();
@@ -135,7 +135,7 @@ describe("a batch of calls", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("fails each of its calls by its signal, and tells the other side of each", async () => {
+  it("fails each of its calls by its signal, and cancels each at the peer", async () => {
     const transport = recorder();
     const controller = new AbortController();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }], { signal: controller.signal });
@@ -159,7 +159,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([error, transport.sent.length], [reason, 0]);
   });
 
-  it("rejects as a whole, and sends nothing, if one of its calls is no call", async () => {
+  it("rejects as a whole, and sends nothing, if one of its calls is invalid", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     assert.instanceOf(await rejection(client.batch([{ method: "a" }, { method: 5 }])), TypeError);
@@ -167,7 +167,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("tells onError of a notification that cannot be cloned, and sends the others", async () => {
+  it("reports a notification that cannot be cloned to onError, and sends the others", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("one", () => 1);
     const errors = [];
@@ -258,7 +258,7 @@ describe("a batch that comes in", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("gives an error for a result that cannot be cloned, and the other results", async () => {
+  it("replies with an error for a result that cannot be cloned, and with the other results", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
     remoteEnd.post([
@@ -270,7 +270,7 @@ describe("a batch that comes in", () => {
     assert.equal(replies[2].result, "good");
   });
 
-  it("gives each reply what is to be transferred with it", async () => {
+  it("transfers the transfer list of each reply with the batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const buffers = [];
     new JSONRPCServer(transport).method("read", ([byte], context) => {

@@ -47,7 +47,7 @@ describe("the signal of a call", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("rejects the call with its reason, at once, and tells the other side", async () => {
+  it("rejects the call with its reason, at once, and notifies the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -109,7 +109,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("is none if it is null, as with fetch, and so is a handler of progress", async () => {
+  it("is absent if it is null, as with fetch, and so is a handler of progress", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => progress(1));
     const errors = [];
@@ -143,7 +143,7 @@ describe("the signal of a call", () => {
     assert.equal(remoteEnd.received.length, 1);
   });
 
-  it("keeps no listener of a call that has ended, in whatever way", async () => {
+  it("keeps no listener of a call that has ended in any way", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     let listeners = 0;
@@ -176,7 +176,7 @@ describe("the signal of a call", () => {
     assert.equal(listeners, 0);
   });
 
-  it("can end the calls of a batch, each of which the other side is told of", async () => {
+  it("can end the calls of a batch, and cancels each at the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -208,7 +208,7 @@ describe("the signal of a call", () => {
 });
 
 describe("a request that is cancelled", () => {
-  it("gets one response, -32800, if its handler gives up with the reason of the signal", async () => {
+  it("gets one response, -32800, if its handler rejects with the reason of the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
       "work",
@@ -221,7 +221,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("gets -32800 if its handler gives up with any AbortError", async () => {
+  it("gets -32800 if its handler rejects with any AbortError", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -259,7 +259,7 @@ describe("a request that is cancelled", () => {
   });
 
   for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
-    it(`is none for the params ${JSON.stringify(params)}, which are passed over`, async () => {
+    it(`with the params ${JSON.stringify(params)} is ignored`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       let signal;
       new JSONRPCServer(transport).method("work", (_, context) => {
@@ -273,7 +273,7 @@ describe("a request that is cancelled", () => {
     });
   }
 
-  it("is aborted end to end, and its caller hears nothing more", async () => {
+  it("is aborted end to end, and its caller receives no further items", async () => {
     const { near, far } = channel();
     let given;
     new JSONRPCServer(far).method("work", (_, { signal }) => {
@@ -290,7 +290,7 @@ describe("a request that is cancelled", () => {
     assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
   });
 
-  it("gets -32800 if its handler waits for what takes the signal", async () => {
+  it("gets -32800 if its handler waits for a function that takes the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       signal.throwIfAborted();

@@ -102,7 +102,7 @@ describe("a client", () => {
     assert.throws(() => client.notify("a", { f() {} }), DOMException);
   });
 
-  it("resolves each call with the result of its own id, in whatever order they come", async () => {
+  it("resolves each call with the result of its own id, in any order of arrival", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const calls = ["a", "b", "c"].map((method) => client.request(method));
@@ -207,7 +207,7 @@ describe("a client", () => {
     assert.equal(await call, 1);
   });
 
-  it("tells how many calls are pending", async () => {
+  it("reports how many calls are pending", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     assert.equal(client.pending, 0);
@@ -221,7 +221,7 @@ describe("a client", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("rejects a call that the transport cannot send, with what the transport threw, and forgets it", async () => {
+  it("rejects a call that the transport cannot send, with the error of the transport, and forgets it", async () => {
     const transport = recorder();
     const problem = new Error("the wire is cut");
     transport.send = () => {
@@ -238,7 +238,7 @@ describe("a client", () => {
     }
   });
 
-  it("has errors of its own that are told apart from those of the other side", async () => {
+  it("has errors of its own that differ from those of the peer", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
     const error = await rejection(client.request("slow"));
     assert.instanceOf(error, CallError);

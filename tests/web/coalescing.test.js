@@ -1,4 +1,4 @@
-// Messages of one turn that leave together: in a session whose two sides know it, or where it is asked for.
+// Messages of one turn that are sent together: in a session whose two sides support it, or with the option.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -139,7 +139,7 @@ describe("messages of a turn that goes on", () => {
   });
 });
 
-describe("among calls of one turn, what cannot be cloned", () => {
+describe("among calls of one turn, an uncloneable message", () => {
   beforeEach(stopClock);
 
   it("rejects its own call, and the others are answered", async () => {
@@ -178,10 +178,10 @@ describe("among calls of one turn, what cannot be cloned", () => {
   });
 });
 
-describe("what is sent in a turn", () => {
+describe("messages of one turn", () => {
   beforeEach(stopClock);
 
-  /** What comes of params that are changed after the call. */
+  /** Returns the params that arrive if they are changed after the call. */
   async function kept(params, change) {
     const [near, far] = await connectPair();
     far.method("echo", (params) => params);
@@ -194,7 +194,7 @@ describe("what is sent in a turn", () => {
     ["an array", [1, [2, { a: 3 }]], (params) => ((params[0] = 9), (params[1][1].a = 9), params.push(9))],
     ["an object", { a: { b: [1] } }, (params) => ((params.a.b[0] = 9), (params.c = 9), delete params.a)],
   ]) {
-    it(`is what ${kind} holds when the call is made`, async () => {
+    it(`is the state of ${kind} when the call is made`, async () => {
       const before = structuredClone(params);
       assert.deepEqual(await kept(params, change), [before, before]);
     });
@@ -253,7 +253,7 @@ describe("what is sent in a turn", () => {
 describe("a list that comes", () => {
   beforeEach(stopClock);
 
-  it("is answered as each of its requests is done, whatever the others take", async () => {
+  it("is answered as each of its requests is done, independently of the others", async () => {
     const { end, peer, arrived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
@@ -264,7 +264,7 @@ describe("a list that comes", () => {
     assert.deepEqual((await arrived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
   });
 
-  it("is a batch where nobody has agreed on lists: its replies wait for each other", async () => {
+  it("is a batch if the sides have not agreed on lists: its replies wait for each other", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
@@ -285,7 +285,7 @@ describe("a list that comes", () => {
     );
   });
 
-  it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
+  it("runs to its end though one of its handlers throws, or one of its messages is invalid", async () => {
     const { end, peer, arrived } = await connectToScripted();
     const heard = [];
     peer.onNotify("note", ([n]) => {
@@ -334,7 +334,7 @@ describe("a list that comes", () => {
   });
 });
 
-describe("what waits for the end of the turn", () => {
+describe("a message that waits for the end of the turn", () => {
   beforeEach(stopClock);
 
   it("is sent before the goodbye of destroy()", async () => {
@@ -386,7 +386,7 @@ describe("what waits for the end of the turn", () => {
     assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
   });
 
-  it("rejects its calls where the transport fails, and says it to nobody else", async () => {
+  it("rejects its calls if the transport fails, and reports it nowhere else", async () => {
     const errors = [];
     const transport = {
       send() {

@@ -17,7 +17,9 @@ function oldMessages(started) {
   return seen;
 }
 
-/** All kinds of messages that the library sends: single, together, in a batch, with progress, cancelled, as a stream. */
+/**
+ * All kinds of messages that the library sends: single, together, in a batch, with progress, cancelled, as a stream.
+ */
 async function useEverything(peer) {
   assert.deepEqual(await peer.request("echo", [1]), [1]);
   await Promise.all(Array.from({ length: 50 }, (_, n) => peer.request("echo", [n])));

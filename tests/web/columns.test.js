@@ -1,4 +1,4 @@
-// Messages of one kind that leave together as columns, where the other side reads those.
+// Messages of one kind that are sent together as columns, if the peer reads those.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -12,7 +12,7 @@ const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 /** A peer in a session with the test, which reads columns. */
 const reading = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
 
-/** As many calls, by whose params they are told apart. */
+/** Makes calls with distinct params. */
 function callAll(peer, ...calls) {
   for (const [method, params] of calls) peer.request(method, params).catch(() => {});
 }
@@ -49,7 +49,7 @@ describe("messages of one turn leave as columns", () => {
     ]);
   });
 
-  it("where they are items of a stream, with what they transfer", async () => {
+  it("if they are items of a stream, with their transfer lists", async () => {
     const { end, peer, arrived } = await reading();
     peer.method("chunks", async function* (_, { transfer }) {
       for (const length of [1, 2, 3]) {
@@ -80,7 +80,7 @@ describe("messages of one turn leave as columns", () => {
 describe("messages of one turn leave as a list", () => {
   beforeEach(stopClock);
 
-  it("where the other side has not named columns", async () => {
+  it("if the peer has not named columns", async () => {
     const { peer, arrived } = await connectToScripted({ features: ["batch"] });
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
     assert.lengthOf((await arrived(2))[1], 2);
@@ -204,7 +204,7 @@ describe("columns that come", () => {
     );
   });
 
-  // A few bytes would tell of millions: what is in there twice is cloned once.
+  // A few bytes would stand for millions: a repeated object is cloned once.
   it("are not looked for in columns, lists or batches", async () => {
     const { end, peer } = await reading();
     let count = 0;
@@ -248,7 +248,7 @@ describe("without a session, columns", () => {
     assert.deepEqual(remoteEnd.received.at(-1), columns({ ids: [2, 3], methods: "a", values: [[2], [3]] }));
   });
 
-  it("do not leave where lists are asked for, whatever has come", async () => {
+  it("are not sent with coalesce: true, which asks for lists, even after columns have arrived", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: true });
     remoteEnd.post(columns({ methods: "note", values: [[1], [2]] }));

@@ -31,7 +31,7 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [new Uint8Array([1, 2, 3])]), [new Uint8Array([1, 2, 3])]);
   });
 
-  it("refuse to transfer, and what cannot be serialized, and go on", async () => {
+  it("refuse to transfer, and refuse uncloneable values, and go on", async () => {
     const peer = await connected(forked());
     const bytes = new Uint8Array(8);
     assert.include((await rejection(peer.request("echo", [bytes], { transfer: [bytes.buffer] }))).message, "process");
@@ -82,7 +82,7 @@ describe("a process and its program", function () {
     ["exits", (_, peer) => peer.notify("exit")],
     ["is disconnected", (child) => child.disconnect()],
   ]) {
-    it(`whose process ${how} know it at once, for good`, async () => {
+    it(`whose process ${how} are notified at once, for good`, async () => {
       const child = forked();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(child, sessions);

@@ -75,7 +75,7 @@ describe("a worker thread and its program", () => {
     ["ends itself", (_, peer) => peer.notify("exit")],
     ["throws", (_, peer) => peer.notify("throwLater"), "missing is not defined"],
   ]) {
-    it(`whose thread ${how} know it at once, for good`, async () => {
+    it(`whose thread ${how} are notified at once, for good`, async () => {
       const started = thread();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
@@ -103,7 +103,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("may have 20 connections by as many channels without a warning, and leave no limit behind", async () => {
+  it("may have 20 connections by as many channels without a warning, and restore the limit of listeners", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);
@@ -158,7 +158,7 @@ describe("a worker thread and its program", () => {
   });
 });
 
-it("connect fails at once if the thread ends before it has said a word", async () => {
+it("connect fails at once if the thread ends before it has sent a message", async () => {
   for (const [query, file] of [[{ throws: 1 }], [{}, "no-such-thread.mjs"]]) {
     const { reason, message, cause } = await rejection(connect(thread(query, file), { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");

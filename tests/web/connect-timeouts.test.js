@@ -6,11 +6,11 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** None, and what a timer of an engine takes for at once. */
+/** None, and the values that timers of engines treat as immediate. */
 const endless = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
 describe("the time to connect", () => {
-  it("is long enough, if nobody says, for a side that begins after three seconds", async () => {
+  it("is long enough by default for a side that begins after three seconds", async () => {
     const [near, far] = ports();
     const connecting = connected(near);
     await pause(3_000);
@@ -36,7 +36,7 @@ describe("the time to connect", () => {
 
 describe("the heartbeat of a connection", () => {
   for (const heartbeat of endless) {
-    it(`of ${heartbeat} ms takes nobody for dead at once, and floods nobody`, async () => {
+    it(`of ${heartbeat} ms takes no peer for dead at once, and floods no peer`, async () => {
       const { port, scriptedPeer } = scriptedPort();
       const events = [];
       const connecting = connected(port, { heartbeat, timeout: 0, onLost: ({ reason }) => events.push(reason) });
@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const call = (await connecting).request("a");
       const request = await end.nextCall();
       assert.isTrue(await isOpen(call, 150));
-      // One says that the port is used.
+      // A message shows that the port is used.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
       assert.equal(await call, "there");
@@ -52,7 +52,7 @@ describe("the heartbeat of a connection", () => {
     });
   }
 
-  it("of 90 ms ends the calls to who is silent", async () => {
+  it("of 90 ms ends the calls to a silent peer", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 90, timeout: 0 });
     await scriptedPeer.open({ session: hexId(1) });
@@ -61,7 +61,7 @@ describe("the heartbeat of a connection", () => {
 });
 
 describe("the total time of a call", () => {
-  /** A call with this total time, and the request that the other side gets. */
+  /** A call with this total time, and the request that the peer receives. */
   async function calling(options) {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
@@ -101,7 +101,7 @@ describe("the total time of a call", () => {
     });
   }
 
-  it("of 60 ms ends it, though there is progress and the timeout is none", async () => {
+  it("of 60 ms ends it, though there is progress and no timeout", async () => {
     for (const timeout of [0, 5_000]) {
       const { call, progress } = await calling({ totalTimeout: 60, timeout, onProgress() {} });
       const ticking = setInterval(progress, 10);

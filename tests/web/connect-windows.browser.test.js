@@ -1,4 +1,4 @@
-// `connect` between windows: whom it finds, whom it hears, and why it gives up.
+// `connect` between windows: finding the peer, ignoring others, and giving up.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -77,7 +77,7 @@ describe("a frame and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other though `portway/early` has heard the hellos first", async () => {
+  it("find each other though `portway/early` has received the hellos first", async () => {
     const element = connectingIframe({ wasm: "/pkg/portway_bg.wasm?delay=200" }, { file: "connect-early-frame.html" });
     const peer = await connected(element);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
@@ -186,7 +186,7 @@ describe("a component that is mounted, unmounted and mounted again while its fra
 });
 
 describe("connect fails at once", () => {
-  it("if the window is closed, and says what may have closed it", async () => {
+  it("if the window is closed, and names possible causes", async () => {
     const element = await openIframe("scripted-iframe.html");
     const { contentWindow } = element;
     element.remove();
@@ -245,7 +245,7 @@ describe("connect fails at once", () => {
     );
   });
 
-  it("if the frame has no origin and that was not said, and says how to say it", async () => {
+  it("if the frame has no origin and none was given, and names the remedy", async () => {
     const element = connectingIframe({ origin: origins.own }, { sandbox: "allow-scripts" });
     const { reason, message } = await rejection(connect(element, { connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
@@ -269,7 +269,7 @@ describe("connect fails at once", () => {
     assert.include(error.message, `"${origins.own}"`, "what the frame would have to name");
   });
 
-  it("if what is in the frame has failed to load its wasm", async () => {
+  it("if the document in the frame has failed to load its wasm", async () => {
     for (const [query, frameOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
@@ -285,7 +285,7 @@ describe("connect fails at once", () => {
   });
 });
 
-describe("a connection to a frame does not hear", () => {
+describe("a connection to a frame ignores", () => {
   const hello = (id = hexId("f")) => ({
     jsonrpc: "2.0",
     id,
@@ -340,7 +340,7 @@ describe("a connection to a frame does not hear", () => {
     assert.deepEqual(events, []);
   });
 
-  it("a hello from an origin that is not allowed, but it knows then that its frame is no longer there", async () => {
+  it("a hello from an origin that is not allowed, but then knows that the document of its frame is gone", async () => {
     const events = [];
     const element = connectingIframe();
     const peer = await connected(element, { onLost: ({ reason, cause }) => events.push([reason, cause?.reason]) });

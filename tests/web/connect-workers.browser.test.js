@@ -85,7 +85,7 @@ describe("connect fails at once", () => {
     });
   }
 
-  it("if the wasm of the worker is not there, and says so", async () => {
+  it("if the wasm of the worker is missing, with the reason", async () => {
     const { reason, message } = await rejection(connect(worker("early-worker.js", { wasm: "/nowhere.wasm" })));
     assert.equal(reason, "refused");
     assert.equal(message, "portway could not start");
@@ -93,7 +93,7 @@ describe("connect fails at once", () => {
 });
 
 describe("an error of a worker that runs", () => {
-  it("is no end of its session", async () => {
+  it("does not end its session", async () => {
     const started = worker(file);
     const peer = await connected(started);
     const errorEvent = new Promise((resolve) =>

@@ -89,7 +89,7 @@ describe("two sides that connect", () => {
     await until(() => aborted.length === 1);
   });
 
-  it("tell the number of the session and what the other side can", async () => {
+  it("report the number of the session and the features of the peer", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const sessions = [];
     const connecting = connected(port, { onSession: (session) => sessions.push(session) });
@@ -101,7 +101,7 @@ describe("two sides that connect", () => {
 
 describe("connect rejects", () => {
   for (const target of [null, undefined]) {
-    it(`what is ${target}, and says where that comes from`, async () => {
+    it(`${target}, and names the origin of the value`, async () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /iframe.*noopener/);
@@ -110,7 +110,7 @@ describe("connect rejects", () => {
   }
 
   for (const target of [{}, 5, "frame", () => {}, { postMessage() {} }, new (class Thing {})()]) {
-    it(`what is no boundary: ${typeof target} ${String(target)}`, async () => {
+    it(`a value that is not a transport: ${typeof target} ${String(target)}`, async () => {
       assert.instanceOf(await rejection(connect(target)), TypeError);
     });
   }
@@ -142,7 +142,7 @@ describe("connect rejects", () => {
     }
   });
 
-  it("when nobody answers in time, and leaves nothing behind", async () => {
+  it("without an answer in time, and leaves nothing behind", async () => {
     const { port } = scriptedPort();
     const [listeners, timers] = [listenersOf(port), countTimers()];
     const error = await rejection(connect(port, { connectTimeout: 50 }));
@@ -164,7 +164,7 @@ describe("connect rejects", () => {
     assert.deepEqual([listeners, timers.size, signalListeners], [[], 0, []]);
   });
 
-  it("when its signal was aborted before, without a word to the other side", async () => {
+  it("when its signal was aborted before, without a message to the peer", async () => {
     const { port, scriptedPeer } = scriptedPort();
     assert.equal(
       (await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message,
@@ -174,7 +174,7 @@ describe("connect rejects", () => {
     assert.equal(await scriptedPeer.next(), "mark");
   });
 
-  it("when the other side answers with an error, and tells which", async () => {
+  it("when the peer answers with an error, and names the error", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port));
     const { id } = await scriptedPeer.nextHello();
@@ -206,7 +206,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.nextCall(), { jsonrpc: "2.0", id: 1, result: [1] });
   });
 
-  it("the one with the lesser name says hello again at once, and says by a ping that it uses the port", async () => {
+  it("the one with the lesser name sends hello again at once, and shows by a ping that it uses the port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const first = await scriptedPeer.nextHello();
@@ -218,7 +218,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
-  it("neither side says hello again once there is a session", async () => {
+  it("neither side sends hello again once there is a session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     await scriptedPeer.open();
@@ -277,7 +277,7 @@ describe("of the two sides of a handshake", () => {
     }
   });
 
-  it("the one that has answered, and is answered by another of the same side, says to the first that it is replaced", async () => {
+  it("the one that has answered, and is answered by another of the same side, notifies the first that it is replaced", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const hello = await scriptedPeer.nextHello();
@@ -370,7 +370,7 @@ describe("a connection ignores", () => {
     );
   }
 
-  it("what is none of its business", () =>
+  it("unrelated messages", () =>
     isIgnored((scriptedPeer) => {
       for (const message of [
         "text",
@@ -397,7 +397,7 @@ describe("a connection ignores", () => {
     }
   });
 
-  it("an answer that comes a second time: what is sent through its port is not heard", async () => {
+  it("a second copy of an answer: messages through its port are ignored", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const hello = await scriptedPeer.nextHello();
@@ -500,7 +500,7 @@ describe("on one boundary", () => {
 });
 
 describe("destroying a connection", () => {
-  it("says goodbye, removes everything, and leaves the port that was given open", async () => {
+  it("sends a goodbye, removes everything, and leaves the port that was given open", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const [listeners, timers] = [listenersOf(port), countTimers()];
     const connecting = connected(port);
@@ -564,7 +564,7 @@ describe("destroying a connection", () => {
 });
 
 describe("a side that knows no hello", () => {
-  it("is connected as what it is, and calls work both ways", async () => {
+  it("is connected as a plain peer, and calls work both ways", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far)).method("echo", (params) => params);
     afterThisTest(() => plain.destroy());
@@ -580,7 +580,7 @@ describe("a side that knows no hello", () => {
     assert.deepEqual([results[0].value, results[1].reason.code], [[2], -32601]);
   });
 
-  it("loses nothing of what it has sent meanwhile", async () => {
+  it("loses no message that it has sent meanwhile", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far));
     afterThisTest(() => plain.destroy());

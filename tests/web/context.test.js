@@ -38,7 +38,7 @@ describe("the context of a handler", () => {
     for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
   });
 
-  it("tells the progress, by a notification with the id of the request", async () => {
+  it("sends the progress, by a notification with the id of the request", async () => {
     const { context, remoteEnd } = await running();
     context.progress({ percent: 50 });
     assert.deepEqual(await remoteEnd.next(), {
@@ -48,7 +48,7 @@ describe("the context of a handler", () => {
     });
   });
 
-  it("tells no progress once the request has ended", async () => {
+  it("sends no progress once the request has ended", async () => {
     const { context, remoteEnd, end } = await running();
     end.resolve();
     await remoteEnd.next();
@@ -78,7 +78,7 @@ describe("the context of a handler", () => {
     assert.equal((await remoteEnd.next()).result, "built");
   });
 
-  it("transfers what is named of the result", async () => {
+  it("transfers the transfer list of the result", async () => {
     const { near, far } = channel();
     let buffer;
     new JSONRPCServer(far).method("read", (_, context) => {
@@ -91,14 +91,14 @@ describe("the context of a handler", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("has a signal that is aborted when the caller gives up", async () => {
+  it("has a signal that is aborted when the caller cancels", async () => {
     const { context, remoteEnd } = await running();
     assert.isFalse(context.signal.aborted);
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await until(() => context.signal.aborted);
   });
 
-  it("has a signal that is aborted though nobody looked at it before", async () => {
+  it("has a signal that is aborted even if the handler has not read it before", async () => {
     const { context, remoteEnd } = await running();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await remoteEnd.drain();
@@ -177,7 +177,7 @@ describe("the progress of a call", () => {
     assert.deepEqual([[...seen[0]], left], [[7], 0]);
   });
 
-  it("is passed over after the call has ended, and where nobody asked for it", async () => {
+  it("is ignored after the call has ended, and without a handler", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
@@ -208,7 +208,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, ["of the second"]);
   });
 
-  it("does no harm if its handler throws: onError is told, and the call goes on", async () => {
+  it("does no harm if its handler throws: onError is called, and the call goes on", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => (progress(1), "done"));
     const errors = [];

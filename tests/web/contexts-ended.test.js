@@ -1,5 +1,5 @@
-// The context of a handler whose session has ended, or whose peer has gone: what the handler sends by it reaches nobody, least
-// of all the next document, and is reported.
+// The context of a handler whose session has ended, or whose peer has gone: messages that the handler sends by it are
+// dropped and reported, and do not reach the next document.
 
 import { assert } from "chai";
 import { CallError, JSONRPCServer } from "./support/portway.js";
@@ -60,7 +60,7 @@ describe("the context of a handler whose session has ended", () => {
       }
       for (const { resolve } of ends.slice(0, -1)) resolve("secret");
       await pause(20);
-      // What the application says by itself goes to whoever is there.
+      // Messages that the application sends itself go to the present peer.
       peer.notify("public");
       ends.at(-1).resolve("answer");
       const came = (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc."));
@@ -144,7 +144,7 @@ describe("the context of a handler whose session has ended", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("is none in a session that is merely unresponsive", async () => {
+  it("is not over in a session that is merely unresponsive", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let context;
     const methods = { work: (_, given) => ((context = given), new Promise(() => {})) };

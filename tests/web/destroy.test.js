@@ -66,7 +66,7 @@ describe("destroying a client", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("makes later notifications harmless: they are not sent, and onError is told", () => {
+  it("makes later notifications harmless: they are not sent, and onError is called", () => {
     const transport = recorder();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
@@ -84,7 +84,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, gone);
   });
 
-  it("can be done by what happens when one of its calls ends", async () => {
+  it("can be called by a handler of the end of one of its calls", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const first = client.request("a").then(() => client.destroy());
@@ -126,7 +126,7 @@ describe("destroying a client", () => {
     assert.equal((await remoteEnd.next()).result, "served");
   });
 
-  it("ends the calls of the other side: at once where ports tell of their end, or by the timeout", async () => {
+  it("ends the calls of the peer: at once if the port reports its end, or by the timeout", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     new JSONRPCClient(near).destroy();
@@ -223,7 +223,7 @@ describe("destroying a server", () => {
     assert.deepEqual(remoteEnd.received, [destroyedAnswer(1)]);
   });
 
-  it("aborts what its handlers do, though a client still uses the transport", async () => {
+  it("aborts its handlers, though a client still uses the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     let signal;
@@ -410,13 +410,13 @@ describe("destroying a transport", () => {
     assert.equal(counts.closed, 1);
   });
 
-  it("is harmless before anybody listens", () => {
+  it("is harmless before a listener is set", () => {
     const { port1, port2 } = new MessageChannel();
     portTransport(port1).destroy();
     port2.close();
   });
 
-  it("leaves a new client on the same port object free to be made, whose calls are refused at once", async () => {
+  it("allows a new client on the same port object, whose calls are refused at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });

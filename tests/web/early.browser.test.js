@@ -13,7 +13,7 @@ for (const [kind, options, transportOptions] of [
   ["another origin", { origin: origins.other, query: { wasm: slow, origin: origins.own } }, { origin: origins.other }],
   ["no origin", { sandbox: "allow-scripts", query: { wasm: slow, origin: origins.own } }, { origin: "null" }],
 ]) {
-  it(`a frame of ${kind} serves what came before its wasm had loaded`, async () => {
+  it(`a frame of ${kind} serves messages that arrived before its wasm had loaded`, async () => {
     const { contentWindow } = await openIframe("early-frame.html", options);
     const peer = new JSONRPCPeer(windowTransport(contentWindow, transportOptions)).method("name", () => "page");
     afterThisTest(() => peer.destroy());
@@ -23,7 +23,7 @@ for (const [kind, options, transportOptions] of [
   });
 }
 
-it("a frame keeps what comes from another window for a transport that is made later", async () => {
+it("a frame keeps messages from another window for a transport that is made later", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
@@ -37,7 +37,7 @@ it("a frame keeps what comes from another window for a transport that is made la
   assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 2]);
 });
 
-it("a frame that others flood keeps what comes from its parent", async () => {
+it("a frame that is flooded by others keeps messages from its parent", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
     query: { wasm: "/pkg/portway_bg.wasm?delay=2000" },
@@ -50,7 +50,7 @@ it("a frame that others flood keeps what comes from its parent", async () => {
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame keeps 10 000 messages of all senders together, and what one sends too many leaves room for the others", async () => {
+it("a frame keeps 10 000 messages of all senders together, and the excess of one sender leaves room for the others", async () => {
   const flooders = [await scriptedIframe(), await scriptedIframe()];
   const quiet = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
@@ -88,7 +88,7 @@ it("a frame keeps 10 000 messages of all senders together, and what one sends to
     );
 });
 
-it("a frame reads nothing of what others have sent it before somebody wants to hear them", async () => {
+it("a frame reads no message of another window before a transport for it exists", async () => {
   const stranger = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const reads = recordDataReads(contentWindow);
@@ -134,14 +134,14 @@ it("a frame keeps messages for 10 s after its wasm has started, and then lets go
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame does not serve what came from an origin that it does not allow", async () => {
+it("a frame does not serve messages from an origin that it does not allow", async () => {
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow, origin: origins.other } });
   const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });
   afterThisTest(() => client.destroy());
   assert.equal((await rejection(client.request("echo"))).reason, "timeout");
 });
 
-it("a frame whose wasm is not there answers its callers with an error, then and later", async () => {
+it("a frame whose wasm is missing answers its callers with an error, then and later", async () => {
   for (const [options, transportOptions] of [
     [{}, undefined],
     [{ origin: origins.other }, { origin: origins.other }],
@@ -158,7 +158,7 @@ it("a frame whose wasm is not there answers its callers with an error, then and 
   }
 });
 
-describe("a frame whose wasm is not there", () => {
+describe("a frame whose wasm is missing", () => {
   const failing = async () => {
     const { contentWindow } = await openIframe("early-frame.html", {
       query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
@@ -171,7 +171,7 @@ describe("a frame whose wasm is not there", () => {
   const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
   const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
 
-  it("prints the reason once, and tells it to nobody", async () => {
+  it("prints the reason once, and reports it to no peer", async () => {
     const { number, printed, failed } = await failing();
     const stranger = await scriptedIframe();
     stranger.post(request(1), number);

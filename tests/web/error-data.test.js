@@ -1,4 +1,4 @@
-// `errorData`, the option of a server that says what crosses as `data`.
+// `errorData`, the option of a server that chooses the `data` of errors.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
@@ -36,7 +36,7 @@ function served(errorData, methods = { fail }) {
 }
 
 describe("errorData", () => {
-  it("says what crosses as data, in place of the default", async () => {
+  it("chooses the data that crosses, in place of the default", async () => {
     const { answer, reported } = served(status);
     assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
     assert.deepEqual(reported, []);
@@ -47,7 +47,7 @@ describe("errorData", () => {
     assert.deepEqual(await served(() => null).answer("fail"), { ...notFound, data: null });
   });
 
-  it("gets what the handler has thrown, whatever that is", async () => {
+  it("gets any value that the handler has thrown", async () => {
     for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
       const { asked, answer } = served(() => 7, { fail: () => Promise.reject(thrown) });
       assert.equal((await answer("fail")).data, 7);
@@ -72,7 +72,7 @@ describe("errorData", () => {
     }
   });
 
-  it("that is no function is reported, and the default crosses", async () => {
+  it("that is not a function is reported, and the default crosses", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);

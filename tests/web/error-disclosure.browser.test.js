@@ -1,4 +1,4 @@
-// All that crosses of what a handler throws, to those that a page trusts least: a frame without an origin, and a worker.
+// All parts of thrown errors that cross to the least trusted peers: a frame without an origin, and a worker.
 
 import { assert } from "chai";
 import { JSONRPCServer, windowTransport, workerTransport } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { origins, scriptedIframe } from "./support/iframes.js";
 import { until } from "./support/outcomes.js";
 import { made, replyTo, thrown } from "./support/error-samples.js";
 
-/** A worker that asks what it is told to, and tells what it gets. */
+/** A worker that sends requests on demand, and posts the answers. */
 function puppetWorker() {
   const source = `
     addEventListener("message", ({ data }) => {

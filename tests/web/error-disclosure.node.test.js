@@ -1,4 +1,4 @@
-// What crosses of the errors that Node itself makes.
+// The parts that cross of errors of Node itself.
 
 import { assert } from "chai";
 import { readFile, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ describe("of an error of fs", () => {
   const message = `ENOENT: no such file or directory, open '${PATH}'`;
   const expected = { code: -32603, message, data: { code: "ENOENT", errno: -2 } };
 
-  // Node puts the path into the message, too: what crosses of that is the handler's to say.
+  // Node puts the path into the message, too: the handler decides about messages.
   for (const [name, fail] of Object.entries({ promises: () => readFile(PATH), sync: () => readFileSync(PATH) })) {
     it(`message, code and errno cross, and neither path nor syscall (${name})`, async () => {
       assert.equal((await rejection((async () => fail())())).path, PATH);

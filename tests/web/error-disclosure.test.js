@@ -1,4 +1,4 @@
-// All that crosses of what a handler throws: whole messages are compared, as they came.
+// All parts of thrown errors that cross: whole messages are compared, as they arrived.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, inNode } from "./support/portway.js";
@@ -24,7 +24,7 @@ async function sent(error) {
   return (await remoteEnd.next()).error;
 }
 
-describe("over a port, what crosses", () => {
+describe("over a port, the disclosed part", () => {
   for (const one of thrown) {
     it(`of ${one.name} is this and nothing else`, async () => {
       const { error } = await made(one, afterThisTest);
@@ -48,7 +48,7 @@ describe("over a port, what crosses", () => {
   });
 });
 
-describe("in CALL frames of WIPC, what crosses", () => {
+describe("in CALL frames of WIPC, the disclosed part", () => {
   for (const one of thrown) {
     it(`of ${one.name} is the same`, async () => {
       const { error } = await made(one, afterThisTest);
@@ -61,7 +61,7 @@ describe("in CALL frames of WIPC, what crosses", () => {
   }
 });
 
-describe("what crosses of an error", () => {
+describe("the disclosed part of an error", () => {
   const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
   const reply = (id) => ({
     jsonrpc: "2.0",

@@ -1,11 +1,11 @@
-// What of an error is still there on the other side.
+// The parts of an error that arrive at the peer.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, inNode } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** What a call rejects with whose handler throws this. */
+/** Returns the rejection of a call whose handler throws this. */
 async function arriving(value) {
   const { near, far } = channel();
   new JSONRPCServer(far).method("fail", () => {
@@ -14,7 +14,7 @@ async function arriving(value) {
   return rejection(new JSONRPCClient(near).request("fail"));
 }
 
-/** What a call rejects with that is answered with this error object, which crosses no boundary. */
+/** Returns the rejection of a call that is answered with this error object, which is not cloned. */
 async function received(error) {
   const transport = recorder();
   const call = new JSONRPCClient(transport).request("a");
@@ -22,7 +22,7 @@ async function received(error) {
   return rejection(call);
 }
 
-/** A value whose every text is looked through. */
+/** A value whose every text is searched. */
 const textOf = (value) => JSON.stringify(value, (_, member) => (typeof member === "bigint" ? String(member) : member));
 
 class Conflict extends Error {
@@ -30,7 +30,7 @@ class Conflict extends Error {
 }
 
 describe("the name of an error that is thrown", () => {
-  it("crosses in data if it says more than Error", async () => {
+  it("crosses in data if it holds more than Error", async () => {
     assert.deepEqual((await arriving(new TypeError("x"))).data, { name: "TypeError" });
     assert.deepEqual((await arriving(new Conflict("x"))).data, { name: "Conflict" });
     assert.isUndefined((await arriving(new Error("x"))).data);
@@ -47,7 +47,7 @@ describe("the name of an error that is thrown", () => {
   });
 });
 
-describe("what else an error holds", () => {
+describe("other members of an error", () => {
   it("does not cross, but for code and errno", async () => {
     const held = {
       status: 404,
@@ -100,7 +100,7 @@ describe("what else an error holds", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`is as little if what is thrown is ${name}`, async () => {
+    it(`is as little if the thrown value is ${name}`, async () => {
       const error = await arriving(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
@@ -158,8 +158,8 @@ describe("the cause of an error that is thrown", () => {
   });
 
   it("is a CallError if the handler's own call has ended without an answer", async () => {
-    const nobody = new JSONRPCClient(recorder(), { timeout: 5 });
-    const error = await arriving(await rejection(nobody.request("deeper")));
+    const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
+    const error = await arriving(await rejection(unconnected.request("deeper")));
     assert.deepEqual(error.data, { name: "CallError" });
   });
 });
@@ -215,7 +215,7 @@ describe("a stack", () => {
 });
 
 describe("an error object that comes in", () => {
-  it("cannot replace by its cause what every error has", async () => {
+  it("cannot replace the default members of an error by its cause", async () => {
     const cause = JSON.parse(
       '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
     );
@@ -245,7 +245,7 @@ describe("an error object that comes in", () => {
   });
 });
 
-describe("a handler that fails in whatever way", () => {
+describe("a handler that fails in any way", () => {
   const values = [
     undefined,
     null,
@@ -348,7 +348,7 @@ describe("a handler that fails in whatever way", () => {
     });
   }
 
-  it("does not tell the other side the source of a function that cannot be cloned", async () => {
+  it("does not send the peer the source of a function that cannot be cloned", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("bad", () => () => "a secret");
     assert.notInclude((await rejection(new JSONRPCClient(near).request("bad"))).message, "secret");

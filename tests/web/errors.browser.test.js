@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** What a call rejects with whose handler throws what a frame of this origin has made. */
+/** Returns the rejection of a call whose handler throws an object made by a frame of this origin. */
 async function arriving(make) {
   const element = document.createElement("iframe");
   document.body.append(element);

@@ -1,4 +1,4 @@
-// Messages of others, of every kind that can be cloned: they share a boundary with us, and are none of our business.
+// Foreign messages, of every kind that can be cloned: they share a transport with the library, which ignores them.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode } from "./support/portway.js";

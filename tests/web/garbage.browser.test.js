@@ -7,7 +7,7 @@ import { connectingIframe, openIframe } from "./support/iframes.js";
 import { untilCollected } from "./support/garbage.js";
 import { readyWorker, worker } from "./support/workers.js";
 
-/** Calls to the other side, and from there back to who serves here, with collections between them. */
+/** Calls to the peer, and from there back to the server here, with collections between them. */
 async function works(remote) {
   for (let n = 0; n < 3; n++) {
     await untilCollected();

@@ -20,7 +20,7 @@ const serve = (server) =>
       for (let n = 1; ; n++) yield n;
     });
 
-/** A port whose other end is held by nobody but what `use` makes of it. */
+/** A port whose other end is referenced only by the result of `use`. */
 function portTo(use) {
   const { port1, port2 } = new MessageChannel();
   use(port2);
@@ -39,7 +39,7 @@ async function works(echo) {
 describe("the garbage collector", function () {
   this.timeout(40_000);
 
-  it("ends no server that nobody holds, nor its port", async () => {
+  it("ends no unreferenced server, nor its port", async () => {
     const remoteEnd = new RemoteEnd(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
     let id = 0;
     await works(async (params) => {
@@ -86,7 +86,7 @@ describe("the garbage collector", function () {
     await items.return();
   });
 
-  it("ends no session whose sides nobody holds but for what they serve", async () => {
+  it("ends no session whose sides are referenced only by their handlers", async () => {
     const remote = await (async () => {
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => [port1, port2].forEach((port) => port.close()));

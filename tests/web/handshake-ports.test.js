@@ -1,4 +1,4 @@
-// Ports that come in a handshake and are not used: they are closed, and so keep nobody waiting and nothing alive.
+// Ports of a handshake that are not used: they are closed, and so leave no end waiting and keep nothing alive.
 
 import { assert } from "chai";
 import { connect, inNode } from "./support/portway.js";
@@ -6,10 +6,10 @@ import { afterThisTest } from "./support/cleanup.js";
 import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** Not every engine tells of the end of a port. */
+/** Not every engine reports the end of a port. */
 const tellsOfEnds = inNode || "onclose" in MessagePort.prototype;
 
-/** How often a port of this realm is closed from now on: the other end is of no use in engines that tell nothing. */
+/** How often a port of this realm is closed from now on: some engines do not report it at the other end. */
 function closings() {
   const own = Object.hasOwn(MessagePort.prototype, "close");
   const { close } = MessagePort.prototype;
@@ -66,7 +66,7 @@ describe("a port that is refused is closed:", () => {
     await connecting;
   });
 
-  it("that of an answer to the last session, while there is none", async () => {
+  it("that of an answer to the last session, before a new one begins", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const events = [];
     const connecting = connected(port, { onLost: () => events.push("lost") });
@@ -78,7 +78,7 @@ describe("a port that is refused is closed:", () => {
     await isRefused(scriptedPeer, { id: hello.id });
   });
 
-  it("the one that was offered to who is answered by another", async () => {
+  it("the one that was offered to a peer that is answered by another", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));

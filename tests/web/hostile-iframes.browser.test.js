@@ -1,8 +1,8 @@
-// Neighbours that want to be taken for the other side: frames and windows of any origin, and scripts in the page that can do
-// no more than post messages and dispatch events.
+// Attackers that imitate the peer: frames and windows of any origin, and scripts in the page that only post messages
+// and dispatch events.
 //
-// A script that runs in the page can as well replace `MessagePort.prototype.postMessage`, or speak to the frame as the page,
-// which it is. Nothing that shares its realm is safe from it, and nothing of that is tested here.
+// A script in the page can also replace `MessagePort.prototype.postMessage`, or post to the frame as the page. Code in
+// the same realm is not safe from it, and that is not tested here.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -74,7 +74,7 @@ async function openAttackedIframe({ link, kind, late }) {
   };
 }
 
-/** Has a neighbour attack this page, or a frame of it; gives what it has got for it. */
+/** Has a hostile frame attack this page, or a frame of it; returns its report. */
 async function attack(hostile, seen, number) {
   const before = seen.events.length;
   hostile.postMessage({ type: "attack", seen: withoutPorts(seen.messages), frame: number }, "*");
@@ -173,7 +173,7 @@ for (const link of ["windowTransport", "connect"]) {
         });
       }
 
-      it("is safe from what a script in the page posts to the page itself", async () => {
+      it("is safe from messages that a script in the page posts to the page itself", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
         const got = [];
@@ -189,7 +189,7 @@ for (const link of ["windowTransport", "connect"]) {
         assert.deepEqual(got, []);
       });
 
-      it("is safe from events that a script has made, whoever they say they are from", async () => {
+      it("is safe from events that a script has made, with any source", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
         const got = [];

@@ -34,7 +34,7 @@ afterEach("no prototype is polluted", () => {
 
 describe("a name that every object has", () => {
   for (const name of inherited) {
-    it(`is no method: ${name}`, async () => {
+    it(`is not a method: ${name}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("echo", (params) => params);
       remoteEnd.post({
@@ -149,7 +149,7 @@ describe("an id", () => {
     new Number(1),
     undefined,
   ]) {
-    it(`that is none is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
+    it(`that is invalid is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
       const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
       assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
     });
@@ -208,13 +208,13 @@ describe("an id", () => {
     assert.notInclude(events.join(""), "x".repeat(100));
   });
 
-  it("may be as long as the limit idLength says", () => {
+  it("may be as long as the limit idLength allows", () => {
     const limits = { idLength: 3 };
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
   });
 
-  it("of a response that is none of ours ends no call", async () => {
+  it("of an unknown response ends no call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { onError() {} });
     const call = client.request("a");
@@ -242,13 +242,13 @@ describe("an id", () => {
 });
 
 describe("a message", () => {
-  it("is none of ours if its jsonrpc only looks like 2.0", () => {
+  it("is foreign if its jsonrpc only looks like 2.0", () => {
     for (const jsonrpc of [new String("2.0"), ["2.0"], { toString: () => "2.0" }, 2, 2.0, "2.00", " 2.0"]) {
       assert.deepEqual(reply({ jsonrpc, method: "echo", id: 1 }), []);
     }
   });
 
-  it("may have getters, which are asked for what they say", () => {
+  it("may have getters, which are read like values", () => {
     const message = {
       jsonrpc: "2.0",
       id: 1,
@@ -262,7 +262,7 @@ describe("a message", () => {
     assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
-  it("that says something else each time it is asked does no harm to others", async () => {
+  it("that changes its value each time it is read does no harm to others", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let turn = 0;
     const shifty = new Proxy(

@@ -1,4 +1,4 @@
-// What init loads in a browser, and under which policies.
+// The requests of init in a browser, and the policies that they need.
 
 import { assert } from "chai";
 import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./support/portway.js";
@@ -42,7 +42,7 @@ describe("init in a browser", () => {
     ["a file that is cut off", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
     ["an empty file", new Response(""), /./],
   ]) {
-    it(`rejects ${name}, and says so; a later init works`, async () => {
+    it(`rejects ${name}, with the reason; a later init works`, async () => {
       const copy = await freshCopy();
       const error = await rejection(copy.default(input));
       assert.instanceOf(error, Error);
@@ -84,7 +84,7 @@ describe("a page with a strict policy", () => {
     assert.deepEqual(await peer.request("violations"), []);
   });
 
-  it("that does not allow wasm makes init reject, and say what is missing", async () => {
+  it("that does not allow wasm makes init reject, and name the missing permission", async () => {
     const csp = "default-src 'none'; script-src 'self'; connect-src 'self'";
     const error = await rejection(openIframe("frame.html", { query: { csp } }));
     assert.match(error.message, /wasm-unsafe-eval|Content.Security.Policy/i);

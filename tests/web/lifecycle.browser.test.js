@@ -1,4 +1,4 @@
-// What a page is left with: no listener of the library keeps it from the back/forward cache, or asks its user to stay.
+// The effects on a page: no listener of the library keeps it from the back/forward cache, or asks its user to stay.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport, workerTransport } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { connected } from "./support/connections.js";
 import { connectingIframe, openIframe } from "./support/iframes.js";
 import { readyWorker, worker } from "./support/workers.js";
 
-/** The events that a window is listened to for from now on, by whatever way. */
+/** The events for which a window gets listeners from now on, in any way. */
 function eventsHeard(window) {
   const { prototype } = window.EventTarget;
   const { addEventListener } = prototype;
@@ -20,7 +20,7 @@ function eventsHeard(window) {
   return heard;
 }
 
-/** Events whose listeners keep a page out of the back/forward cache, or ask. */
+/** Events whose listeners keep a page out of the back/forward cache, or ask the user. */
 const harmful = ["unload", "beforeunload"];
 
 function assertHarmless(window, heard) {

@@ -1,5 +1,5 @@
-// The table of limits (limits.toml), row by row: the built package has the value of the row. At the value all is well, and one
-// more is what the row says.
+// The table of limits (limits.toml), row by row: the built package has the value of the row. A count equal to the value
+// is accepted, and one more has the effect stated by the row.
 
 import { assert } from "chai";
 import {
@@ -44,7 +44,7 @@ async function crowd(count) {
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
-/** What leaves in one turn: three calls, of which the second is the one to look at. The first leaves alone in any case. */
+/** Returns the messages of one turn: three calls, of which the second is examined. The first is always sent alone. */
 async function together(params) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
@@ -55,8 +55,8 @@ async function together(params) {
 }
 
 /**
- * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time. Without
- * more turns, they are those of the first one: nothing but microtasks runs until they are counted.
+ * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time.
+ * Without more turns, they are those of the first one: nothing but microtasks runs until they are counted.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();
@@ -75,7 +75,7 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   return sent;
 }
 
-/** A server behind a stream of bytes that nobody reads, and how many requests have reached its handler. */
+/** A server behind a stream of bytes that is not read, and the number of requests that have reached its handler. */
 async function unread(messages, handler) {
   const kept = { count: 0, refused: [] };
   let text = "";
@@ -431,7 +431,7 @@ const drivers = {
   },
 };
 
-/** Limits of time: what waits, from its start to its end. They run side by side. */
+/** Limits of time, from the start of a wait to its end. They run side by side. */
 const clocks = {
   "call-timeout": async () => (await rejection(new JSONRPCClient(recorder()).request("a"))).reason,
 

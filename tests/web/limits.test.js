@@ -52,7 +52,7 @@ describe("the limit", () => {
     assert.lengthOf(ends, 3);
   });
 
-  it("inFlight is 1024 if nobody says", async () => {
+  it("inFlight is 1024 by default", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let started = 0;
     new JSONRPCServer(transport).method("work", () => (started++, new Promise(() => {})));
@@ -139,7 +139,7 @@ describe("the limit", () => {
     assert.lengthOf(await remoteEnd.next(), 3);
   });
 
-  it("batchItems is 1000 if nobody says", async () => {
+  it("batchItems is 1000 by default", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => 1);
     const batch = (length) => Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
@@ -149,7 +149,7 @@ describe("the limit", () => {
     assert.lengthOf(await remoteEnd.next(), 1000);
   });
 
-  it("that does not exist is a TypeError, and one that is no number a RangeError", () => {
+  it("that does not exist is a TypeError, and one that is not a number a RangeError", () => {
     for (const limits of [{ pending: 1 }, { toString: 1 }]) {
       assert.throws(() => new JSONRPCClient(recorder(), { limits }), TypeError);
     }
@@ -158,7 +158,7 @@ describe("the limit", () => {
     }
   });
 
-  it("that is refused leaves a transport as it was: nothing of it is heard, and nothing is set", async () => {
+  it("that is refused leaves a transport as it was: no message is received, and nothing is set", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);

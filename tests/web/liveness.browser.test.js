@@ -1,4 +1,4 @@
-// How the end of the other side is noticed where nobody tells of it, and what is not taken for it.
+// How the end of a peer is noticed without a goodbye, and the events that do not count as one.
 
 import { assert } from "chai";
 import { connected, recordSessions, hexId, scriptedPort } from "./support/connections.js";
@@ -15,7 +15,7 @@ async function timedRejection(promise) {
   return [error.reason, performance.now() - start];
 }
 
-/** What a call yields once the other side is no longer blocked. */
+/** The result of a call once the peer is no longer blocked. */
 async function heardAgain(peer, ...call) {
   for (;;) {
     try {
@@ -26,7 +26,7 @@ async function heardAgain(peer, ...call) {
   }
 }
 
-/** Until this side knows the lock of the other, which is held by then. */
+/** Resolves once this side knows the lock of the peer, which is held by then. */
 async function locked(peer) {
   await peer.request("echo");
   const pending = async () => (await navigator.locks.query()).pending.some(({ name }) => name.startsWith("portway:"));
@@ -105,7 +105,7 @@ describe("where both sides see each other's locks", () => {
     while ((await count()) > before.held.length + before.pending.length) await pause(10);
   });
 
-  it("a worker that says goodbye may come back: its lock is no death", async () => {
+  it("a worker that sends a goodbye may come back: its lock does not count as a death", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
     await locked(peer);
@@ -128,7 +128,7 @@ describe("a lock that was stolen", () => {
     ["a worker", () => worker(file)],
     ["a frame", () => connectingIframe()],
   ]) {
-    it(`is no death of ${kind} that answers, and its death is noticed all the same`, async () => {
+    it(`does not count as a death of ${kind} that answers, and its real death is still noticed`, async () => {
       const sessions = recordSessions({ heartbeat: 900 });
       const started = target();
       const peer = await connected(started, sessions);
@@ -148,7 +148,7 @@ describe("a lock that was stolen", () => {
     });
   }
 
-  it("is no death of a worker that answers once this page is no longer blocked", async () => {
+  it("is not the death of a worker that answers once this page is no longer blocked", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
     await locked(peer);
@@ -162,7 +162,7 @@ describe("a lock that was stolen", () => {
   });
 });
 
-describe("where there are no locks", () => {
+describe("without locks", () => {
   it("a worker that is terminated ends its calls within the heartbeat", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
@@ -174,7 +174,7 @@ describe("where there are no locks", () => {
     assert.isBelow(ms, 1_500);
   });
 
-  it("a worker that is blocked is unresponsive, and heard again after that in the same session", async () => {
+  it("a worker that is blocked is unresponsive, and then responsive again in the same session", async () => {
     const sessions = recordSessions({ heartbeat: 300 });
     const peer = await connected(worker(file, { lockless: 1 }), sessions);
     const blocked = rejection(peer.request("block", [1_500], { timeout: 0 }));
@@ -210,7 +210,7 @@ describe("where there are no locks", () => {
     }
   });
 
-  it("a blocked thread of one's own is no death of the other side", async () => {
+  it("a blocked thread of one's own is not a death of the peer", async () => {
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300 });
     const call = peer.request("sleep", [1_500], { timeout: 0 });
     for (let n = 0; n < 3; n++) {
@@ -286,7 +286,7 @@ describe("a silent side", () => {
   });
 });
 
-describe("a lock that the other side claims", () => {
+describe("a lock that the peer claims", () => {
   it("and does not hold changes nothing: the heartbeat stays", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
@@ -311,7 +311,7 @@ describe("a lock that the other side claims", () => {
     assert.equal((await rejection(peer.request("a", [], { timeout: 5_000 }))).reason, "unresponsive");
   });
 
-  it("tells of its death when it is let go without a goodbye", async () => {
+  it("reports its death when it is released without a goodbye", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const sessions = recordSessions();
     const connecting = connected(port, sessions);

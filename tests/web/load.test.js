@@ -4,7 +4,7 @@ import { channel, loopback, scriptedChannel, recorder } from "./support/transpor
 import { copyWithMemory } from "./support/memory.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** The same order in every run, and yet none. */
+/** A pseudo-random order, equal in every run. */
 function shuffled(list, seed = 42) {
   let state = seed;
   const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
@@ -79,7 +79,7 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm does not grow with calls that end, in whatever way", async () => {
+  it("of wasm does not grow with calls that end in any way", async () => {
     const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
     new library.JSONRPCServer(far).method("echo", (params) => params);
@@ -98,7 +98,7 @@ describe("memory", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("of wasm does not grow with the size of what is sent", async () => {
+  it("of wasm does not grow with the size of messages", async () => {
     const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
     new library.JSONRPCServer(far).method("echo", (params) => params);

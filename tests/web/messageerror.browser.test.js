@@ -1,5 +1,5 @@
 // Real messages that cannot be read here: a module of wasm does not leave its cluster of agents in some engines. Others
-// deliver it, or refuse to send it; then there is nothing to tell.
+// deliver it, or refuse to send it; then there is nothing to report.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, portTransport } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { connectingIframe, openIframe, origins } from "./support/iframes.js";
 
 const text = "a message of the other side cannot be read here";
 
-/** What has been told of a module by the time that what comes after it has come: an error, or the module itself. */
+/** The report about a module by the time that the next message has arrived: an error, or the module itself. */
 function outcomes(peer, modules = []) {
   peer.onNotify("module", ({ module }) => void modules.push(module));
   return (errors) => {
@@ -19,7 +19,7 @@ function outcomes(peer, modules = []) {
 }
 
 describe("a module of wasm from another origin", () => {
-  it("over a plain port is told to onError if it cannot be read, and the link lives", async () => {
+  it("over a plain port is reported to onError if it cannot be read, and the link lives", async () => {
     const { port1, port2 } = new MessageChannel();
     const errors = [];
     const peer = new JSONRPCPeer(portTransport(port1), { onError: ({ message }) => errors.push(message) });
@@ -32,7 +32,7 @@ describe("a module of wasm from another origin", () => {
     check(errors);
   });
 
-  it("over the port of a session is told to onError if it cannot be read, and the session goes on", async () => {
+  it("over the port of a session is reported to onError if it cannot be read, and the session goes on", async () => {
     const events = [];
     const peer = await connected(connectingIframe({ origin: origins.own }, { origin: origins.other }), {
       origin: origins.other,
@@ -47,7 +47,7 @@ describe("a module of wasm from another origin", () => {
 });
 
 describe("a module of wasm from a shared worker", () => {
-  it("over a port, or a BroadcastChannel, is told to onError if it cannot be read", async () => {
+  it("over a port, or a BroadcastChannel, is reported to onError if it cannot be read", async () => {
     const name = `unreadable ${Math.random()}`;
     const url = new URL(`fixtures/shared-worker.js?${name}`, import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });

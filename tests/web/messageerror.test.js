@@ -1,5 +1,5 @@
-// Messages that have come and cannot be read here: the application is told, and the link lives on. Engines do not agree on
-// what such a message is, so the event is made here; `messageerror.browser.test.js` has real ones.
+// Received messages that cannot be deserialized: they are reported to the application, and the link lives on. Engines
+// disagree about such messages, so the event is made here; `messageerror.browser.test.js` has real ones.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode, portTransport, workerTransport } from "./support/portway.js";
@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.equal(await call, "lives");
     });
 
-    it("is printed if nobody is told, and no more once it is destroyed", async () => {
+    it("is printed without onError, and no more once it is destroyed", async () => {
       const { target, transport } = make();
       const peer = new JSONRPCPeer(transport);
       const lines = await printed(() => fire(target));
@@ -93,7 +93,7 @@ for (const [name, make] of Object.entries(boundaries)) {
 }
 
 describe("an unreadable message of a session", () => {
-  it("is told to onError once, and the session goes on", async () => {
+  it("is reported to onError once, and the session goes on", async () => {
     const { addEventListener } = MessagePort.prototype;
     const own = Object.hasOwn(MessagePort.prototype, "addEventListener");
     const targets = new Set();

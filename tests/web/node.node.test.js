@@ -24,7 +24,7 @@ describe("a worker thread of Node", () => {
     assert.equal((await rejection(peer.request("fail"))).code, -32005);
   });
 
-  it("takes and gives transfers", async () => {
+  it("sends and receives transfers", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker()));
     afterThisTest(() => peer.destroy());
     const bytes = new Uint8Array([1, 2, 3]);
@@ -75,7 +75,7 @@ describe("a worker thread of Node that dies", () => {
     });
   }
 
-  it("later, of an error that nobody catches, ends them, too", async () => {
+  it("later, with an uncaught error, ends them, too", async () => {
     const text = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
@@ -98,7 +98,7 @@ describe("objects that are dropped without destroy", () => {
     const drop = async (count) => {
       for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
       collect();
-      // What was collected is told in a task of its own.
+      // The collection is reported in a task of its own.
       await pause(1);
     };
     for (let n = 0; n < 10; n++) await drop(200);
@@ -147,7 +147,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and throws nothing when a call that nobody waits for fails", async () => {
+  it("prints no warning and throws nothing when an unawaited call fails", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

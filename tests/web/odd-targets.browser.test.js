@@ -1,4 +1,4 @@
-// Targets that look like a worker, and send nothing to whoever listens on them.
+// Targets that look like a worker, and send no messages to their listeners.
 
 import { assert } from "chai";
 import { connect, workerTransport } from "./support/portway.js";
@@ -18,7 +18,7 @@ describe("a service worker", () => {
   });
 });
 
-describe("what is nothing that connect() knows", () => {
+describe("targets that connect() does not know", () => {
   for (const [name, target] of [
     ["a text", "worker.js"],
     ["an object", {}],

@@ -1,4 +1,4 @@
-// Who may talk to a window transport, and whom it talks to.
+// The origins that a window transport accepts messages from, and sends them to.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, windowTransport } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { rejection, until } from "./support/outcomes.js";
 
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
-/** Whether a transport to this window hears the window. */
+/** Whether a transport to this window receives from the window. */
 async function hears(child, ...options) {
   const heard = receivedBy(windowTransport(child.window, ...options));
   child.post(note("hello"));
@@ -16,7 +16,7 @@ async function hears(child, ...options) {
   return heard.length > 0;
 }
 
-/** Whether what is sent arrives at the window. */
+/** Whether messages arrive at the window. */
 async function reaches(child, ...options) {
   const transport = windowTransport(child.window, ...options);
   transport.send(note("hello"));
@@ -33,19 +33,19 @@ describe("without an origin, a window transport", () => {
   });
 
   for (const origin of ["other", "otherPort"]) {
-    it(`neither hears nor reaches a frame of the ${origin} origin`, async () => {
+    it(`neither receives from nor reaches a frame of the ${origin} origin`, async () => {
       const child = await scriptedIframe({ origin: origins[origin] });
       assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
       assert.deepEqual([await hears(child, window), await reaches(child, window)], [false, false]);
     });
   }
 
-  it("neither hears nor reaches a frame without an origin", async () => {
+  it("neither receives from nor reaches a frame without an origin", async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
   });
 
-  it("tells nothing to what a frame of the own origin is navigated to", async () => {
+  it("sends nothing to the document that a frame of the own origin is navigated to", async () => {
     const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 50 });
     afterThisTest(() => client.destroy());
@@ -64,7 +64,7 @@ describe("without an origin, a window transport", () => {
 });
 
 describe("with an origin, a window transport", () => {
-  it("hears and reaches just that origin", async () => {
+  it("receives from and reaches just that origin", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     assert.deepEqual(
       [await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
@@ -86,7 +86,7 @@ describe("with an origin, a window transport", () => {
     "a host that ends alike": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
   };
   for (const [name, change] of Object.entries(lookAlikes)) {
-    it(`neither hears nor reaches a frame if it is told ${name}`, async () => {
+    it(`neither receives from nor reaches a frame with ${name}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
       const origin = change(origins.other);
       assert.notEqual(origin, origins.other);
@@ -95,7 +95,7 @@ describe("with an origin, a window transport", () => {
   }
 
   // To the network it is the same host, and to browsers another origin.
-  it("neither hears nor reaches a frame if it is told its host with a dot at the end", async () => {
+  it("neither receives from nor reaches a frame with its host and a dot at the end", async () => {
     const child = await scriptedIframe({ origin: origins.otherPort });
     const origin = origins.otherPort.replace("localhost", "localhost.");
     assert.equal(new URL(origin).origin, origin);
@@ -104,7 +104,7 @@ describe("with an origin, a window transport", () => {
     assert.isTrue(await hears(child, { origin: [origin, origins.otherPort] }));
   });
 
-  it("neither hears nor reaches a frame whose host has a dot at the end, if it is told it without one", async () => {
+  it("neither receives from nor reaches a frame whose host has a dot at the end, with the host without one", async () => {
     const origin = origins.otherPort.replace("localhost", "localhost.");
     const child = await scriptedIframe({ origin });
     assert.deepEqual(
@@ -114,14 +114,14 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
-  it("that is * hears and reaches everybody that the window may be", async () => {
+  it("that is * receives from and reaches any origin in the window", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
       const child = await scriptedIframe(options);
       assert.deepEqual([await hears(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
     }
   });
 
-  it("that is null hears a frame without an origin, and no other", async () => {
+  it("that is null receives from a frame without an origin, and no other", async () => {
     const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
       [await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
@@ -132,7 +132,7 @@ describe("with an origin, a window transport", () => {
     }
   });
 
-  it("of a list hears each of them, and no other", async () => {
+  it("of a list receives from each of them, and no other", async () => {
     const origin = [origins.own, origins.otherPort];
     assert.isTrue(await hears(await scriptedIframe(), { origin }));
     assert.isTrue(await hears(await scriptedIframe({ origin: origins.otherPort }), { origin }));
@@ -252,7 +252,7 @@ describe("with an origin, a window transport", () => {
   });
 });
 
-describe("a window transport does not hear", () => {
+describe("a window transport ignores", () => {
   it("its own window", async () => {
     const child = await scriptedIframe();
     const heard = receivedBy(windowTransport(child.window, { origin: "*" }));
@@ -282,7 +282,7 @@ describe("a window transport does not hear", () => {
     assert.equal(await call, "right");
   });
 
-  it("another frame without an origin, if it is to hear one of them", async () => {
+  it("another frame without an origin, if it is to receive from one of them", async () => {
     const [child, sibling] = [
       await scriptedIframe({ sandbox: "allow-scripts" }),
       await scriptedIframe({ sandbox: "allow-scripts" }),

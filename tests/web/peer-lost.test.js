@@ -1,11 +1,11 @@
-// A transport can tell that the other side has gone; what the link makes of it.
+// A transport can report the loss of the peer; its effects on the link.
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { recorder } from "./support/transports.js";
 import { printed } from "./support/console.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A transport that goes nowhere, and whose end the test plays. */
+/** A transport without a peer, whose end the test plays. */
 function closableTransport() {
   return {
     ...recorder(),
@@ -15,8 +15,8 @@ function closableTransport() {
   };
 }
 
-describe("a transport that says that the other side is gone", () => {
-  it("ends all calls that wait, with the error that it gives and the call's own method and id", async () => {
+describe("a transport that reports the loss of the peer", () => {
+  it("ends all pending calls, with its error and the call's own method and id", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = [client.request("a"), client.request("b")];
@@ -41,7 +41,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.deepEqual([error.reason, error.cause], ["peer-gone", cause]);
   });
 
-  it("has later calls refused at once, and notifications reported, until it is heard again", async () => {
+  it("has later calls refused at once, and notifications reported, until it reopens", async () => {
     const transport = closableTransport();
     const reported = [];
     const client = new JSONRPCClient(transport, { onError: (error) => reported.push(error.reason) });
@@ -72,7 +72,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.equal(await after, "right");
   });
 
-  it("stops the handlers that work for it, whose answers are dropped, and takes its next requests", async () => {
+  it("stops the handlers that work for it, whose answers are dropped, and accepts its next requests", async () => {
     const transport = closableTransport();
     const signals = [];
     const ends = [];
@@ -93,7 +93,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "right", id: 1 }]);
   });
 
-  it("drops what is left of a batch that was being answered", async () => {
+  it("drops the rest of a batch that was being answered", async () => {
     const transport = closableTransport();
     new JSONRPCServer(transport).method("now", () => 1).method("never", () => new Promise(() => {}));
     transport.deliver([
@@ -105,7 +105,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: 1, id: 3 }]);
   });
 
-  it("lets handlers go on where it says that the other side still takes answers", async () => {
+  it("lets handlers go on if it reports that the peer still receives answers", async () => {
     const transport = closableTransport();
     const peer = new JSONRPCPeer(transport);
     let end;
@@ -122,7 +122,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.deepEqual(transport.sent.slice(1), [{ jsonrpc: "2.0", result: "done", id: 1 }]);
   });
 
-  it("can ask whether anybody serves, who would answer what cannot be read", () => {
+  it("can ask whether there is a server, which would answer unreadable messages", () => {
     let isServing;
     const transport = { ...recorder(), onMessage: (_, ask) => (isServing = ask) };
     const client = new JSONRPCClient(transport);
@@ -134,7 +134,7 @@ describe("a transport that says that the other side is gone", () => {
     client.destroy();
   });
 
-  it("can ask whether anybody waits", async () => {
+  it("can ask whether calls are pending", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     assert.isFalse(transport.isWaiting());
@@ -144,7 +144,7 @@ describe("a transport that says that the other side is gone", () => {
     assert.isFalse(transport.isWaiting());
   });
 
-  it("changes nothing when it says so after it was destroyed", async () => {
+  it("changes nothing when it reports the loss after it was destroyed", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     client.destroy();

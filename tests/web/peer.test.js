@@ -11,7 +11,7 @@ describe("a peer", () => {
     assert.deepEqual(await Promise.all([here.request("name"), there.request("name")]), ["there", "here"]);
   });
 
-  it("tells its own calls from those of the other side, though they have the same ids", async () => {
+  it("distinguishes its own calls from those of the peer, though they have the same ids", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near).method("double", ([n]) => n * 2);
     const there = new JSONRPCPeer(far).method("square", ([n]) => n * n);
@@ -53,7 +53,7 @@ describe("a peer", () => {
 });
 
 describe("the remote of a peer", () => {
-  it("has each method of the other side as a function", async () => {
+  it("has each method of the peer as a function", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("build", ({ entry }) => `built ${entry}`).method("a.b/c", () => "odd");
     const { remote } = new JSONRPCPeer(near);
@@ -67,7 +67,7 @@ describe("the remote of a peer", () => {
     assert.equal(error.message, "JSON-RPC timeout: slow (id=1)");
   });
 
-  it("is no promise, so that it can be awaited and returned from an async function", async () => {
+  it("is not a promise, so that it can be awaited and returned from an async function", async () => {
     const transport = recorder();
     const { remote } = new JSONRPCPeer(transport);
     assert.isUndefined(remote.then);

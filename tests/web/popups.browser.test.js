@@ -1,4 +1,4 @@
-// A popup whose policy cuts it off from its opener.
+// A popup whose policy separates it from its opener.
 
 import { assert } from "chai";
 import { connect, windowTransport, JSONRPCClient } from "./support/portway.js";
@@ -20,7 +20,7 @@ function popup(query, options) {
 if (probe !== null) {
   describe("a popup with a Cross-Origin-Opener-Policy", () => {
     for (const origin of ["own", "other"]) {
-      it(`of the ${origin} origin has connect rejected soon, with the reason and what it may be`, async () => {
+      it(`of the ${origin} origin has connect rejected soon, with the reason and possible causes`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
         const [listeners, timers] = [listenersOf(window), countTimers()];
         const start = performance.now();
@@ -41,7 +41,7 @@ if (probe !== null) {
       assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     });
 
-    it("is told from one without, which connects", async () => {
+    it("differs from one without, which connects", async () => {
       const peer = await connect(popup({}));
       afterThisTest(() => peer.destroy());
       assert.deepEqual(await peer.request("echo", [1]), [1]);

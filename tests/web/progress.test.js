@@ -3,10 +3,10 @@ import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Timers of a busy machine are late; what is said to be soon is so within this. */
+/** Timers of a busy machine are late; short ones fire within this time. */
 const SOON = 2_500;
 
-/** A call whose far end the test plays: `tell` is its progress. */
+/** A call whose far end the test plays: `tell` sends its progress. */
 async function working(options) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
@@ -88,7 +88,7 @@ describe("the progress of a call", () => {
     assert.isAbove(seen.length, 3);
   });
 
-  it("lets it run no longer than sixty times its timeout, if nothing else was said", async () => {
+  it("lets it run for at most sixty times its timeout by default", async () => {
     const { call, tell, elapsed } = await working({ timeout: 20 });
     const timer = setInterval(() => tell(1), 1);
     try {
@@ -99,7 +99,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 1_200 + SOON);
   });
 
-  it("arrives with what the handler transfers, both ways, and the buffers are gone at the sender", async () => {
+  it("arrives with the transfer list of the handler, both ways, and the buffers are detached at the sender", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
     const left = [];
@@ -128,7 +128,7 @@ describe("the progress of a call", () => {
 });
 
 describe("the total timeout of a call", () => {
-  it("holds without any progress, and though there is no other timeout", async () => {
+  it("holds without any progress, and without any other timeout", async () => {
     for (const timeout of [0, Infinity, 60_000]) {
       const client = new JSONRPCClient(recorder());
       const start = performance.now();
@@ -138,7 +138,7 @@ describe("the total timeout of a call", () => {
     }
   });
 
-  it("is none if it is 0, and then only the other counts", async () => {
+  it("is absent if it is 0, and then only the other counts", async () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
     assert.isTrue(await isOpen(call, 50));

@@ -39,7 +39,7 @@ describe("params that hold a reactive proxy", () => {
       ]);
       assert.deepEqual(alone, form());
       assert.deepEqual(behind, form());
-      // What is read-only has no note.
+      // A read-only value has no note.
       if (name !== "readonly") assert.deepEqual(large, { ...form(), note: "x".repeat(2_000) });
     });
   }
@@ -73,7 +73,7 @@ describe("params that hold a reactive proxy", () => {
     server.destroy();
   });
 
-  it("transfer what is within", async () => {
+  it("transfer their members", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("take", ({ bytes }) => bytes.byteLength);
     const client = new JSONRPCClient(near);

@@ -1,4 +1,4 @@
-// User code that runs within the library, and takes down what it runs in.
+// User code that runs within the library, and destroys its caller.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { deferred, isOpen, pause, rejection } from "./support/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
 
-/** Fails the test with whatever the library has to report. */
+/** Fails the test with any report of the library. */
 function peerOn(transport, options) {
   const errors = [];
   const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...options });

@@ -19,7 +19,7 @@ describe("the migration of a build worker", () => {
     client.destroy();
   });
 
-  it("makes what is thrown in the worker an error of the right call", async () => {
+  it("makes an error thrown in the worker an error of the right call", async () => {
     const client = new JSONRPCClient(workerTransport(worker("build-worker.js")));
     const config = { entryPoints: ["a.ts"] };
     const [good, bad] = await Promise.allSettled([
@@ -70,7 +70,7 @@ describe("the migration of a build worker", () => {
 });
 
 describe("the preview in a frame", () => {
-  it("is served files by its page, and is told to navigate, with either order of arguments", async () => {
+  it("is served files by its page, and is asked to navigate, with either order of arguments", async () => {
     const { contentWindow } = await openIframe("frame.html");
     const server = new JSONRPCServer(windowTransport(contentWindow, window, origins.own));
     const client = new JSONRPCClient(windowTransport(contentWindow));

@@ -1,5 +1,5 @@
-// The examples of the protocol that this package carries on, as its authors wrote them for their own library: everything
-// but the import is theirs.
+// The examples of the protocol that this package carries on, as its authors wrote them for their own library:
+// everything but the import is theirs.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, portTransport, wiggum } from "./support/portway.js";
@@ -65,7 +65,7 @@ describe("the boundary of an agent and its harness", () => {
 });
 
 describe("the boundary of a coordinator and its agents", () => {
-  it("sends tasks, cancels them, and hears how they go, with client and server on one transport", async () => {
+  it("sends tasks, cancels them, and receives their progress, with client and server on one transport", async () => {
     const { near, far } = channel();
     const log = [];
     const chief = new JSONRPCClient(near);
@@ -102,7 +102,7 @@ describe("the boundary of a coordinator and its agents", () => {
 
 describe("the acceptance test of the protocol", () => {
   it("a client sends a request by a mock of a window, a handler runs, and the response finds its call", async () => {
-    // As the document's own library would: `send` with the message alone.
+    // After the reference library: `send` with the message alone.
     const mock = () => {
       let handler = null;
       const end = {

@@ -9,14 +9,14 @@ function serving(options) {
 }
 
 describe("a server", () => {
-  it("answers with what the handler returns, under the id of the request", async () => {
+  it("answers with the return value of the handler, under the id of the request", async () => {
     const { server, remoteEnd } = serving();
     server.method("add", ([a, b]) => a + b);
     remoteEnd.post({ jsonrpc: "2.0", method: "add", params: [1, 2], id: 7 });
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: 3, id: 7 });
   });
 
-  it("answers with what the promise of the handler resolves to", async () => {
+  it("answers with the value that the promise of the handler resolves to", async () => {
     const { server, remoteEnd } = serving();
     server.method("slow", async () => "done");
     remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
@@ -117,7 +117,7 @@ describe("a server", () => {
     });
   }
 
-  it("tells ids that differ in type apart", async () => {
+  it("distinguishes ids that differ in type", async () => {
     const { server, remoteEnd } = serving();
     const results = { 1: deferred(), 1.5: deferred() };
     server.method("wait", ([key]) => results[key].promise);
@@ -141,7 +141,7 @@ describe("a server", () => {
     assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
   });
 
-  it("refuses params that are null when it is told to", async () => {
+  it("refuses params that are null if paramsNull is invalid", async () => {
     const { server, remoteEnd } = serving({ paramsNull: "invalid" });
     server.method("a", () => "ran");
     remoteEnd.post({ jsonrpc: "2.0", method: "a", params: null, id: 1 });
@@ -161,7 +161,7 @@ describe("a server", () => {
   }
 
   for (const name of ["missing", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "then", ""]) {
-    it(`answers that there is no method "${name}"`, async () => {
+    it(`answers "Method not found" for "${name}"`, async () => {
       const { remoteEnd } = serving();
       remoteEnd.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
       const error = { code: -32601, message: `Method not found: ${name}` };
@@ -178,7 +178,7 @@ describe("a server", () => {
     }
   });
 
-  it("tells names apart that differ in case", async () => {
+  it("distinguishes names that differ in case", async () => {
     const { server, remoteEnd } = serving();
     server.method("build", () => 1);
     remoteEnd.post({ jsonrpc: "2.0", method: "Build", id: 1 });
@@ -193,7 +193,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it("refuses a handler that is no function, and a name that is no string", () => {
+  it("refuses a handler that is not a function, and a name that is not a string", () => {
     const { server } = serving();
     assert.throws(() => server.method("a"), TypeError);
     assert.throws(() => server.onNotify("a", {}), TypeError);
@@ -218,7 +218,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).id, 1);
   });
 
-  it("says nothing to what looks like a response, even with an id that is no id", async () => {
+  it("does not reply to a message that looks like a response, even with an invalid id", async () => {
     const { remoteEnd } = serving();
     for (const message of [
       { jsonrpc: "2.0", id: 9 },
@@ -247,13 +247,13 @@ describe("the notifications of a server", () => {
   });
 
   for (const [name, message] of [
-    ["nobody knows them", { method: "unknown" }],
-    ["nobody knows them and they have params", { method: "unknown", params: { a: 1 } }],
+    ["they are unknown", { method: "unknown" }],
+    ["they are unknown and they have params", { method: "unknown", params: { a: 1 } }],
     ["they have a reserved name", { method: "rpc.foo" }],
     ["their params are a number", { method: "known", params: 5 }],
     ["their params are a string", { method: "known", params: "bar" }],
     ["their params are a boolean", { method: "known", params: true }],
-    ["nobody knows them and their params are a number", { method: "unknown", params: 5 }],
+    ["they are unknown and their params are a number", { method: "unknown", params: 5 }],
   ]) {
     it(`are passed over in silence if ${name}, alone or in a batch`, async () => {
       const errors = [];
@@ -309,7 +309,7 @@ describe("the notifications of a server", () => {
       },
     ],
   ]) {
-    it(`tell onError once when their handler ${name}, and nobody else`, async () => {
+    it(`call onError once when their handler ${name}, and nothing else`, async () => {
       const errors = [];
       const { server, remoteEnd } = serving({ onError: (error) => errors.push(error.message) });
       server.onNotify("a", handler).method("b", handler);

@@ -7,7 +7,7 @@ import { connected, recordSessions, hexId, countTimers } from "./support/connect
 import { afterThisTest } from "./support/cleanup.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** What a promise rejects with, and after how many milliseconds. */
+/** Returns the rejection of a promise, and the milliseconds until then. */
 async function timedRejection(promise) {
   const start = performance.now();
   const error = await rejection(promise);
@@ -53,7 +53,7 @@ for (const [kind, query, frameOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
 ]) {
-  describe(`what was sent before destroy(), with a frame ${kind},`, () => {
+  describe(`messages sent before destroy(), with a frame ${kind},`, () => {
     it("arrives: the goodbye, and the hello of the next connection, do not overtake it", async () => {
       const element = connectingIframe(query, frameOptions);
       let count = 0;
@@ -66,7 +66,7 @@ for (const [kind, query, frameOptions, options] of [
       assert.equal((await peer.request("kept")).length, count);
     });
 
-    it("arrives: an answer ends its call, though the other side has left by then", async () => {
+    it("arrives: an answer ends its call, though the peer has left by then", async () => {
       for (let round = 0; round < 5; round++) {
         const peer = await connected(connectingIframe(query, frameOptions), options);
         const call = peer.request("echo", [round]);
@@ -93,7 +93,7 @@ async function openScripted(options, key) {
   );
   const peer = await connecting;
   if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
-  // What comes through the port after the key shows that the key has come.
+  // A message through the port after the key shows that the key has arrived.
   port1.postMessage({ jsonrpc: "2.0", method: "first" });
   return { frame, peer, port: port1 };
 }
@@ -138,7 +138,7 @@ describe("a goodbye over the window", () => {
     return release;
   }
 
-  it("that overtakes what was sent through the port before waits for it, whatever is said meanwhile", async () => {
+  it("that overtakes earlier messages of the port waits for them, with any messages in between", async () => {
     const heard = [];
     const sessions = recordSessions({
       notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) },
@@ -263,7 +263,10 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  /** A frame whose window is found to be another one by the next call: it was looked at so often that it is left in peace. */
+  /**
+   * A frame whose window is found to be another one by the next call: it was looked at so often that it is left in
+   * peace.
+   */
   async function unnoticed(options) {
     const element = connectingIframe();
     const peer = await connected(element, options);
@@ -280,7 +283,7 @@ describe("a frame", () => {
     assert.equal(timers.size, 0);
   });
 
-  it("that is moved never gets a call that was told to have failed", async () => {
+  it("that is moved never gets a call that was already rejected", async () => {
     const calls = [];
     const { peer, move } = await unnoticed({ methods: { name: ([n]) => calls.push(n) } });
     move();
@@ -303,7 +306,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to another document of its origin is heard again", async () => {
+  it("that navigates to another document of its origin is reconnected", async () => {
     const sessions = recordSessions();
     const peer = await connected(connectingIframe({ name: "first" }), sessions);
     assert.equal(await peer.request("name"), "first");
@@ -312,7 +315,7 @@ describe("a frame", () => {
     assert.equal(await peer.request("name"), "second");
   });
 
-  it("that navigates to another origin that is allowed is heard again, and named", async () => {
+  it("that navigates to another origin that is allowed is reconnected, and named", async () => {
     const seen = [];
     const element = connectingIframe();
     const peer = await connected(element, {
@@ -325,7 +328,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to a document that connects to nobody leaves its calls to their timeouts", async () => {
+  it("that navigates to a document that does not connect leaves its calls to their timeouts", async () => {
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);
@@ -342,7 +345,7 @@ describe("a frame", () => {
     it(`${kind} whose goodbye is lost is missed once the next document has loaded`, async () => {
       const element = connectingIframe({ ...query, mute: "" }, frameOptions);
       const peer = await connected(element, options);
-      // By then the frame has told that it has loaded.
+      // By then the load event of the frame has fired.
       await pause(100);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       element.src = iframeUrl({}, { file: "scripted-iframe.html" });
@@ -357,11 +360,12 @@ describe("a frame", () => {
     const { frame, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
     await until(() => loaded);
-    // Until `rpc.load` has come, too.
+    // Resolves once `rpc.load` has arrived, too.
     await pause(20);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
     let ended;
-    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep the session.
+    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep
+    // the session.
     for (let attempt = 0; ended === undefined && attempt < 3; attempt++) {
       frame.element.dispatchEvent(new Event("load"));
       for (let n = 0; n < 2; n++) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
@@ -370,7 +374,7 @@ describe("a frame", () => {
     assert.equal(ended?.[0], "session-ended");
   });
 
-  it("that is told to have loaded again, and answers, keeps its session", async () => {
+  it("that reports a second load, and answers, keeps its session", async () => {
     const sessions = recordSessions({ origin: origins.other });
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
     const peer = await connected(element, sessions);
@@ -403,7 +407,7 @@ describe("a frame", () => {
     }
   });
 
-  it("whose page waits is asked nothing by a destroyed peer", async () => {
+  it("whose page waits receives no request of a destroyed peer", async () => {
     const element = connectingIframe();
     const first = await connected(element);
     first.destroy();
@@ -425,7 +429,7 @@ describe("a popup", () => {
   }
 
   if (probe === null) {
-    it("that is blocked is no window, and a clear error", async () => {
+    it("that is blocked is not a window, and a clear error", async () => {
       const error = await rejection(connect(popup()));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /open\(\)/);
@@ -465,7 +469,7 @@ describe("while a frame is loaded again", () => {
     await peer.request("echo");
     peer.notify("reload");
     await until(() => sessions.events.length === 2);
-    // Right after the goodbye, the port of the old document is still heard.
+    // Right after the goodbye, messages through the port of the old document are still received.
     for (let n = 0; n < 20; n++) {
       peer.notify("keep", [n]);
       await pause(5);
@@ -482,7 +486,7 @@ describe("while a frame is loaded again", () => {
 
 describe("a page that is left and comes back", () => {
   it("begins a new session with the frame that has come with it", async () => {
-    // The frame stands for the page: it is told that it is left, and then that it is back, as by the back button.
+    // The frame stands for the page: it gets the events of being left, and of coming back, as by the back button.
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);

@@ -1,4 +1,4 @@
-// What happens between two sessions, over ports: the other side is played by the test, or connects anew.
+// Events between two sessions, over ports: the peer is played by the test, or connects anew.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -27,8 +27,8 @@ for (const [name, endIt] of [
   ["says goodbye", ({ end }) => end.bye()],
   ["is new", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
-  describe(`when the other side ${name}`, () => {
-    it("calls that wait end at once, and all is told", async () => {
+  describe(`when the peer ${name}`, () => {
+    it("calls that wait end at once, and all is reported", async () => {
       const sessions = recordSessions();
       const it = await session(sessions);
       const calls = [rejection(it.peer.request("a")), rejection(it.peer.request("b", [], { timeout: 0 }))];
@@ -136,7 +136,7 @@ describe("between two sessions", () => {
     return it;
   }
 
-  it("what is to be sent is copied when it is sent", async () => {
+  it("a message is copied when it is sent", async () => {
     const it = await gap();
     const params = { n: 1 };
     it.peer.request("echo", params).catch(() => {});
@@ -145,7 +145,7 @@ describe("between two sessions", () => {
     assert.deepEqual((await end.nextCall()).params, { n: 1 });
   });
 
-  it("what cannot be cloned fails at once, and harms no other", async () => {
+  it("an uncloneable message fails at once, and harms no other", async () => {
     const it = await gap();
     assert.equal((await rejection(it.peer.request("echo", { f() {} }))).name, "DataCloneError");
     const call = it.peer.request("echo", [1]);
@@ -155,7 +155,7 @@ describe("between two sessions", () => {
     assert.equal(it.peer.pending, 0);
   });
 
-  it("what is to be transferred is transferred", async () => {
+  it("a transfer list is transferred", async () => {
     const it = await gap();
     const bytes = new Uint8Array([1, 2, 3]);
     const { port1, port2 } = new MessageChannel();
@@ -186,7 +186,7 @@ describe("between two sessions", () => {
     );
   }).timeout(30_000);
 
-  it("calls that have ended are not sent to the next session, and take nobody's place", async () => {
+  it("calls that have ended are not sent to the next session, and do not take the place of another", async () => {
     const it = await gap();
     const controller = new AbortController();
     const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
@@ -235,7 +235,7 @@ describe("between two sessions", () => {
     assert.notInclude(said, "$/cancelRequest");
   });
 
-  it("what onSession sends goes before what has waited", async () => {
+  it("messages sent by onSession go before the waiting ones", async () => {
     let peer;
     const events = [];
     const onSession = ({ number }) => number > 1 && peer.notify("first");
@@ -262,7 +262,7 @@ describe("between two sessions", () => {
     assert.equal(new Set(hellos.map(({ id }) => id)).size, 1);
   });
 
-  it("what onSession and onLost throw goes to onError", async () => {
+  it("errors thrown by onSession and onLost go to onError", async () => {
     const errors = [];
     const options = {
       onError: ({ message }) => errors.push(message),
@@ -279,7 +279,7 @@ describe("between two sessions", () => {
     assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
   });
 
-  it("what their promises reject with goes there, too", async () => {
+  it("rejections of their promises go there, too", async () => {
     const errors = [];
     const it = await gap({
       onError: ({ message }) => errors.push(message),
@@ -293,7 +293,7 @@ describe("between two sessions", () => {
 });
 
 describe("a peer that is destroyed", () => {
-  it("in onLost, when the other side is new, stays destroyed: the new one gets no answer", async () => {
+  it("in onLost, when the peer is new, stays destroyed: the new one gets no answer", async () => {
     const it = await session({ onLost: () => it.peer.destroy() });
     // Hellos that come too fast are passed over, and the name of this side is new each time.
     await pause(20);
@@ -307,7 +307,7 @@ describe("a peer that is destroyed", () => {
     );
   });
 
-  it("after it has answered a hello says goodbye through the port that it gave", async () => {
+  it("after it has answered a hello sends a goodbye through the port that it offered", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -334,7 +334,7 @@ describe("of one session", () => {
     assert.equal(count, 12_000);
   }).timeout(20_000);
 
-  it("the replies to what came with its goodbye go to it, and not to the next", async () => {
+  it("the replies to requests beside its goodbye go to it, and not to the next", async () => {
     const lost = deferred();
     const errors = [];
     const it = await session({
@@ -353,12 +353,12 @@ describe("of one session", () => {
       messages.filter(({ method }) => method === undefined),
       [],
     );
-    // Not every engine delivers what comes after the goodbye.
+    // Not every engine delivers messages after the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
     await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
   });
 
-  it("its lock is waited for once, however often the other side says that it holds it", async function () {
+  it("its lock is requested once, though the peer reports several times that it holds it", async function () {
     if (globalThis.navigator?.locks === undefined) return;
     const it = await session();
     const name = `portway:${hexId(1)}`;
@@ -376,7 +376,7 @@ describe("of one session", () => {
     assert.equal(await waiting(), 1);
   });
 
-  it("the lock of this side is held before the session begins, so that who is blocked right after is not taken for dead", async () => {
+  it("the lock of this side is held before the session begins, so that a block right after does not count as a death", async () => {
     if (globalThis.navigator?.locks === undefined) return;
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
@@ -425,7 +425,7 @@ describe("a side that connects anew", () => {
     else assert.equal(outcome, "session-ended");
   });
 
-  it("while the other is connected does not disturb what the other calls at the same time", async () => {
+  it("while the other is connected does not disturb simultaneous calls of the other", async () => {
     const [one, other] = await connectPair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])),

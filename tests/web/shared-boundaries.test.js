@@ -76,7 +76,7 @@ describe("clients and servers on one port", () => {
     second.destroy();
   });
 
-  it("each hear the messages that came before they were made", async () => {
+  it("each receive the messages that arrived before they were made", async () => {
     const { port1, port2 } = new MessageChannel();
     const early = portTransport(port1);
     early.onMessage(() => {});
@@ -116,7 +116,7 @@ describe("clients and servers on one port", () => {
     });
   }
 
-  it("answer what a session beside them does not take, and no more", async () => {
+  it("answer requests that a session beside them does not accept, and no more", async () => {
     const { port1, port2 } = new MessageChannel();
     const plain = new JSONRPCServer(portTransport(port1)).method("both", () => "plain");
     const options = { methods: { both: () => "session", own: () => "own" } };

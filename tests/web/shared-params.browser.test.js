@@ -1,4 +1,4 @@
-// Params of messages that came together, by a port of another realm: what is in them is of classes of that realm.
+// Params of messages that arrived together, by a port of another realm: their objects are of classes of that realm.
 
 import { assert } from "chai";
 import { JSONRPCServer, portTransport } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { scriptedChannel } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** A server on a port of another realm, and what its handler has got. */
+/** A server on a port of another realm, and the params of its handler. */
 async function serving() {
   const { contentWindow } = await openIframe("scripted-iframe.html");
   const { port1, port2 } = new contentWindow.MessageChannel();
@@ -31,7 +31,7 @@ describe("params of requests that came together by a port of another realm", () 
     const [one, other] = structuredClone([make(shared), make(shared)]);
     // Of a cause, WebKit makes a text.
     if (typeof inside(one) !== "object" || inside(one) !== inside(other)) continue;
-    it(`share nothing in ${what}`, async () => {
+    it(`share no objects in ${what}`, async () => {
       const { seen, replies, port } = await serving();
       port.postMessage(requests([make(shared)], [make(shared)]));
       await until(() => replies.length === 2);

@@ -1,4 +1,5 @@
-// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one object.
+// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one
+// object.
 
 import { assert } from "chai";
 import { JSONRPCServer } from "./support/portway.js";
@@ -6,7 +7,10 @@ import { connectToScripted } from "./support/connections.js";
 import { scriptedChannel } from "./support/transports.js";
 import { pause, until } from "./support/outcomes.js";
 
-/** Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a cause. */
+/**
+ * Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a
+ * cause.
+ */
 function keepsIdentity(value) {
   const [one, other] = structuredClone([value, value]);
   return one === other && (one.cause !== undefined || !(one instanceof Error));
@@ -47,7 +51,7 @@ const ways = {
 
 describe("params of requests that came together", () => {
   for (const [way, together] of Object.entries(ways)) {
-    it(`share nothing in ${way}: what one handler has checked, another cannot change`, async () => {
+    it(`share no objects in ${way}: params checked by one handler cannot be changed by another`, async () => {
       const { end, used } = await checking();
       end.post(together(requests({ name: "public" })));
       await until(() => used.length === 1);
@@ -65,7 +69,7 @@ describe("params of requests that came together", () => {
       );
     });
 
-    it(`are refused in ${way} if they share what is too large to be copied`, async () => {
+    it(`are refused in ${way} if they share an object that is too large to be copied`, async () => {
       const { end, used, arrived } = await checking();
       end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);

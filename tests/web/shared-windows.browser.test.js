@@ -46,7 +46,7 @@ describe("transports on one window that allow other origins", () => {
     peers.forEach((peer) => peer.destroy());
   });
 
-  it("say that a method is unknown to an origin that its server does not allow", async () => {
+  it("answer that a method is unknown to an origin that its server does not allow", async () => {
     const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const target = element.contentWindow;
     const peer = new JSONRPCPeer(windowTransport(target, { origin: origins.other })).method("open", () => "open");
@@ -140,7 +140,7 @@ describe("transports on windows while a frame is connected", () => {
     await pause(20);
   }
 
-  it("hear the window that they listen on, and no other", async () => {
+  it("receive from the window that they listen on, and from no other", async () => {
     const mine = await scriptedIframe();
     await connecting(mine.element);
     const other = document.createElement("iframe");

@@ -1,5 +1,5 @@
-// What windows of other origins, and other windows, can do to a page that listens: no data of theirs is read, and none speaks
-// for the origin that a session began with.
+// Windows of other origins, and other windows, cannot harm a page that listens: their data is not read, and they cannot
+// send messages in a session of another origin.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -11,7 +11,7 @@ import { pause, rejection, until } from "./support/outcomes.js";
 const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
 const notification = (method) => ({ jsonrpc: "2.0", method });
 
-/** Of events, those whose source is this window. They are not compared by chai, which may not look into it. */
+/** Returns the events whose source is this window. chai cannot compare them, since it must not look into it. */
 const of = ({ window }, events) => events.map(({ source }) => source === window).filter((isIt) => isIt);
 
 describe("the data of a message", () => {
@@ -108,7 +108,7 @@ describe("a session with a peer that knows none", () => {
     await ready;
   }
 
-  it("hears only the origin that it began with: another allowed origin begins a new one", async () => {
+  it("receives only from the origin that it began with: another allowed origin begins a new one", async () => {
     const errors = [];
     const { mine, connecting, events, sessions, contexts, refusal } = await plain({
       onError: (error) => errors.push(error),
@@ -136,7 +136,7 @@ describe("a session with a peer that knows none", () => {
     );
   });
 
-  it("has nothing in it that another origin has said before it began", async () => {
+  it("contains no message that another origin has sent before it began", async () => {
     const { mine, connecting, sessions, contexts } = await plain();
     mine.post(notification("note"));
     await mine.settled();
@@ -172,7 +172,7 @@ describe("a frame of another origin that hangs", () => {
     const { id } = other.received.find(({ method }) => method === "rpc.hello");
     const session = hexId("3");
     let release;
-    // As this page has it for another peer, say.
+    // As this page would have for another peer.
     await new Promise((held) => {
       navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
     });

@@ -1,5 +1,5 @@
-// Streams whose handlers never wait: all of one link take turns with everything else on their thread, and what a peer can have
-// sent without reading it is bounded for all of its streams together.
+// Streams whose handlers never wait: all of one link take turns with everything else on their thread, and a peer
+// that does not read can have only a bounded number of items sent, for all of its streams together.
 
 import { assert } from "chai";
 import { JSONRPCServer } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { until } from "./support/outcomes.js";
 const { setImmediate } = globalThis;
 
 /** How much a count grows at most between two tasks of this thread that follow each other, until `isDone`. */
-async function mostInATask(count, isDone) {
+async function maxItemsInATask(count, isDone) {
   const { port1, port2 } = new MessageChannel();
   let most = 0;
   let last = count();
@@ -40,7 +40,7 @@ function served(spend = () => {}) {
       yield n;
     }
   });
-  // What has credit, and never an item.
+  // A stream with credit that never yields an item.
   server.method("nothing", () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }));
   const asked = (of, credit, method = "numbers") => ({ method, params: { of }, credit });
   return {
@@ -71,19 +71,19 @@ describe("all streams of a link", () => {
       const { openAll, total } = served();
       openAll(count, credit);
       const wanted = count * credit;
-      const most = await mostInATask(total, () => total() >= wanted);
+      const most = await maxItemsInATask(total, () => total() >= wanted);
       // Two turns may lie between two tasks of the test.
       assert.isAtMost(most, 512);
     });
   }
 
-  it("take 4 ms in one turn at most, and what one item takes", async () => {
+  it("take at most 4 ms in one turn, and the time of one item", async () => {
     const { openAll, total } = served(() => {
       const end = performance.now() + 2;
       while (performance.now() < end);
     });
     openAll(8, 20);
-    const most = await mostInATask(total, () => total() >= 160);
+    const most = await maxItemsInATask(total, () => total() >= 160);
     assert.isAtMost(most, 6);
   });
 
@@ -143,7 +143,7 @@ describe("the credit of all streams of a peer", () => {
     await until(() => refused().length === 256, "the streams go on");
   });
 
-  it("is not exceeded by what is given later: what is too much of it does not count", async () => {
+  it("is not exceeded by credit that is given later: the excess does not count", async () => {
     const { remoteEnd, open, credit, cancel, items, answer } = served();
     open("a", 65_526, "nothing");
     open("b", 2);

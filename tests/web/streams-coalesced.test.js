@@ -42,7 +42,7 @@ describe("items that are ready in one turn", () => {
     });
   }
 
-  it("are what the handler gave, though it goes on with the same object", async () => {
+  it("are snapshots, though the handler goes on with the same object", async () => {
     const [near, far] = await connectPair();
     far.method("same", function* () {
       const item = { n: 0, list: [0] };
@@ -52,7 +52,7 @@ describe("items that are ready in one turn", () => {
     assert.deepEqual(await collect(near.stream("same")), wanted);
   });
 
-  it("are what the handler gave, though it goes on with the object around what it transfers", async () => {
+  it("are snapshots, though the handler goes on with the object around its transferred members", async () => {
     const [near, far] = await connectPair();
     far.method("same", function* (_, context) {
       const item = { n: 0, buffer: undefined };
@@ -69,7 +69,7 @@ describe("items that are ready in one turn", () => {
     );
   });
 
-  it("take along what they transfer: buffers, views of them, and ports", async () => {
+  it("include their transfer lists: buffers, views of them, and ports", async () => {
     const [near, far] = await connectPair();
     const given = [];
     far.method("moved", function* (_, context) {

@@ -10,7 +10,7 @@ function caller(remoteEnd) {
       remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
     credit: (count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
     cancel: () => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
-    /** The items that have come so far. */
+    /** Returns the items received so far. */
     items: async () => (await remoteEnd.drain()).map(({ params }) => params.value),
   };
 }
@@ -27,7 +27,7 @@ async function* count(to = Infinity) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** An endless iterator by hand, that keeps what it was asked. */
+/** An endless iterator by hand, that records its calls. */
 function scripted(more) {
   const asked = [];
   let n = 0;
@@ -45,7 +45,7 @@ function scripted(more) {
   };
 }
 
-describe("a handler that gives a stream", () => {
+describe("a handler that returns a stream", () => {
   const sources = {
     "an async generator": () => count(3),
     "an async iterable": () => ({ [Symbol.asyncIterator]: () => count(3) }),
@@ -103,7 +103,7 @@ describe("a handler that gives a stream", () => {
     assert.equal(given, 5);
   });
 
-  it("fails once with what it throws", async () => {
+  it("fails once with the error that it throws", async () => {
     for (const fail of [
       () => {
         throw new RPCError(-32000, "no");
@@ -147,7 +147,7 @@ describe("a handler that gives a stream", () => {
     assert.deepEqual([await remoteEnd.drain(), items.asked, errors], [[], ["return"], []]);
   });
 
-  it("fails once if what it transfers cannot be transferred", async () => {
+  it("fails once if its transfer list cannot be transferred", async () => {
     const { remoteEnd, open } = served({
       async *bad(_, { transfer }) {
         transfer([{}]);
@@ -159,7 +159,7 @@ describe("a handler that gives a stream", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may tell of its progress between the items", async () => {
+  it("may report its progress between the items", async () => {
     const { remoteEnd, open } = served({
       async *work(_, { progress }) {
         progress(0.5);
@@ -268,7 +268,7 @@ describe("a stream that is given up", () => {
     assert.deepEqual([reasons, readable.locked, await remoteEnd.drain()], [["AbortError"], false, []]);
   });
 
-  it("is answered with what its iterator throws at its end", async () => {
+  it("is answered with the error that its iterator throws at its end", async () => {
     const { remoteEnd, open, cancel, errors } = served({
       async *count() {
         try {
@@ -328,7 +328,7 @@ describe("a request for a stream", () => {
   }
 
   for (const method of ["missing", "rpc.stream"]) {
-    it(`is -32601 for "${method}", which nobody serves`, async () => {
+    it(`is -32601 for the unknown method "${method}"`, async () => {
       const { remoteEnd, open } = served({ count });
       open(method, 1);
       const { error } = await remoteEnd.next();
@@ -343,7 +343,7 @@ describe("a request for a stream", () => {
     ["an array", [1, 2]],
     ["a Set", new Set()],
   ]) {
-    it(`is -32603 if the handler gives ${what}, since that is no stream`, async () => {
+    it(`is -32603 if the handler returns ${what}, since that is not a stream`, async () => {
       const { remoteEnd, open } = served({ plain: () => result });
       open("plain", 1);
       const { error } = await remoteEnd.next();
@@ -370,7 +370,7 @@ describe("a request for a stream", () => {
     ]);
   });
 
-  it("does nothing as a notification, and neither do items that nobody asked for", async () => {
+  it("does nothing as a notification, and neither do items of no stream", async () => {
     let runs = 0;
     const { remoteEnd } = served({ count: () => void runs++ });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
@@ -379,7 +379,7 @@ describe("a request for a stream", () => {
   });
 });
 
-describe("a plain request to a handler that gives a stream", () => {
+describe("a plain request to a handler that returns a stream", () => {
   for (const [what, source] of [
     [
       "an async generator",
@@ -400,7 +400,7 @@ describe("a plain request to a handler that gives a stream", () => {
         }),
     ],
   ]) {
-    it(`is -32603 and says what to do, for ${what}, which is ended`, async () => {
+    it(`is -32603 with a remedy for ${what}, which is ended`, async () => {
       const { near, far } = channel();
       let given;
       new JSONRPCServer(far).method("logs", async () => (given = await source()));
@@ -423,7 +423,7 @@ describe("a plain request to a handler that gives a stream", () => {
     await until(() => !readable.locked);
   });
 
-  it("gives a ReadableStream that is transferred", async function () {
+  it("sends a ReadableStream that is transferred", async function () {
     const { near, far } = channel();
     try {
       const probe = new ReadableStream();
@@ -452,7 +452,7 @@ describe("a plain request to a handler that gives a stream", () => {
     assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
   });
 
-  it("gives arrays, and maps, as the plain results that they are", async () => {
+  it("sends arrays, and maps, as plain results", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
     const client = new JSONRPCClient(near);
@@ -461,8 +461,8 @@ describe("a plain request to a handler that gives a stream", () => {
   });
 });
 
-describe("a stream that is no longer wanted", () => {
-  it("asks its iterator for nothing more, whatever credit still comes", async () => {
+describe("a stream that is cancelled", () => {
+  it("takes no more items of its iterator, with any further credit", async () => {
     const source = scripted({ return: () => new Promise(() => {}) });
     const { open, credit, cancel, remoteEnd } = served({ numbers: () => source });
     open("numbers", 2);

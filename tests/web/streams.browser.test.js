@@ -11,7 +11,7 @@ describe("a directory", () => {
       directory = await navigator.storage.getDirectory();
       structuredClone(directory);
     } catch {
-      // This engine has none, or none that crosses.
+      // This engine has no such stream, or cannot transfer it.
       return;
     }
     new JSONRPCServer(far).method("directory", () => directory);
@@ -20,7 +20,7 @@ describe("a directory", () => {
 });
 
 describe("a stream of a worker", () => {
-  it("gives the items of its handler, and ends by break", async () => {
+  it("returns the items of its handler, and ends by break", async () => {
     const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
     const got = [];
     for await (const bytes of client.stream("count", {})) {

@@ -13,7 +13,7 @@ async function* count(to) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** What a test plays the server with: the request for a stream, and items in answer to it. */
+/** The test as the server: the request for a stream, and items in answer to it. */
 async function requested(remoteEnd) {
   const { id, ...request } = await remoteEnd.next();
   return {
@@ -29,7 +29,7 @@ for (const [boundary, ends] of [
   ["a transport that delivers at once", loopback],
 ]) {
   describe(`a stream over ${boundary}`, () => {
-    it("gives the items of a handler in order, and then ends", async () => {
+    it("returns the items of a handler in order, and then ends", async () => {
       const { near, far } = ends();
       new JSONRPCServer(far).method("count", ({ to }) => count(to));
       const client = new JSONRPCClient(near);
@@ -76,7 +76,7 @@ for (const [boundary, ends] of [
       assert.deepEqual(await Promise.all(echoes), [[1], [1]]);
     });
 
-    it("is ended at the other side by break, and by what the body throws", async () => {
+    it("is ended at the peer by break, and by an error thrown in the body", async () => {
       for (const leave of [
         () => true,
         () => {
@@ -132,7 +132,7 @@ describe("the caller of a stream", () => {
     assert.equal(items[Symbol.asyncIterator](), items);
   });
 
-  it("gives credit when it has taken half of the window, for as many as it has taken", async () => {
+  it("grants credit when it has taken half of the window, for the number of items that it has taken", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
@@ -164,7 +164,7 @@ describe("the caller of a stream", () => {
     );
   });
 
-  it("gets what was sent before the end, and before an error, though it takes it later", async () => {
+  it("gets items sent before the end, and before an error, though it takes them later", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     for (const fails of [false, true]) {
@@ -182,7 +182,7 @@ describe("the caller of a stream", () => {
     }
   });
 
-  it("fails a stream that sends more than was asked for, and tells the other side", async () => {
+  it("fails a stream that sends more items than requested, and notifies the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("flood", undefined, { window: 2 });
@@ -197,7 +197,7 @@ describe("the caller of a stream", () => {
       [error.reason, error.method, error.message],
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
-    // With a window of two, one that is taken makes a credit of one, which came too late for the other side.
+    // With a window of two, taking one item grants a credit of one, which came too late for the peer.
     const next = await remoteEnd.next();
     const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
@@ -227,12 +227,12 @@ describe("the caller of a stream", () => {
   });
 
   for (const window of [0, -1, 1.5, NaN, Infinity, "5", 65_537]) {
-    it(`is told at once that ${JSON.stringify(window) ?? window} (${window}) is no window`, () => {
+    it(`throws at once that ${JSON.stringify(window) ?? window} (${window}) is not a window`, () => {
       assert.throws(() => new JSONRPCClient(recorder()).stream("a", {}, { window }), RangeError, "from 1 to 65536");
     });
   }
 
-  it("is told at once of a bad timeout, and at the first item of params that are none", async () => {
+  it("throws at once for a bad timeout, and at the first item for invalid params", async () => {
     const client = new JSONRPCClient(recorder());
     assert.throws(() => client.stream("a", {}, { timeout: -1 }), RangeError);
     const items = client.stream("a", 5);
@@ -240,14 +240,14 @@ describe("the caller of a stream", () => {
     assert.isTrue((await items.next()).done);
   });
 
-  it("hears what could not be cloned of the params, and nothing is left", async () => {
+  it("fails if the params cannot be cloned, and nothing is left", async () => {
     const { near } = channel();
     const client = new JSONRPCClient(near);
     assert.equal((await rejection(client.stream("a", { f: () => {} }).next())).name, "DataCloneError");
     assert.equal(client.pending, 0);
   });
 
-  it("hears of a peer that knows no streams", async () => {
+  it("fails if the peer supports no streams", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const first = new JSONRPCClient(transport).stream("a").next();
     const { fail } = await requested(remoteEnd);
@@ -297,7 +297,7 @@ describe("the caller of a stream", () => {
 });
 
 describe("the timeout of a stream", () => {
-  it("is the longest wait for an item, and tells the other side to stop", async () => {
+  it("is the longest wait for an item, and stops the stream at the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("slow", undefined, { timeout: 400 });
@@ -331,7 +331,7 @@ describe("the timeout of a stream", () => {
     assert.isAbove(performance.now() - start, 750);
   });
 
-  it("does not run while nobody waits for an item", async () => {
+  it("does not run while the consumer waits for no item", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("a", undefined, { timeout: 500 });
@@ -348,7 +348,7 @@ describe("the timeout of a stream", () => {
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is none if it is ${timeout}`, async () => {
+    it(`is absent if it is ${timeout}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const items = client.stream("a", undefined, { timeout });
@@ -399,7 +399,7 @@ describe("the signal of a stream", () => {
     assert.deepEqual(transport.sent, []);
   });
 
-  it("ends it at once and with one cancel, of whatever class its reason is", async () => {
+  it("ends it at once and with one cancel, with a reason of any class", async () => {
     for (const reason of [
       new RPCError(1, "enough"),
       await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 })),

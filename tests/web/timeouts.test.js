@@ -51,7 +51,7 @@ describe("the timeout of a call", () => {
     assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
   });
 
-  it("never ends a call early, nor much later than it says", async () => {
+  it("never ends a call early, nor much later than it specifies", async () => {
     const client = new JSONRPCClient(recorder());
     const timeouts = [1, 5, 16, 50, 100, 160, 250, 400];
     const times = await Promise.all(timeouts.map((timeout) => elapsed(client, timeout)));
@@ -83,7 +83,7 @@ describe("the timeout of a call", () => {
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is none if it is ${timeout}`, async () => {
+    it(`is absent if it is ${timeout}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const call = client.request("a", undefined, { timeout });
@@ -92,7 +92,7 @@ describe("the timeout of a call", () => {
       assert.equal(await call, "at last");
     });
 
-    it(`is none for all calls of a client whose timeout is ${timeout}`, async () => {
+    it(`is absent for all calls of a client whose timeout is ${timeout}`, async () => {
       const client = new JSONRPCClient(recorder(), { timeout });
       const call = client.request("a");
       assert.isTrue(await isOpen(call, 60));
@@ -158,7 +158,7 @@ describe("the timeout of a call", () => {
     assert.deepEqual([never.reason.reason, later.value], ["timeout", "done"]);
   });
 
-  it("is ten seconds if nobody says", async function () {
+  it("is ten seconds by default", async function () {
     this.timeout(15_000);
     assertInTime(await defaultTimeout, 10_000);
   });

@@ -1,4 +1,4 @@
-// A transfer list that cannot go takes nothing along: what it names is still the caller's.
+// A transfer list that cannot be sent detaches nothing: its objects still belong to the caller.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A peer that gives back what it gets, and one that calls it; `port` is the one that the caller posts to. */
+/** A peer that echoes its params, and one that calls it; `port` is the one that the caller posts to. */
 function ends() {
   const { near, far, port1: port } = channel();
   const seen = [];
@@ -47,7 +47,7 @@ function locked(stream) {
   return stream;
 }
 
-/** What cannot be transferred beside buffers that can; each is given these, and the port that is posted to. */
+/** Objects that cannot be transferred, beside buffers that can; each gets these, and the port that is posted to. */
 const bad = {
   "a buffer twice": ([first]) => first,
   "a buffer that is gone": gone,
@@ -169,7 +169,7 @@ describe("a transfer list of an item of a stream", () => {
   });
 });
 
-describe("what is given as a transfer list", () => {
+describe("a transfer list", () => {
   it("may be anything that can be iterated over, once", async () => {
     const { client, server } = ends();
     const [buffer] = buffers();
@@ -184,7 +184,7 @@ describe("what is given as a transfer list", () => {
     assert.equal(result.byteLength, 0);
   });
 
-  it("is none if it is null", async () => {
+  it("is absent if it is null", async () => {
     const { client, server } = ends();
     server.method("work", (_, context) => {
       context.transfer(null);
@@ -198,7 +198,7 @@ describe("what is given as a transfer list", () => {
     assert.deepEqual(seen, [1]);
   });
 
-  it("is a TypeError that says so if it is no list", async () => {
+  it("is a clear TypeError if it is not a list", async () => {
     const { client, server } = ends();
     const list = new ArrayBuffer(2);
     const says = /transfer.*list/;
@@ -278,7 +278,7 @@ describe("a transfer list that can go", () => {
 });
 
 describe("the memory of the library's own wasm", () => {
-  it("can be reached from nothing that the package gives out", async () => {
+  it("cannot be reached from any export of the package", async () => {
     const library = await import("./support/portway.js");
     const memories = new Set();
     const visited = new Set();

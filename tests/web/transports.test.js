@@ -75,7 +75,7 @@ describe("any object with send and onMessage", () => {
     assert.equal((await client.request("fail").catch((error) => error)).code, -32603);
   });
 
-  it("may be wrapped by another, to look at what goes through", async () => {
+  it("may be wrapped by another, to inspect its messages", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "result");
     const tap = tapped(near);
@@ -93,7 +93,7 @@ describe("any object with send and onMessage", () => {
     assert.equal(await call, "once");
   });
 
-  it("may deliver what has getters that throw: onError is told, and the calls wait on", async () => {
+  it("may deliver messages with getters that throw: onError is called, and the calls wait on", async () => {
     const transport = recorder();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) }).request("a");
@@ -108,7 +108,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(errors, ["gotcha"]);
   });
 
-  it("may fail to send a reply: onError is told, and the server lives on", async () => {
+  it("may fail to send a reply: onError is called, and the server lives on", async () => {
     const transport = recorder();
     const errors = [];
     new JSONRPCServer(transport, { onError: (error) => errors.push(error.message) }).method("a", () => "result");
@@ -123,7 +123,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
   });
 
-  it("tells the console of faults if there is no onError", async () => {
+  it("logs faults on the console without onError", async () => {
     const transport = recorder();
     const lines = await printed(() => {
       new JSONRPCServer(transport).onNotify("a", () => {
@@ -187,7 +187,7 @@ describe("the handler of a transport", () => {
     ]);
   });
 
-  it("gets what is JSON-RPC, alone or in arrays, and nothing else", async () => {
+  it("gets JSON-RPC messages, alone or in arrays, and nothing else", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(message));
@@ -204,7 +204,7 @@ describe("the handler of a transport", () => {
 });
 
 describe("an object that acts as a port", () => {
-  /** Two ends that hand over at once what is posted, and can be closed again and again. */
+  /** Two ends that deliver at once, and can be closed repeatedly. */
   function pair() {
     const end = () => ({
       listeners: new Set(),
@@ -245,7 +245,7 @@ describe("an object that acts as a port", () => {
 });
 
 describe("a port that others use, too", () => {
-  it("lets what is not ours reach the listeners of others, untouched", async () => {
+  it("leaves foreign messages to other listeners, untouched", async () => {
     const { transport, remoteEnd, port } = scriptedChannel();
     const seen = [];
     port.onmessage = ({ data }) => seen.push(data);
@@ -291,18 +291,18 @@ describe("a port that others use, too", () => {
 });
 
 describe("a transport that is made of the wrong thing", () => {
-  it("is a TypeError that says what is missing", () => {
+  it("is a TypeError that names the missing methods", () => {
     for (const wrong of [undefined, null, {}, "port", 5]) {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
   });
 
-  it("is, for an iframe, a TypeError that says what to pass", () => {
+  it("is, for an iframe, a TypeError that names the right argument", () => {
     assert.throws(() => windowTransport({ contentWindow: {} }), TypeError, "contentWindow");
   });
 
-  it("is a TypeError for selfTransport() outside of a worker, which says what to use", () => {
+  it("is a TypeError for selfTransport() outside of a worker, which names the right function", () => {
     assert.throws(() => selfTransport(), TypeError, /windowTransport|worker/);
   });
 });

@@ -1,4 +1,4 @@
-// What a call leaves behind that cannot be sent, and what is said of a result that cannot be.
+// The state after an uncloneable call, and the error for an uncloneable result.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";

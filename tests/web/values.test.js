@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A client, and a server that gives back what it gets. */
+/** A client, and a server that echoes its params. */
 function echo() {
   const { near, far } = channel();
   const seen = [];
@@ -135,7 +135,7 @@ describe("a transfer", () => {
     assert.deepEqual([...seen[0].bytes], [1, 2, 3]);
   });
 
-  it("copies what is not named", async () => {
+  it("copies values outside of the transfer list", async () => {
     const { client } = echo();
     const bytes = new Uint8Array([1, 2, 3]);
     await client.request("echo", { bytes });
@@ -181,7 +181,7 @@ describe("a transfer", () => {
   });
 });
 
-describe("what cannot be cloned", () => {
+describe("an uncloneable value", () => {
   for (const [name, value] of [
     ["a function", () => {}],
     ["a symbol", Symbol("a")],

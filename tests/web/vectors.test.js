@@ -1,4 +1,4 @@
-// The vectors of `tests/data` over a real port; `tests/data/README.md` says what they mean.
+// The vectors of `tests/data` over a real port; `tests/data/README.md` defines them.
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./support/portway.js";
@@ -59,7 +59,7 @@ function received({ receive, receive_repeated: repeated }) {
 for (const file of ["spec_examples", "envelope"]) {
   const forBoundaries = (await vectors(file)).filter((vector) => !("receive_text" in vector || "profile" in vector));
 
-  describe(`what a server does with the messages of ${file}.json`, () => {
+  describe(`a server handles the messages of ${file}.json`, () => {
     for (const vector of forBoundaries) {
       it(vector.name, async () => {
         const { transport, remoteEnd } = scriptedChannel();
@@ -79,7 +79,7 @@ for (const file of ["spec_examples", "envelope"]) {
 
 const responses = (await vectors("responses")).filter((vector) => !("answer_text" in vector));
 
-describe("what a client does with the messages of responses.json", () => {
+describe("a client handles the messages of responses.json", () => {
   for (const { name, answer, outcome } of responses) {
     it(name, async () => {
       const { transport, remoteEnd } = scriptedChannel();
@@ -107,7 +107,7 @@ describe("what a client does with the messages of responses.json", () => {
 
 const reports = (await vectors("validator")).filter((vector) => !("message_text" in vector));
 
-describe("what the validator says of the messages of validator.json", () => {
+describe("the validator reports the errors in the messages of validator.json", () => {
   for (const { name, message, expect, errors, warnings } of reports) {
     it(name, () => {
       const report = validateMessage(message, expect === undefined ? undefined : { type: expect });

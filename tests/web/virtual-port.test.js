@@ -6,7 +6,7 @@ import { ScriptedPeer, ScriptedSession, connected, hexId, listenersOf, ports } f
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** What a worker is for the two that talk over it: a port that is always open, and no port. */
+/** A stand-in for a worker between the two peers: a port that is always open, and not a MessagePort. */
 function asWorker(port) {
   port.start();
   return {
@@ -73,7 +73,7 @@ describe("a session over a worker", () => {
     other.destroy();
   });
 
-  it("is asked for in the hello, and offered to who asks for it", async () => {
+  it("is requested in the hello, and offered to a peer that requests it", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: { echo: (params) => params } });
     const hello = await scriptedPeer.nextHello();
@@ -88,7 +88,7 @@ describe("a session over a worker", () => {
     await connecting;
   });
 
-  it("has a port where the other side does not ask for a lane", async () => {
+  it("has a port if the peer does not request a lane", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const end = await scriptedPeer.openByHello();
@@ -98,7 +98,7 @@ describe("a session over a worker", () => {
     assert.equal(await call, "by the port");
   });
 
-  it("begins with no answer whose lane has no proper name", async () => {
+  it("does not begin with an answer whose lane has an invalid name", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port, { connectTimeout: 300 }));
     const { id } = await scriptedPeer.nextHello();
@@ -108,7 +108,7 @@ describe("a session over a worker", () => {
     assert.equal((await connecting).reason, "no-answer");
   });
 
-  it("hears nothing of other names, and nothing that is no message", async () => {
+  it("ignores other names, and values that are not messages", async () => {
     const errors = [];
     const { peer, end, far } = await played({ onError: (error) => errors.push(error) });
     const call = peer.request("a", [1]);
@@ -127,7 +127,7 @@ describe("a session over a worker", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("leaves what is not its own to others on the same port", async () => {
+  it("leaves foreign messages to others on the same port", async () => {
     const [near, far] = sides();
     const [one] = await Promise.all([connected(near), connected(far, { methods: { whose: () => "the session's" } })]);
     const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain one's");
@@ -231,7 +231,7 @@ function pairOver(near, far) {
 }
 
 describe("a broadcast channel", () => {
-  it("is no target of connect", async () => {
+  it("is not a target of connect", async () => {
     const channel = new BroadcastChannel("lanes");
     afterThisTest(() => channel.close());
     assert.instanceOf(await rejection(connect(channel)), TypeError);

@@ -8,7 +8,7 @@ import { rejection } from "./support/outcomes.js";
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
 describe("a WASI guest in a page that is not isolated", () => {
-  it("is refused, and it is said which headers are missing", async () => {
+  it("is refused, with the names of the missing headers", async () => {
     assert.isFalse(crossOriginIsolated);
     const error = await rejection(startWasiGuest(odd));
     assert.instanceOf(error, Error);

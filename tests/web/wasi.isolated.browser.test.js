@@ -17,7 +17,7 @@ async function start(module, options) {
   return guest;
 }
 
-/** The guest that does `what`. */
+/** The guest with the behaviour `what`. */
 function oddly(what, options) {
   return start(odd, { args: [what], ...options });
 }
@@ -65,12 +65,12 @@ describe("a guest in a worker", () => {
     assert.include(lines, "portway: Error: oh no");
   });
 
-  it("has its stderr on the console if there is no function", async () => {
+  it("has its stderr on the console without a function for it", async () => {
     const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
     assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);
   });
 
-  it("gets what is there, and does not sleep for more, when it reads into several buffers", async () => {
+  it("gets the available bytes, and does not sleep for more, when it reads into several buffers", async () => {
     const guest = await oddly("s");
     const host = guest.writable.getWriter();
     const reader = guest.readable.getReader();
@@ -138,7 +138,7 @@ describe("a guest in a worker, and its streams,", () => {
     await channel.ended;
   });
 
-  it("sleeps if nobody reads what it writes, and loses none of it", async () => {
+  it("sleeps if its output is not read, and loses none of it", async () => {
     const guest = await oddly("f");
     await pause(500);
     guest.kill();
@@ -178,14 +178,14 @@ describe("a guest in a worker, and its streams,", () => {
     assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
   });
 
-  it("refuses what is no bytes", async () => {
+  it("refuses values that are not bytes", async () => {
     const guest = await oddly("b");
     assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
   });
 });
 
 describe("a guest in a worker that ends before its time", () => {
-  it("by a trap, tells what it was, and its output ends", async () => {
+  it("by a trap, reports the trap, and its output ends", async () => {
     const guest = await oddly("t");
     const { code, error } = await guest.exited;
     assert.isUndefined(code);
@@ -194,7 +194,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.equal(await text(guest), "guest");
   });
 
-  it("killed while it sleeps in a read, has ended at once, and what it has written can be read", async () => {
+  it("killed while it sleeps in a read, has ended at once, and its output can be read", async () => {
     const [{ url }] = await guests();
     const guest = await start(url);
     const host = new Host(guest);
@@ -207,7 +207,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.isUndefined(await host.next());
   });
 
-  it("killed by a signal, tells the signal's reason", async () => {
+  it("killed by a signal, reports the reason of the signal", async () => {
     const given = new AbortController();
     const guest = await oddly("b", { signal: given.signal });
     given.abort("no more");
@@ -285,7 +285,7 @@ describe("a guest that cannot be started", () => {
     0,
     11,
   ]);
-  // The same of wasi_snapshot_preview1, which has no such function.
+  // The module without the function of wasi_snapshot_preview1.
   const unknown = new Uint8Array([
     ...foreign.subarray(0, 15),
     28,
@@ -337,14 +337,14 @@ describe("a guest that cannot be started", () => {
     ["a time that is none", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
     ["an onStderr that is no function", odd, { onStderr: {} }, TypeError, /onStderr/],
   ]) {
-    it(`because of ${name} says so`, async () => {
+    it(`because of ${name} names the cause`, async () => {
       const error = await rejection(startWasiGuest(module, { args: ["x"], ...options }));
       assert.instanceOf(error, kind);
       assert.match(error.message, message);
     });
   }
 
-  it("because the browser shares no memory says so", async () => {
+  it("because the browser shares no memory names the cause", async () => {
     const { SharedArrayBuffer } = globalThis;
     delete globalThis.SharedArrayBuffer;
     try {

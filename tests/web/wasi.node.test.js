@@ -34,7 +34,7 @@ describe("a WASI command in Node", () => {
     assert.equal((await exited).code, 254);
   });
 
-  it("that traps says so on stderr, behind what it has written", async () => {
+  it("that traps reports it on stderr, behind its output", async () => {
     const { readable, exited } = run(file, "trap");
     assert.equal((await readAll(readable)).length, 5);
     const { code, errors } = await exited;
@@ -47,7 +47,7 @@ describe("a WASI command in Node", () => {
     ["is not there", ["nowhere.wasm"], 126, /nowhere\.wasm cannot be started: .*ENOENT/],
     ["is no WebAssembly", [script], 126, /cannot be started/],
   ]) {
-    it(`that ${what} is told on stderr`, async () => {
+    it(`that ${what} is reported on stderr`, async () => {
       const outcome = await run(...args).exited;
       assert.equal(outcome.code, code);
       assert.match(outcome.errors, text);

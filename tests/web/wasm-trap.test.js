@@ -1,5 +1,5 @@
-// The wasm dies for real here: of a memory that is full, or of a stack that is. Each spec has a copy of the library of its
-// own.
+// The wasm dies for real here: of a memory that is full, or of a stack that is. Each spec has a copy of the library of
+// its own.
 import { assert } from "chai";
 import {
   CallError as MainCallError,
@@ -20,7 +20,7 @@ async function smallCopy() {
   return copy;
 }
 
-/** Makes calls until the wasm has died of it; gives all of them. */
+/** Makes calls until the wasm has trapped; returns all of them. */
 async function exhaust({ JSONRPCClient }) {
   const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
   const calls = [];
@@ -37,7 +37,7 @@ async function exhaust({ JSONRPCClient }) {
 }
 
 describe("wasm that has died of a full memory", () => {
-  it("ends every call that waits, says why, and refuses the calls that follow", async () => {
+  it("ends every pending call with the reason, and refuses later calls", async () => {
     const copy = await smallCopy();
     const { client, calls } = await exhaust(copy);
     const ends = await Promise.allSettled(calls);
@@ -78,7 +78,7 @@ describe("wasm that has died of a full memory", () => {
     other.destroy();
   }).timeout(60_000);
 
-  it("ends streams, those that are asked for and those that are served, and tells the other side of both", async () => {
+  it("ends requested streams and served ones, and notifies the peer of both", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -106,7 +106,7 @@ describe("wasm that has died of a full memory", () => {
     other.destroy();
   }).timeout(60_000);
 
-  it("answers later requests of the other side with an error, and once each", async () => {
+  it("answers later requests of the peer with an error, and once each", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const server = new copy.JSONRPCServer(transport).method("a", () => "served");
@@ -156,7 +156,7 @@ describe("wasm that has died of a full memory", () => {
     }).timeout(60_000);
   }
 
-  it("keeps no answer back that a handler gives in the same task", async () => {
+  it("withholds no answer that a handler returns in the same task", async () => {
     const copy = await smallCopy();
     const transport = recorder();
     const isAlive = () => {
@@ -183,7 +183,7 @@ describe("wasm that has died of a full memory", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("is told to whoever makes a client, until init has started another", async () => {
+  it("is thrown by every new client, until init has started another", async () => {
     const copy = await smallCopy();
     const { client: old } = await exhaust(copy);
     assert.throws(() => new copy.JSONRPCClient(recorder()), copy.CallError, "init()");
@@ -212,8 +212,8 @@ describe("wasm that has died of a full memory", () => {
 });
 
 describe("a stack that is full", () => {
-  it("leaves no call open, and either works on or says that it has died", async () => {
-    // A promise that was made where there was no stack left to keep it in has nobody to tell.
+  it("leaves no call open, and either works on or reports that it has died", async () => {
+    // A promise that was made without any stack left cannot be reported.
     await printed(async () => {
       const copy = await freshCopy();
       await copy.default(await wasmBytes());
@@ -225,7 +225,7 @@ describe("a stack that is full", () => {
         try {
           dig();
         } catch {
-          // Over and over, on the way back from where there is no stack at all.
+          // Repeatedly, while the full stack unwinds.
           if (calls.length < 2_000) {
             const call = client.request("echo", [calls.length]);
             calls.push(call);

@@ -121,7 +121,7 @@ describe("a window transport", () => {
     ]);
   });
 
-  it("keeps what comes before there is a handler", async () => {
+  it("keeps messages that arrive before there is a handler", async () => {
     const child = await scriptedIframe();
     const transport = windowTransport(child.window);
     for (let n = 0; n < 3; n++) child.post({ jsonrpc: "2.0", method: "count", params: [n] });
@@ -133,7 +133,7 @@ describe("a window transport", () => {
     assert.deepEqual(seen, [0, 1, 2]);
   });
 
-  it("leaves what is not its own to others, and assigns nothing", async () => {
+  it("leaves foreign messages to others, and assigns no property", async () => {
     const child = await scriptedIframe();
     const before = window.onmessage;
     const heard = receivedBy(windowTransport(child.window));
@@ -217,7 +217,7 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("tells onError of a message that cannot be read here, and the calls go on", async () => {
+  it("reports a message that cannot be read to onError, and the calls go on", async () => {
     // Where an engine does not hand a module of wasm to another origin, this is such a message; others deliver it.
     const errors = [];
     const child = await scriptedIframe({ origin: origins.other });

@@ -57,7 +57,7 @@ describe("a WIPC channel", () => {
     });
   }
 
-  it("hands over what is no frame, and what a frame at the end has lacked", async () => {
+  it("hands over bytes outside of frames, and the size missing from a frame at the end", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     const cut = encodeWipc(DATA, "never").subarray(0, 11);
@@ -75,7 +75,7 @@ describe("a WIPC channel", () => {
     ]);
   });
 
-  it("writes each frame in one piece, and waits where the other side does not read", async () => {
+  it("writes each frame in one piece, and waits while the peer does not read", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     const written = [channel.send(DATA, "1"), channel.send(DATA, "2")];
@@ -132,7 +132,7 @@ describe("a WIPC channel", () => {
     assert.isFalse(near.readable.locked);
   });
 
-  it("tells of what its hooks throw, and goes on", async () => {
+  it("reports errors that its hooks throw, and goes on", async () => {
     const errors = [];
     const seen = [];
     const remoteEnd = scriptedPipe({
@@ -147,7 +147,7 @@ describe("a WIPC channel", () => {
     assert.deepEqual([errors, seen], [["SyntaxError", "TypeError"], ["right"]]);
   });
 
-  it("prints them where there is no onError, and what onError throws", async () => {
+  it("prints them without onError, and errors that onError throws", async () => {
     const lines = await printed(async (lines) => {
       const onData = () => {
         throw new Error("oh no");
@@ -175,7 +175,7 @@ describe("a WIPC channel", () => {
     assert.deepEqual(lines, ["portway: Error: oh no, too", "portway: Error: oh no"]);
   });
 
-  it("gives a header up whose payload does not come in time", async () => {
+  it("abandons a header whose payload does not arrive in time", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe({ ...hooks, headerTimeout: 50 });
     const falseMagic = concat([encodeWipc(DATA).subarray(0, 5), utf8(" is\n")]);
@@ -211,7 +211,7 @@ describe("a WIPC channel", () => {
 });
 
 describe("CLOSE", () => {
-  it("that a host has got ends what it sends, and closes its stream; what comes after it is still handed over", async () => {
+  it("received by a host ends its output, and closes its stream; later frames are still handed over", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     await remoteEnd.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
@@ -264,7 +264,7 @@ describe("CLOSE", () => {
     assert.deepEqual(events, [["onClose", ""]]);
   });
 
-  it("that was sent is the last frame, once, and the channel ends with the other side", async () => {
+  it("that was sent is the last frame, once, and the channel ends with the peer", async () => {
     const remoteEnd = scriptedPipe({ closeTimeout: 0 });
     remoteEnd.channel.send(DATA, "1");
     const ended = remoteEnd.channel.close("bye");
@@ -298,14 +298,14 @@ describe("CLOSE", () => {
 });
 
 describe("a channel whose stream", () => {
-  it("ends refuses what is sent", async () => {
+  it("ends refuses later frames", async () => {
     const remoteEnd = scriptedPipe();
     remoteEnd.end();
     assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
     assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("fails says so, and refuses what is sent", async () => {
+  it("fails reports it, and refuses later frames", async () => {
     const remoteEnd = scriptedPipe();
     const error = new Error("the wire is cut");
     remoteEnd.fail(error);
@@ -313,7 +313,7 @@ describe("a channel whose stream", () => {
     assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("cannot be written to any more refuses what is sent, and still reads", async () => {
+  it("cannot be written to any more refuses later frames, and still reads", async () => {
     const seen = [];
     const [near, far] = pipes();
     const channel = new WipcChannel(near, { onData: (payload) => seen.push(text(payload)) });
@@ -332,7 +332,7 @@ describe("a channel whose stream", () => {
     channel.destroy();
   });
 
-  it("brings something that is no bytes tells of it, and reads on", async () => {
+  it("delivers a value that is not bytes reports it, and reads on", async () => {
     const errors = [];
     const seen = [];
     const remoteEnd = scriptedPipe({

@@ -93,7 +93,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.close(), { code: 0, signal: null });
   });
 
-  it("takes large params and gives large results", async () => {
+  it("takes large params and returns large results", async () => {
     const guest = await guestOf("echo");
     const client = new JSONRPCClient(guest.transport());
     const [large] = await client.request("echo", ["ä".repeat(2 << 20)]);
@@ -110,7 +110,7 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("exits within a frame: the rest is passed through, and told of", async () => {
+  it("exits within a frame: the rest is passed through, and reported", async () => {
     const events = [];
     const guest = await guestOf("cut", {
       onData: (payload) => events.push(text(payload)),
@@ -142,7 +142,7 @@ describe("a guest that is a child process", () => {
 });
 
 describe("a guest that cannot be started", () => {
-  it("rejects, and says which", async () => {
+  it("rejects, with the reason", async () => {
     const { message, cause } = await rejection(spawnGuest("no-such-command", ["x"]));
     assert.include(message, "no-such-command cannot be started");
     assert.equal(cause.code, "ENOENT");
@@ -214,7 +214,7 @@ describe("a guest that dies", () => {
 });
 
 describe("a guest that is asked to close", () => {
-  it("finishes its work, and says its last words", async () => {
+  it("finishes its work, and sends its last messages", async () => {
     const seen = [];
     const guest = await guestOf("echo", { onData: (payload) => seen.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport());
@@ -309,14 +309,14 @@ describe("a guest that closes by itself", () => {
   });
 });
 
-describe("a guest whose host reads no answers", function () {
+describe("a guest whose answers are not read", function () {
   this.timeout(30_000);
 
   it("and ends its input exits", async () => {
     const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => guest.kill("SIGKILL"));
     const exited = once(guest, "exit");
-    // Once it says OPEN, it is ready.
+    // Once it sends OPEN, it is ready.
     await once(guest.stdout, "data");
     guest.stdout.pause();
     const ask = (id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));

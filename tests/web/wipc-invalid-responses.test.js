@@ -6,12 +6,12 @@ import { CALL, concat, encodeWipc, scriptedPipe, utf8 } from "./support/wipc.js"
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
 
-const MOST = 5_000;
-const LONG = "x".repeat(2 * MOST);
+const MAX_MESSAGE_BYTES = 5_000;
+const LONG = "x".repeat(2 * MAX_MESSAGE_BYTES);
 
-/** A client whose calls have been sent, and the remoteEnd end from which the test answers. */
+/** A client whose calls have been sent, and the end from which the test answers. */
 async function waiting(count, Class = JSONRPCClient) {
-  const remoteEnd = scriptedPipe({ maxMessage: MOST });
+  const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
   const errors = [];
   const client = new Class(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
   afterThisTest(() => client.destroy());
@@ -89,7 +89,7 @@ describe("an answer over the limit of WIPC", () => {
   /** The length up to the comma behind the id. */
   const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
 
-  it("an answer over the limit whose id comes late ends the only call that waits", async () => {
+  it("an answer over the limit whose id comes late ends the only pending call", async () => {
     const two = await waiting(2);
     await post(two.remoteEnd, late(most + 1));
     await post(two.remoteEnd, late(most));
@@ -101,7 +101,7 @@ describe("an answer over the limit of WIPC", () => {
   });
 
   it("is handled the same in pieces, and before a client listens", async () => {
-    const remoteEnd = scriptedPipe({ maxMessage: MOST });
+    const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
     const frame = encodeWipc(CALL, late(most));
     for (let at = 0; at < frame.length; at += 100) remoteEnd.postBytes(frame.subarray(at, at + 100));
     const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError() {} });

@@ -1,4 +1,4 @@
-// What a peer can make one end of WIPC hold, and that nothing is lost at the bound.
+// The bytes that a peer can make one end of WIPC buffer, and that nothing is lost at the bound.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -26,7 +26,7 @@ import { printed } from "./support/console.js";
 const UNWRITTEN = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
-/** An end whose output is read only by `read`, which keeps all that comes. */
+/** An end whose output is read only by `read`, which records all frames. */
 function unread(options) {
   const [near, far] = pipes();
   const channel = new WipcChannel(near, options);
@@ -43,7 +43,7 @@ function unread(options) {
       return written;
     },
     end: () => writer.close().catch(() => {}),
-    /** One who reads piece by piece. */
+    /** A peer that reads piece by piece. */
     reader: () => far.readable.getReader(),
     read() {
       const reader = far.readable.getReader();
@@ -70,7 +70,7 @@ function requests(method, count, first = 0) {
   return concat(Array.from({ length: count }, (_, n) => request(method, first + n)));
 }
 
-/** Until `count()` has stayed the same for a while. */
+/** Resolves once `count()` has stayed the same for a while. */
 async function settled(count) {
   for (let last = -1; last !== count(); await pause(50)) last = count();
   return count();
@@ -120,7 +120,7 @@ describe("a WIPC peer that asks and does not read", function () {
     await until(() => end.received === 500);
   });
 
-  it("has no more waiting by a batch or by what came before there was a handler", async () => {
+  it("has no more queued by a batch or by messages that arrived before a handler", async () => {
     const end = unread();
     await end.post(
       concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]),
@@ -140,7 +140,7 @@ describe("a WIPC peer that asks and does not read", function () {
     );
   });
 
-  it("has what hooks send back waiting, and no more of it", async () => {
+  it("has the frames that hooks send back queued, and no more of them", async () => {
     let handled = 0;
     const end = unread({
       onData(payload) {
@@ -168,7 +168,7 @@ describe("a WIPC peer that asks and does not read", function () {
     await until(() => end.received === 1_000);
   });
 
-  it("has items of a stream waiting, and no more of them than that, whatever its credit is", async () => {
+  it("has items of a stream queued, and no more than that, with any credit", async () => {
     const end = unread();
     let given = 0;
     new JSONRPCServer(end.channel.transport())
@@ -235,7 +235,7 @@ describe("a WIPC peer that asks, does not read, and ends", function () {
   this.timeout(30_000);
 
   for (const role of ["host", "guest"]) {
-    it(`does not keep a ${role} from its end, which says what was dropped`, async () => {
+    it(`does not keep a ${role} from its end, which names the dropped messages`, async () => {
       const end = unread({ role, closeTimeout: 100 });
       let handled = 0;
       new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
@@ -307,7 +307,7 @@ describe("a WIPC peer that sends much at once", function () {
     });
   }
 
-  it("leaves timers their turns: requests that nobody has handled yet", async () => {
+  it("leaves timers their turns: requests that are not handled yet", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -708,7 +708,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(lengths, [long.length - 9]);
   });
 
-  it("that the end cuts off has its header passed through, and is told of", async () => {
+  it("that the end cuts off has its header passed through, and is reported", async () => {
     const events = [];
     const remoteEnd = scriptedPipe({
       ...limit,
@@ -721,7 +721,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(events, [9, { size: 500 }]);
   });
 
-  it("and that is no frame after all is given up in time", async () => {
+  it("and that is not a frame after all is abandoned in time", async () => {
     const remoteEnd = scriptedPipe({ ...limit, headerTimeout: 50 });
     new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
     await remoteEnd.postBytes(long.subarray(0, 500));
@@ -738,7 +738,7 @@ describe("a message over WIPC that is too long", function () {
   });
 });
 
-describe("CALL frames that nobody handles yet", function () {
+describe("CALL frames that are not handled yet", function () {
   this.timeout(30_000);
 
   for (const [what, frame, count] of [
@@ -802,7 +802,7 @@ describe("CALL frames that nobody handles yet", function () {
   });
 });
 
-describe("what costs a WIPC peer little", function () {
+describe("messages that cost a WIPC peer little", function () {
   this.timeout(30_000);
 
   /** A server, and how many of the messages that follow are answered. */
@@ -840,7 +840,7 @@ describe("what costs a WIPC peer little", function () {
     assert.equal(third.id, "last");
   });
 
-  it("is nothing at all for what no request or stream has asked for", async () => {
+  it("is nothing at all for messages of no request or stream", async () => {
     const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) =>
       JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }),
     );

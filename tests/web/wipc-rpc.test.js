@@ -19,7 +19,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** A server at the channel, and what the test says as the other side. */
+/** A server at the channel, and the test as its peer. */
 function served(options, rpc) {
   const remoteEnd = scriptedPipe(options);
   const server = new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc });
@@ -118,7 +118,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal((await rejection(items.next())).code, -32603);
   });
 
-  it("is one link, whoever asks for the transport", () => {
+  it("is one link for every caller of transport()", () => {
     const { host } = channels();
     assert.equal(host.transport(), host.transport());
   });
@@ -137,7 +137,7 @@ describe("JSON-RPC over WIPC", () => {
     );
   });
 
-  it("keeps the calls that come before anybody serves", async () => {
+  it("keeps the calls that arrive before there is a server", async () => {
     const remoteEnd = scriptedPipe();
     await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
     await remoteEnd.post(DATA);
@@ -146,7 +146,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
   });
 
-  it("transfers nothing, and says so", async () => {
+  it("transfers nothing, and reports it", async () => {
     const { host } = channels();
     const { buffer } = new Uint8Array(1);
     const failure = await rejection(
@@ -156,7 +156,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(buffer.byteLength, 1);
   });
 
-  it("fails only the call whose params JSON has no words for", async () => {
+  it("fails only the call whose params cannot be JSON", async () => {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
@@ -172,7 +172,7 @@ describe("a CALL frame", () => {
     ["nothing", ""],
     ["half a message", '{"jsonrpc":"2.0",'],
   ]) {
-    it(`with ${what} in it is answered -32700 by the side that serves, which lives on`, async () => {
+    it(`with ${what} in it is answered -32700 by the server, which lives on`, async () => {
       const { remoteEnd } = served();
       await remoteEnd.post(CALL, payload);
       await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
@@ -184,7 +184,7 @@ describe("a CALL frame", () => {
     });
   }
 
-  it("without JSON is told of, and not answered, by a side that only calls", async () => {
+  it("without JSON is reported, and not answered, by a side that only calls", async () => {
     const remoteEnd = scriptedPipe();
     const errors = [];
     const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
@@ -222,7 +222,7 @@ describe("a CALL frame", () => {
     });
   }
 
-  it("with a batch whose answers are too long together has each answered by itself, and makes no text of all of them", async () => {
+  it("with a batch whose answers are too long together has each answered by itself, without a text of all of them", async () => {
     const { host, guest } = channels();
     const long = "x".repeat(1 << 20);
     new JSONRPCServer(guest.transport()).method("long", () => long);
@@ -323,7 +323,7 @@ describe("the calls that wait", () => {
     assert.approximately(performance.now() - start, 2_000, 500);
   });
 
-  it("end when the other side has stopped to read, after the answers that are on their way", async () => {
+  it("end when the peer has stopped to read, after the answers that are on their way", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     afterThisTest(() => channel.destroy());
@@ -390,7 +390,7 @@ describe("the requests that are at work", () => {
     }
   });
 
-  it("are none where nobody serves, and those that nobody serves yet count", async () => {
+  it("do not count without a server, and count before there is one", async () => {
     const remoteEnd = scriptedPipe({ role: "guest" });
     const request = '{"jsonrpc":"2.0","method":"echo","id":1}';
     await remoteEnd.post(CALL, request);
@@ -427,7 +427,7 @@ describe("the requests that are at work", () => {
     await idle;
   });
 
-  it("do not reach a channel that is closed, and nobody is troubled", async () => {
+  it("do not reach a channel that is closed, and cause no error", async () => {
     const { remoteEnd, server } = served();
     const gate = deferred();
     let isRunning = false;

@@ -32,7 +32,7 @@ async function all(readable) {
 }
 
 describe("WipcDecoderStream", () => {
-  it("gives frames, and the rest to its hooks", async () => {
+  it("returns frames, and the rest to its hooks", async () => {
     const events = [];
     const bytes = concat([
       utf8("hi"),
@@ -74,7 +74,7 @@ describe("WipcDecoderStream", () => {
     await reader.cancel();
   });
 
-  it("fails with what a hook throws", async () => {
+  it("fails with the error that a hook throws", async () => {
     const passthrough = () => {
       throw new Error("oh no");
     };
@@ -84,19 +84,19 @@ describe("WipcDecoderStream", () => {
 });
 
 describe("WipcEncoderStream", () => {
-  it("gives one chunk for each frame", async () => {
+  it("returns one chunk for each frame", async () => {
     const chunks = await all(
       streamOf([{ type: OPEN }, { type: DATA, payload: "abc" }]).pipeThrough(new WipcEncoderStream()),
     );
     assert.deepEqual(chunks.map(hex), [hex(encodeWipc(OPEN)), hex(encodeWipc(DATA, "abc"))]);
   });
 
-  it("fails for what is no frame", async () => {
+  it("fails for a value that is not a frame", async () => {
     const error = await rejection(all(streamOf([{ type: 9 }]).pipeThrough(new WipcEncoderStream())));
     assert.instanceOf(error, RangeError);
   });
 
-  it("makes the reader of its frames see what was written, through both", async () => {
+  it("makes the reader of its frames see the written frames, through both", async () => {
     const encoder = new WipcEncoderStream();
     const frames = all(encoder.readable.pipeThrough(new WipcDecoderStream()));
     const writer = encoder.writable.getWriter();

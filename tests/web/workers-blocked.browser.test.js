@@ -42,7 +42,7 @@ describe("a worker whose policy blocks its modules", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("is told from one whose policy allows them", async () => {
+  it("differs from one whose policy allows them", async () => {
     const peer = await connected(worker("connect-worker.js", { csp: "script-src 'self' 'wasm-unsafe-eval'" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
@@ -58,7 +58,7 @@ describe("in a page whose policy forbids workers", () => {
     return (await ready).outcomes;
   }
 
-  it("connect and a plain call reject, and say that the worker has not started", async () => {
+  it("connect and a plain call reject, and report that the worker has not started", async () => {
     const { connect, call } = await outcomes("script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'");
     for (const { resolved, isCallError, name } of [connect, call]) {
       assert.isUndefined(resolved);

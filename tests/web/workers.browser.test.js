@@ -180,14 +180,14 @@ describe("a worker", () => {
     assert.deepEqual(await peer.request("echo", ["still here"]), ["still here"]);
   });
 
-  it("is told by a TypeError that it has no windows", async () => {
+  it("throws a TypeError that it has no windows", async () => {
     const { peer } = await connected();
     assert.match(await peer.request("windowTransport"), /^TypeError: /);
   });
 });
 
 describe("a shared worker", () => {
-  /** A peer for a port of its own; what is called before the worker runs waits in the port. */
+  /** A peer for a port of its own; calls before the worker runs wait in the port. */
   function connect(name) {
     const url = new URL("fixtures/shared-worker.js", import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });
@@ -207,7 +207,7 @@ describe("a shared worker", () => {
     assert.sameMembers(await Promise.all(peers.map((peer) => peer.request("number"))), [1, 2]);
   });
 
-  it("is told by a TypeError that selfTransport() is not for it", async () => {
+  it("throws a TypeError that selfTransport() is not for it", async () => {
     assert.match(await connect(`specs ${Math.random()}`).request("selfTransport"), /^TypeError: .*portTransport/);
   });
 });

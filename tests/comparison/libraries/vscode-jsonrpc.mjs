@@ -1,5 +1,5 @@
-// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. What it has no call
-// for is not there.
+// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. Features
+// without a call are left out.
 
 import {
   BrowserMessageReader,

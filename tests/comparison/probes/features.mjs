@@ -1,4 +1,4 @@
-// What a call can carry, and what one can do while it runs.
+// The options of a call, and actions while it runs.
 
 import axios from "axios";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// What crosses the channel, and who else may be on it.
+// The messages on the channel, and other users of it.
 
 import init, { validateMessage } from "../../../pkg/node.js";
 import { NOTHING, connected, ending, outcome, pause, quiet, tap, told } from "./channel.mjs";

@@ -19,8 +19,8 @@ const CONSTANT = 1_024;
 globalThis.measured = [];
 
 /**
- * Compares a measurement with its row: bytes in and out, milliseconds, and bytes held. With `isStated`, the figures of the row are
- * those of this engine; any other engine has to keep the limits for all rows.
+ * Compares a measurement with its row: bytes in and out, milliseconds, and bytes held. With `isStated`, the figures of
+ * the row are those of this engine; any other engine has to keep the limits for all rows.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held }, isStated) {
   const times = Math.max(0, bytesOut - CONSTANT) / bytesIn;
@@ -36,7 +36,7 @@ export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held
   figure(
     `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`,
   );
-  if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.mostSent, "bytes out for each byte in");
-  assert.isAtMost(ms, isStated ? row.blocks : bounds.mostBlocked, "ms that it blocks");
+  if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
+  assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "ms that it blocks");
   if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay for each byte in");
 }

@@ -1,4 +1,5 @@
-// Makes sequences of handshake messages in any order and form. It runs in documents of other parties, too, and so imports nothing.
+// Makes sequences of handshake messages in any order and form. It runs in documents of other parties, too, and so
+// imports nothing.
 
 /** Random numbers that follow from a seed (mulberry32). */
 export class Random {
@@ -33,7 +34,10 @@ export class Random {
   }
 }
 
-/** WebKitGTK 2.50.6 crashes after a port is transferred that is closed or in use: a read of address 0x11a in its own code. */
+/**
+ * WebKitGTK 2.50.6 crashes after a port is transferred that is closed or in use: a read of address 0x11a in its own
+ * code.
+ */
 const CRASHES = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
 
 const FEATURES = ["batch", "cancel", "columns", "lane", "progress", "stream"];
@@ -72,9 +76,9 @@ export function weigh(value, depth = 0) {
 }
 
 /**
- * A sender of such messages: the peer itself, a stranger, or a former document of the peer. `post` posts to the boundary. Every call
- * names its sender and its route, so that a handler can compare them with the present session. With `mayEnd`, some messages end a
- * connection for good, as a peer is allowed to: by a goodbye, or by closing a port.
+ * A sender of such messages: the peer itself, a stranger, or a former document of the peer. `post` posts to the
+ * boundary. Every call names its sender and its route, so that a handler can compare them with the present session.
+ * With `mayEnd`, some messages end a connection for good, as a peer is allowed to: by a goodbye, or by closing a port.
  */
 export class Attacker {
   sent = 0;
@@ -158,7 +162,7 @@ export class Attacker {
     );
   }
 
-  /** Sends so many messages. */
+  /** Sends `count` messages. */
   burst(count) {
     for (let n = 0; n < count; n++) this.#one();
   }

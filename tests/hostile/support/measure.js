@@ -16,7 +16,7 @@ export function longestTask() {
   };
   port2.postMessage(0);
   return {
-    /** The longest so far. */
+    /** The maximum so far. */
     stop() {
       turn();
       port1.close();

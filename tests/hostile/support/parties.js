@@ -86,7 +86,7 @@ export class Frame extends Party {
     this.element = element;
   }
 
-  /** Loads the document of another party, or anew; the one that was there is no longer under control. */
+  /** Loads the document of another party, or reloads it; the former document is no longer controlled. */
   async go(name) {
     await loaded(this.element, addressOf(name));
     return new Frame(this.element);

@@ -14,7 +14,7 @@ const connectTimeout = 60_000;
 
 export const fixtureUrl = (file, origin = origins.own) => `${origin}/tests/liveness/fixtures/${file}`;
 
-/** The kinds of frames: where they are, and what they count as. */
+/** The kinds of frames, each with its origin and its name. */
 export const frameKinds = {
   "own origin": { at: origins.own, origin: origins.own },
   "another origin": { at: origins.other, origin: origins.other },
@@ -49,7 +49,7 @@ export async function connectedWorker({ heartbeat } = {}) {
   return { worker: started, peer: await connect(started, { connectTimeout, ...options }) };
 }
 
-/** A port whose other end is in a worker that `start` gives; `nest.js` hands it on to a worker of its own. */
+/** A port whose other end is in a worker that `start` returns; `nest.js` passes it on to a worker of its own. */
 export async function workersPort(file) {
   const { port1, port2 } = new MessageChannel();
   const holder = worker(file);
@@ -65,7 +65,7 @@ export function open(file, query = {}, origin = origins.own) {
   );
 }
 
-/** Until a window of ours, or a frame, has loaded what it needs. */
+/** Resolves once a window of ours, or a frame, has loaded the library. */
 export async function ready(realm) {
   const deadline = performance.now() + connectTimeout;
   while (!realm.ready) {

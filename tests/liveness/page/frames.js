@@ -6,7 +6,7 @@ import { measure } from "./measure.js";
 const close = ({ element, box }) => (box ?? element).remove();
 
 const deaths = {
-  /** By itself: nobody else may reload a frame of another origin. */
+  /** By itself: no other window may reload a frame of another origin. */
   "is reloaded": ({ element }) => element.contentWindow.postMessage({ type: "reload" }, "*"),
   "is navigated to another origin": ({ element }) => {
     const elsewhere = element.src.startsWith(origins.own) ? origins.other : origins.own;

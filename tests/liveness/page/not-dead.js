@@ -1,4 +1,4 @@
-// What looks like a death and is none: calls go on waiting, and are answered in the end.
+// Events that look like a death but are not: calls stay pending, and are answered in the end.
 
 import { connectedWorker, frame } from "./boundaries.js";
 import { ending, many, pause, RUNS } from "./measure.js";
@@ -7,12 +7,12 @@ import { spin } from "../fixtures/serve.js";
 /** A heartbeat of which several pass while something is blocked. */
 const SHORT = 500;
 const BLOCK = 3_000;
-/** Longer than the heartbeat, as it is unless one says otherwise. */
+/** Longer than the heartbeat, which it is by default. */
 const LONG_BLOCK = 12_000;
 
 /**
- * Has calls open during `meanwhile(pairs)`, and then counts those that have ended: none may have. A later call is answered, and
- * so everything that was sent meanwhile has come.
+ * Has calls open during `meanwhile(pairs)`, and then counts those that have ended: none may have. A later call is
+ * answered, and so everything that was sent meanwhile has come.
  */
 async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}) {
   const pairs = await many(runs, open);
@@ -22,7 +22,7 @@ async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}
     // For the signs of life that are arranged when a session begins.
     await pause(SHORT);
     await meanwhile(pairs);
-    // What a late timer does, it has done by now.
+    // By now, late timers have fired.
     await pause(2 * SHORT);
     const answers = await Promise.all(pairs.map(({ peer }) => ending(peer.request("echo"))));
     const deaths = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];

@@ -1,6 +1,6 @@
-// Runs the kinds that the address names: groups of them one after another, those of a group at once. What comes of them is
-// posted to the runner. To be asked by WebDriver is no way: WebKit's waits for frames that are loaded anew, and if one dies
-// meanwhile, for ever.
+// Runs the kinds that the address names: groups of them one after another, those of a group at once. The outcomes are
+// posted to the runner. Reading them by WebDriver does not work: WebKit's driver waits for frames that reload, and for
+// ever if one dies meanwhile.
 
 async function tell(news) {
   return (await fetch("/", { method: "POST", body: JSON.stringify(news) })).json();

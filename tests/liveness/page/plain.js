@@ -1,11 +1,11 @@
-// Transports without `connect`: what they notice by themselves, and what is left to the timeout.
+// Transports without `connect`: the ends that they notice by themselves, and those left to the timeout.
 
 import { frameElement, frameKinds, portway, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
 
-/** What the calls that nothing else ends are given. */
+/** The timeout of calls that nothing else ends. */
 const timeout = 1_500;
 
 /** The next message of its own that this window or worker sends. */
@@ -34,7 +34,7 @@ async function plainWorker() {
   return { worker: started, peer: new JSONRPCPeer(workerTransport(started)) };
 }
 
-/** A port whose other side is in this page. */
+/** A port whose other end is in this page. */
 function plainPort() {
   const { port1, port2 } = new MessageChannel();
   const far = new JSONRPCPeer(portTransport(port2))

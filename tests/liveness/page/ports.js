@@ -1,4 +1,4 @@
-// Ports whose other side dies, and this side's own end.
+// Ports whose peer dies, and the end of this side itself.
 
 import { connectTimeout, frame, fixtureUrl, ready, workersPort } from "./boundaries.js";
 import { measure } from "./measure.js";

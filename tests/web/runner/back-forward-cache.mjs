@@ -1,9 +1,10 @@
-// A page that is left, is kept by the browser as it is, and is shown again. No spec in the page can do that; a driver can.
+// A page that is left, is kept by the browser as it is, and is shown again. No spec in the page can do that; a driver
+// can.
 
 const PATIENCE = 10_000;
 const state = "return window.state && JSON.stringify(window.state());";
 
-/** Adds what it finds to the counts of the specs. */
+/** Adds its results to the counts of the specs. */
 export async function tryKeptPage(driver, origin, tally) {
   const name = "a page that is kept while another is shown";
   const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
@@ -31,7 +32,7 @@ export async function tryKeptPage(driver, origin, tally) {
   }
 }
 
-/** What such a page tells: of each connection that its session has ended, and that there is another. */
+/** The reports of such a page: for each connection, the end of its session and the next session. */
 const kept = [
   "pagehide",
   "pageshow",

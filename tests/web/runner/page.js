@@ -1,4 +1,4 @@
-// Runs the specs that the address names; `window.tally` says how far it is.
+// Runs the specs that the address names; `window.tally` is the progress.
 
 import { ConsoleWatch } from "../support/console.js";
 import { Tally, describe } from "./tally.js";

@@ -1,4 +1,4 @@
-// What a test opens is closed after it, whether it passes or not.
+// Resources that a test opens are closed after it, whether it passes or not.
 
 const later = [];
 

@@ -5,7 +5,7 @@ import { RemoteEnd } from "./transports.js";
 import { pause, until } from "./outcomes.js";
 import { connect } from "./portway.js";
 
-/** `connect`, whose peer is destroyed after the test. */
+/** Calls `connect`, and destroys the peer after the test. */
 export async function connected(target, options) {
   const peer = await connect(target, options);
   afterThisTest(() => peer.destroy());
@@ -25,7 +25,7 @@ export async function connectPair(one, other) {
   return Promise.all([connected(near, one), connected(far, other)]);
 }
 
-/** Options that keep what they are told of sessions. */
+/** Returns options that record session events. */
 export function recordSessions(options) {
   const events = [];
   return {
@@ -40,7 +40,7 @@ export const hexId = (digit) => String(digit).repeat(32);
 
 /** The far end of a session, played by the test. */
 export class ScriptedSession extends RemoteEnd {
-  /** The next message that is no note about the session itself. */
+  /** The next message that is not a note about the session itself. */
   async nextCall() {
     for (;;) {
       const message = await this.next();
@@ -48,7 +48,7 @@ export class ScriptedSession extends RemoteEnd {
     }
   }
 
-  /** Until a note of this name has come. */
+  /** Resolves with the first note of this name. */
   async noted(method) {
     await until(() => this.received.some((message) => message.method === method), `no ${method} came`);
     return this.received.find((message) => message.method === method);
@@ -63,7 +63,7 @@ export class ScriptedSession extends RemoteEnd {
   }
 }
 
-/** The other side of a port, played by the test with messages of its own. */
+/** The peer of a port, played by the test with messages of its own. */
 export class ScriptedPeer extends RemoteEnd {
   /** The hellos that were answered, by their ids. */
   #answered = new Set();
@@ -72,7 +72,7 @@ export class ScriptedPeer extends RemoteEnd {
     this.post({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel, features, ...more } });
   }
 
-  /** The next message that `isIt` says is the one. */
+  /** Returns the next message for which `isIt` returns true. */
   async find(isIt) {
     for (;;) {
       const message = await this.next();
@@ -80,12 +80,12 @@ export class ScriptedPeer extends RemoteEnd {
     }
   }
 
-  /** The peer's next hello. A busy peer sends one again before it has the answer, which then is none to wait for. */
+  /** The peer's next unanswered hello. A busy peer may send one again before it has the answer. */
   nextHello() {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
-  /** Answers a hello, and gives its own end of the session. */
+  /** Answers a hello, and returns its own end of the session. */
   accept({ id }, { session = hexId("0"), ...more } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
@@ -95,18 +95,18 @@ export class ScriptedPeer extends RemoteEnd {
     return new ScriptedSession(port1);
   }
 
-  /** Begins a session, as the one who answers. */
+  /** Begins a session by answering the peer's hello. */
   async open(options) {
     return this.accept(await this.nextHello(), options);
   }
 
-  /** Begins a session, as the one who is answered. */
+  /** Begins a session by a hello that the peer answers. */
   async openByHello(id = hexId(0)) {
     this.hello(id);
     return this.enter(await this.find((message) => message?.id === id && message.result !== undefined));
   }
 
-  /** The same, by a hello that is repeated until it is answered. */
+  /** Begins a session by a hello that is repeated until the peer answers. */
   async openByHellos(id) {
     const isAnswer = (message) => message?.id === id && message.result !== undefined;
     for (; !this.received.some(isAnswer); await pause(15)) this.hello(id);
@@ -156,7 +156,10 @@ export function listenersOf(target) {
   return added;
 }
 
-/** All timers that are open, each with the run of `countTimers` that it belongs to: one that a timer sets, to that timer's. */
+/**
+ * All timers that are open, each with the run of `countTimers` that it belongs to: one that a timer sets, to that
+ * timer's.
+ */
 const open = new Map();
 let run = 0;
 
@@ -181,7 +184,7 @@ globalThis.clearTimeout = (timer) => {
   clear(timer);
 };
 
-/** The timers that are open of those that are set from now on. What earlier tests have left behind may go on beside. */
+/** Counts the open timers that are set from now on. Timers of earlier tests do not count. */
 export function countTimers() {
   const mine = ++run;
   return {
@@ -193,14 +196,14 @@ export function countTimers() {
 
 const isNote = ({ id, method }) => id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
 
-/** A peer in a session with the test, and what has come over it but for notes about the session. */
+/** A peer in a session with the test, and the messages received from it, without notes about the session. */
 export async function connectToScripted({ features = ["batch"], ...options } = {}) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
   const end = await scriptedPeer.open({ session: hexId(1), features });
   const peer = await connecting;
   const came = () => end.received.filter((message) => !isNote(message));
-  /** What has come once it is so many. */
+  /** Returns the received messages once there are `count`. */
   const arrived = async (count) => (await until(() => came().length >= count, "nothing came"), came());
   return { peer, end, scriptedPeer, arrived };
 }

@@ -1,8 +1,8 @@
-// What the library prints is part of its behaviour: a line that no test expects is a failure.
+// Printed lines are part of the library's behaviour: a line that no test expects is a failure.
 
 let current;
 
-/** Keeps what is printed as an error or a warning. */
+/** Records printed errors and warnings. */
 export class ConsoleWatch {
   #lines = [];
   #expected = undefined;
@@ -31,7 +31,7 @@ export class ConsoleWatch {
     else this.#lines.push(`${text}\nduring "${this.#currentTest()}"`);
   }
 
-  /** The lines that nobody expected. */
+  /** The unexpected lines. */
   stop() {
     Object.assign(console, this.#originals);
     return this.#lines;
@@ -49,8 +49,8 @@ export class ConsoleWatch {
   }
 
   /**
-   * Until the engine has reported the rejections so far, which belong to this run. Engines report them in order, but at a time
-   * of their own: a timer may fire before.
+   * Until the engine has reported the rejections so far, which belong to this run. Engines report them in order, but at
+   * a time of their own: a timer may fire before.
    */
   async #rejectionsReported(lines) {
     const last = `the last rejection of ${this.#currentTest()}`;

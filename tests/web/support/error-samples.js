@@ -1,5 +1,5 @@
-// Errors as libraries and platforms make them, and what crosses of each by default. What must not cross has the text SECRET in
-// it, or a path.
+// Errors as libraries and platforms make them, and the parts of each that cross by default. The parts that must not
+// cross contain the text SECRET, or a path.
 
 import axios from "axios";
 import { rejection } from "./outcomes.js";
@@ -22,14 +22,14 @@ async function failingAddress(afterwards) {
   return { address: `http://127.0.0.1:${server.address().port}/`, status: 403 };
 }
 
-/** What axios rejects with when a server answers with an error. */
+/** Returns the rejection of axios for an error status. */
 export async function axiosError(afterwards) {
   const { address } = await failingAddress(afterwards);
   const headers = { Authorization: `Bearer ${SECRET}` };
   return rejection(axios.get(address, { headers, params: { path: `/home/${SECRET}` } }));
 }
 
-/** As schema libraries have them. */
+/** In the form of schema libraries. */
 class ValidationError extends Error {
   name = "ValidationError";
   issues = [{ code: "invalid_type", path: [SECRET], received: SECRET }];
@@ -71,8 +71,8 @@ const internal = (message, data) => ({ code: -32603, message, ...(data !== undef
 const nothing = internal("Internal error");
 
 /**
- * What may be thrown. `make` gets a function that takes what is to be done after the test, and returns a promise if it
- * `isLater`; `sent` is the error object that crosses, or makes it of the error.
+ * The thrown values. `make` gets a function that registers a cleanup after the test, and returns a promise if it
+ * `isLater`; `sent` is the error object that crosses, or a function that makes it from the error.
  */
 export const thrown = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },

@@ -12,7 +12,9 @@ if (inNode && gc === undefined) {
   setFlagsFromString("--no-expose-gc");
 }
 
-/** Until what nobody holds has been collected: a plain object, and where that can be forced, one of the platform's. */
+/**
+ * Resolves once unreferenced objects are collected: a plain object, and one of the platform where that can be forced.
+ */
 export async function untilCollected() {
   const objects = weakReferences();
   const deadline = performance.now() + 8_000;

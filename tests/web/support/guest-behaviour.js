@@ -1,9 +1,9 @@
-// What every guest does that answers calls, wherever it runs.
+// The behaviour of every guest that answers calls, on every platform.
 
 import { assert } from "chai";
 import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
 
-/** `start` gives a guest that runs: its streams and how it ends. `code` is its exit code, undefined if it has none. */
+/** `start` returns a running guest: its streams and its end. `code` is its exit code, undefined if it has none. */
 export function describeGuest(name, start) {
   describe(`${name}: a guest`, () => {
     async function opened() {
@@ -13,7 +13,7 @@ export function describeGuest(name, start) {
       return { guest, host };
     }
 
-    it("answers calls, and says of a method that it is unknown", async () => {
+    it("answers calls, and answers an unknown method with an error", async () => {
       const { host } = await opened();
       assert.deepEqual(await host.call(1, "add", [2, 3]), { jsonrpc: "2.0", id: 1, result: 5 });
       assert.deepEqual(await host.call("two", "add", [5, -7]), { jsonrpc: "2.0", id: "two", result: -2 });
@@ -22,7 +22,7 @@ export function describeGuest(name, start) {
       assert.equal((await host.call(4, "missing")).error.code, -32601);
     });
 
-    it("says what is wrong with a call, and answers the next", async () => {
+    it("reports the error of a call, and answers the next", async () => {
       const { host } = await opened();
       for (const [text, code] of [
         ["{", -32700],
@@ -39,7 +39,7 @@ export function describeGuest(name, start) {
       assert.equal((await host.call(8, "add", [1, 1])).result, 2);
     });
 
-    it("gives back data of any size", async () => {
+    it("sends back data of any size", async () => {
       const { host } = await opened();
       for (const size of [0, 1, 65_535, 65_536, 5_000_000]) {
         const bytes = new Uint8Array(size).map((_, index) => index * 31);
@@ -51,7 +51,7 @@ export function describeGuest(name, start) {
       }
     });
 
-    it("takes and gives calls of a MiB", async () => {
+    it("receives and sends calls of a MiB", async () => {
       const { host } = await opened();
       const text = "0123456789abcdef".repeat(1 << 16);
       assert.isTrue((await host.call(1, "echo", [text])).result[0] === text);
@@ -68,7 +68,7 @@ export function describeGuest(name, start) {
       assert.notInclude(host.text, "WIPC");
     });
 
-    it("finds frames that come byte by byte, and behind what is none", async () => {
+    it("finds frames that arrive byte by byte, and behind other bytes", async () => {
       const { host } = await opened();
       const call = frame(CALL, '{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}');
       for (const byte of concat([new TextEncoder().encode("noise WIWIPC\xff WW"), call]))
@@ -79,7 +79,7 @@ export function describeGuest(name, start) {
     for (const [end, say, codes = [0]] of [
       ["when it is told to close", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
-      // Whether that is a failure is the guest's to say.
+      // The guest decides whether that is a failure.
       [
         "at the end of its input within a frame",
         (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()),

@@ -49,12 +49,12 @@ export async function readAll(readable) {
   return concat(pieces);
 }
 
-/** The host of one guest, which is given as its streams. */
+/** The host of one guest. It takes the streams of the guest. */
 export class Host {
   #reader;
   #writer;
   #held = new Uint8Array();
-  /** What came outside of frames. */
+  /** The bytes outside of frames. */
   text = "";
 
   constructor({ readable, writable }) {

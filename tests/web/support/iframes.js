@@ -11,7 +11,7 @@ export const origins = { own: query.get("own"), other: query.get("other"), other
 
 const fixture = (file, origin) => `${origin}/tests/web/fixtures/${file}`;
 
-/** A frame that has said that it is ready. */
+/** Opens a frame, and waits until it is ready. */
 export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, query } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
@@ -24,7 +24,7 @@ export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, 
   return element;
 }
 
-/** Until what is in the frame next says that it is ready; fails with what it says instead. */
+/** Resolves once the document in the frame posts that it is ready; rejects with its failure. */
 export function untilReady(element) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("the frame does not say that it is ready")), 8_000);
@@ -38,7 +38,7 @@ export function untilReady(element) {
   });
 }
 
-/** A frame that does what the test says: it posts what it is told to, and tells what it gets. */
+/** A frame under the control of the test: it posts messages on demand, and reports those that it receives. */
 export async function scriptedIframe(options) {
   const element = await openIframe("scripted-iframe.html", options);
   const received = [];
@@ -55,7 +55,7 @@ export async function scriptedIframe(options) {
     post(message, to, transfer) {
       element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
     },
-    /** Until all that was posted to and by the frame has come. */
+    /** Resolves once all messages posted to and by the frame have arrived. */
     async settled() {
       const mark = Math.random();
       this.post({ type: "received", message: { mark } });
@@ -68,7 +68,7 @@ export async function scriptedIframe(options) {
   };
 }
 
-/** What a transport hands over, from now on. */
+/** Returns the messages that a transport delivers from now on. */
 export function receivedBy(transport) {
   const heard = [];
   transport.onMessage((message) => heard.push(message));
@@ -81,7 +81,7 @@ export function frameIndex(window) {
   return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
 }
 
-/** The message events of a window of this origin whose data the library reads, from now on. */
+/** Records the message events of a window of this origin whose data the library reads from now on. */
 export function recordDataReads({ MessageEvent: { prototype } }) {
   const events = [];
   const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
@@ -116,7 +116,7 @@ export function countListeners(target) {
   return added;
 }
 
-/** A frame with a connection in it, which nobody waits for. */
+/** A frame with a connection in it, without waiting for it. */
 export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);

@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 
-/** What a promise rejects with. */
+/** Returns the rejection of a promise. */
 export async function rejection(promise) {
   let value;
   try {
@@ -27,7 +27,7 @@ export async function isOpen(promise, ms = 30) {
   return (await Promise.race([settled, pause(ms).then(() => open)])) === open;
 }
 
-/** Until `condition` holds. */
+/** Resolves once `condition` returns true. */
 export async function until(condition, what = "it never came to that", ms = 5_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {

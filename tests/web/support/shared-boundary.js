@@ -1,4 +1,4 @@
-// Several clients and servers on one boundary, made and destroyed in any order: what has to hold, for every kind of boundary.
+// Several clients and servers on one boundary, made and destroyed in any order: rules for every kind of boundary.
 
 import { assert } from "chai";
 import { rejection, until } from "./outcomes.js";
@@ -38,8 +38,8 @@ class User {
 }
 
 /**
- * Runs the rounds. `open` returns a boundary: `transport()` makes another transport on it, `ask(method)` has the far end call a
- * method of this end, and `close()` ends it.
+ * Runs the rounds. `open` returns a boundary: `transport()` makes another transport on it, `ask(method)` has the far
+ * end call a method of this end, and `close()` ends it.
  */
 export async function checkSharedBoundary(open, seed, rounds) {
   const next = random(seed);
@@ -73,7 +73,7 @@ export async function checkSharedBoundary(open, seed, rounds) {
   }
 }
 
-/** What holds in particular; `open` is as above. */
+/** Particular rules; `open` is as above. */
 export function describeSharedBoundary(open) {
   it("two to five clients and servers, made and destroyed in any order, each get their own answers", async () => {
     await checkSharedBoundary(open, 1 + Math.floor(Math.random() * 2 ** 31), 12);

@@ -2,7 +2,7 @@
 
 const MEMORY_SECTION = 5;
 
-/** The same module, whose memory may grow by that many pages (64 KiB each) and no further. */
+/** Returns the module with a memory that can grow by `pages` (64 KiB each). */
 export function withSmallMemory(bytes, pages) {
   const parts = [bytes.subarray(0, 8)];
   for (let at = 8; at < bytes.length; ) {
@@ -17,7 +17,7 @@ export function withSmallMemory(bytes, pages) {
 }
 
 function limited(bytes, at, pages) {
-  // One memory: a flag that says whether there is a maximum, the minimum, perhaps the maximum.
+  // One memory: a flag for the presence of a maximum, the minimum, perhaps the maximum.
   const minimum = number(bytes, at + 2).value;
   const content = [1, 1, ...encoded(minimum), ...encoded(minimum + pages)];
   return new Uint8Array([MEMORY_SECTION, ...encoded(content.length), ...content]);

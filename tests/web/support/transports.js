@@ -1,4 +1,4 @@
-// Ends to test: two transports that are connected, or one whose other end is played by the test.
+// Transports under test: two that are connected, or one whose other end is played by the test.
 
 import { afterThisTest } from "./cleanup.js";
 import { portTransport } from "./portway.js";
@@ -13,7 +13,7 @@ export function channel() {
   return { near, far, port1, port2 };
 }
 
-/** The far end of a boundary, played by the test: it sees what is posted, and posts what it likes. */
+/** The far end of a boundary, played by the test: it records the received messages, and posts any message. */
 export class RemoteEnd {
   received = [];
   #port;
@@ -82,7 +82,7 @@ export function loopback() {
   return { near: end(0), far: end(1) };
 }
 
-/** A transport that goes nowhere: it keeps what is sent, and `deliver` is what comes in. */
+/** A transport without a peer: it records sent messages, and `deliver` delivers a message. */
 export function recorder() {
   return {
     sent: [],
@@ -101,7 +101,7 @@ export function recorder() {
   };
 }
 
-/** What wraps a transport and keeps what goes through it. */
+/** A wrapper of a transport that records the messages of both directions. */
 export function tapped(transport) {
   return {
     sent: [],

@@ -43,7 +43,7 @@ export function concat(parts) {
   return whole;
 }
 
-/** A decoder that keeps what it finds, each payload as a copy. */
+/** A decoder that records its results, each payload as a copy. */
 export function keeping(options) {
   const frames = [];
   const passed = [];
@@ -58,7 +58,7 @@ export function keeping(options) {
   );
   return {
     decoder,
-    /** What was found, to compare. */
+    /** The results, to compare. */
     get found() {
       return outcome(frames, concat(passed), kept.truncated);
     },
@@ -76,7 +76,7 @@ export function outcome(frames, passthrough, truncated) {
   return { frames: frames.map(([type, payload]) => [type, hex(payload)]), passthrough: hex(passthrough), truncated };
 }
 
-/** The same of all bytes at once, by the letter: at each byte there is a frame, or it is passthrough. */
+/** Decodes all bytes at once, literally after the specification: at each byte there is a frame, or passthrough. */
 export function reference(bytes, maxPayload = 2 ** 32 - 1) {
   const frames = [];
   const passthrough = [];
@@ -123,7 +123,7 @@ export function channels(hostOptions, guestOptions) {
   return { host, guest };
 }
 
-/** A channel whose other end is played by the test: `post` is what it hears, `frames` what it has said. */
+/** A channel whose other end is played by the test: `post` sends to it, `frames` are the frames that it has written. */
 export function scriptedPipe(options) {
   const [near, far] = pipes();
   const writer = far.writable.getWriter();
@@ -145,7 +145,7 @@ export function scriptedPipe(options) {
     end: () => writer.close(),
     fail: (error) => writer.abort(error),
     output,
-    /** What was said so far: `[type, text]`. */
+    /** The frames written so far: `[type, text]`. */
     get frames() {
       return kept.found.frames.map(([type, payload]) => [type, text(unhex(payload))]);
     },

@@ -10,7 +10,7 @@ export function worker(file, query = {}) {
   return worker;
 }
 
-/** A worker that has said that it is ready. */
+/** A worker that has posted that it is ready. */
 export async function readyWorker(file, query) {
   const started = worker(file, query);
   await nextMessage(started, "ready");
