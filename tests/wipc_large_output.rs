@@ -60,7 +60,7 @@ impl Expected {
             let part = self.0.front_mut().expect("more is passed through than was printed");
             let count = part.len().min(bytes.len());
             let (these, rest) = bytes.split_at(count);
-            assert!(block[part.start..part.start + count] == *these, "what is passed through is not what was printed");
+            assert!(block[part.start..part.start + count] == *these, "the passthrough differs from the printed text");
             part.start += count;
             if part.start == part.end {
                 self.0.pop_front();

@@ -31,14 +31,14 @@ export function table(behaviours, columns, outcomes, notes) {
     return `<sup>${footnotes.indexOf(text) + 1}</sup>`;
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
-  const said = (id) => columns.map(({ module }) => outcomes[id][module].says);
+  const verdicts = (id) => columns.map(({ module }) => outcomes[id][module].says);
   // First, so that its footnotes are the first.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
-  const alike = behaviours.filter(({ id }) => said(id).every((says) => says === "yes"));
+  const alike = behaviours.filter(({ id }) => verdicts(id).every((says) => says === "yes"));
   const rows = behaviours
     .filter((behaviour) => !alike.includes(behaviour))
     .map(({ id, text }) => {
-      const values = said(id).map((says, index) => says + mark(id, columns[index].module));
+      const values = verdicts(id).map((says, index) => says + mark(id, columns[index].module));
       return cells([text + mark(id, "*"), ...values]);
     });
   const lines = [

@@ -48,10 +48,10 @@ async function watch(death, library, strike, patience) {
   );
   const { call, asked } = ends;
   const says = death.judge(ends, library);
-  const told = says === "on request" ? `with a timeout: ${asked.error}` : call.error;
+  const seen = says === "on request" ? `with a timeout: ${asked.error}` : call.error;
   return {
     says,
-    saw: told ?? call.state,
+    saw: seen ?? call.state,
     ms: Object.fromEntries(Object.entries(ends).map(([name, { ms }]) => [name, ms])),
   };
 }

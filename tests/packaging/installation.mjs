@@ -16,8 +16,8 @@ export class Installation {
     const installation = new Installation();
     installation.folder = await mkdtemp(join(tmpdir(), "portway-packaging-"));
     const { stdout } = await run("npm", ["pack", join(root, "pkg"), "--json"], { cwd: installation.folder });
-    const said = JSON.parse(stdout);
-    const [packed] = Array.isArray(said) ? said : Object.values(said);
+    const output = JSON.parse(stdout);
+    const [packed] = Array.isArray(output) ? output : Object.values(output);
     installation.tarball = join(installation.folder, packed.filename);
     installation.files = packed.files;
     return installation;

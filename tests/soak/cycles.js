@@ -110,7 +110,7 @@ export class Cycles {
   }
 
   /** Makes calls, and destroys this end while some of them are pending. */
-  async #visit(peer, tells = false) {
+  async #visit(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
       const n = (this.#number = (this.#number + 1) % 1_000_000);
@@ -121,7 +121,7 @@ export class Cycles {
     await Promise.all(calls);
     for (let i = 0; i < count; i++) call(i % 3 === 0 && i < count - 1 ? "hold" : "echo");
     if (this.cycles % 3 === 0) await calls.at(-1);
-    if (tells) peer.notify("leave");
+    if (sendsLeave) peer.notify("leave");
     peer.destroy();
     if (peer.pending !== 0) this.#addFailure(`${peer.pending} calls wait on a link that is destroyed`);
     call("echo");

@@ -72,12 +72,12 @@ function account({ calls, cycles, reloads }, ledgers, check) {
 }
 
 /** Returns the differences between the counts of the caller and those of the service. */
-function differences({ name, counts, notes }, { empty, notes: heard, givenUp, released, left, held }) {
+function differences({ name, counts, notes }, { empty, notes: received, givenUp, released, left, held }) {
   // A call that times out is cancelled at the peer, too.
   const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether + counts.timedOut;
   return [
     ["empty calls", counts.empty, empty],
-    ["notifications", notes, heard],
+    ["notifications", notes, received],
     ["cancelled calls", cancelled, givenUp],
     ["answers that come too late", counts.timedOut, released],
     ["streams that were left", counts.streamLeft, left],

@@ -142,9 +142,9 @@ const workloads = {
   reporting: {
     weight: 25,
     async make({ peer }, n) {
-      const heard = [];
-      const result = await peer.request("report", { n }, { onProgress: (value) => heard.push(value) });
-      check(result.n === n && heard.join() === `${n},${n + 1},${n + 2}`, `the progress of ${n} was ${heard}`);
+      const received = [];
+      const result = await peer.request("report", { n }, { onProgress: (value) => received.push(value) });
+      check(result.n === n && received.join() === `${n},${n + 1},${n + 2}`, `the progress of ${n} was ${received}`);
     },
   },
   streamed: {

@@ -52,8 +52,8 @@ for (const [way, ends] of Object.entries(ways)) {
       it(`has all its calls answered, and its notifications handled: ${kind}`, async () => {
         const [near, far] = await ends();
         const seen = [];
-        const heard = [];
-        far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void heard.push(params));
+        const received = [];
+        far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void received.push(params));
         const values = make();
         const before = structuredClone(kind.includes("proxy") ? [much(), much()] : values);
         const calls = values.flatMap((value, n) => [
@@ -65,13 +65,13 @@ for (const [way, ends] of Object.entries(ways)) {
           outcomes.map(({ status, reason }) => reason?.message ?? status),
           Array(4).fill("fulfilled"),
         );
-        await until(() => heard.length === 2);
+        await until(() => received.length === 2);
         assert.deepEqual(
           seen.map(([, value]) => bare(value)),
           before.map(bare),
         );
         assert.deepEqual(
-          heard.map(({ value }) => bare(value)),
+          received.map(({ value }) => bare(value)),
           before.map(bare),
         );
       });

@@ -157,14 +157,14 @@ describe("among calls of one turn, an uncloneable message", () => {
   });
 
   it("of a notification throws, and the others arrive", async () => {
-    const heard = [];
+    const received = [];
     const [near, far] = await connectPair();
-    far.onNotify("note", ([n]) => heard.push(n));
+    far.onNotify("note", ([n]) => received.push(n));
     near.notify("note", [1]);
     assert.throws(() => near.notify("note", [() => {}]), /clone/i);
     near.notify("note", [3]);
-    await until(() => heard.length === 2);
-    assert.deepEqual(heard, [1, 3]);
+    await until(() => received.length === 2);
+    assert.deepEqual(received, [1, 3]);
   });
 
   it("of a result is an error in its place, and the others are answered", async () => {
@@ -287,9 +287,9 @@ describe("a list that comes", () => {
 
   it("runs to its end though one of its handlers throws, or one of its messages is invalid", async () => {
     const { end, peer, arrived } = await connectToScripted();
-    const heard = [];
+    const received = [];
     peer.onNotify("note", ([n]) => {
-      heard.push(n);
+      received.push(n);
       throw new Error("a fault of the application");
     });
     peer.method("echo", ([n]) => n);
@@ -309,7 +309,7 @@ describe("a list that comes", () => {
           [2, 2],
         ],
       );
-      assert.deepEqual(heard, [1]);
+      assert.deepEqual(received, [1]);
     });
   });
 
@@ -323,14 +323,14 @@ describe("a list that comes", () => {
 
   it("ends with the peer that one of its handlers destroys", async () => {
     const { end, peer } = await connectToScripted();
-    const heard = [];
-    peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
+    const received = [];
+    peer.onNotify("end", () => peer.destroy()).onNotify("note", () => received.push("after"));
     end.post([
       { jsonrpc: "2.0", method: "end" },
       { jsonrpc: "2.0", method: "note" },
     ]);
     await pause(30);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 });
 
@@ -338,14 +338,14 @@ describe("a message that waits for the end of the turn", () => {
   beforeEach(stopClock);
 
   it("is sent before the goodbye of destroy()", async () => {
-    const heard = [];
+    const received = [];
     const [near, far] = await connectPair();
-    far.onNotify("note", ([n]) => heard.push(n));
+    far.onNotify("note", ([n]) => received.push(n));
     near.notify("note", [1]);
     near.notify("note", [2]);
     near.destroy();
-    await until(() => heard.length === 2);
-    assert.deepEqual(heard, [1, 2]);
+    await until(() => received.length === 2);
+    assert.deepEqual(received, [1, 2]);
   });
 
   it("goes to no later session, if its own ends before", async () => {
@@ -423,22 +423,22 @@ describe("a message that waits for the end of the turn", () => {
   it("keeps its order where it is delivered at once, and answered in the middle", async () => {
     const { near, far } = loopback();
     const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
-    const heard = [];
+    const received = [];
     let sent = 0;
     const send = () => one.notify("note", [++sent]);
     other.onNotify("note", ([n]) => {
-      heard.push(n);
+      received.push(n);
       if (n === 2) other.request("more");
     });
     one.method("more", send);
     send();
     send();
     send();
-    await until(() => heard.length === 4);
-    assert.deepEqual(heard, [1, 2, 3, 4]);
+    await until(() => received.length === 4);
+    assert.deepEqual(received, [1, 2, 3, 4]);
     await Promise.all([1, 2, 3].map(() => other.request("more")));
-    await until(() => heard.length === 7);
-    assert.deepEqual(heard, [1, 2, 3, 4, 5, 6, 7]);
+    await until(() => received.length === 7);
+    assert.deepEqual(received, [1, 2, 3, 4, 5, 6, 7]);
   });
 
   it("may be delivered at once", async () => {

@@ -146,15 +146,15 @@ describe("columns that come", () => {
 
   it("are calls, notifications and results in their order", async () => {
     const { end, peer } = await reading();
-    const heard = [];
-    peer.method("a", ([n]) => void heard.push(n)).method("b", ([n]) => void heard.push(n));
-    peer.onNotify("note", ([n]) => void heard.push(n));
+    const received = [];
+    peer.method("a", ([n]) => void received.push(n)).method("b", ([n]) => void received.push(n));
+    peer.onNotify("note", ([n]) => void received.push(n));
     const calls = [1, 2, 3].map((n) => peer.request("x", [n]));
     end.post(columns({ ids: [7, 8], methods: ["b", "a"], values: [[1], [2]] }));
     end.post(columns({ methods: "note", values: [[3], [4]] }));
     end.post(columns({ ids: [3, 1, 2], values: ["c", "a", "b"] }));
     assert.deepEqual(await Promise.all(calls), ["a", "b", "c"]);
-    assert.deepEqual(heard, [1, 2, 3, 4]);
+    assert.deepEqual(received, [1, 2, 3, 4]);
   });
 
   it("are passed over if they are none, are counted as ignored, and calls go on", async () => {

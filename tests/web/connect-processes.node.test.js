@@ -57,12 +57,12 @@ describe("a process and its program", function () {
 
   for (const serialization of ["json", "advanced"]) {
     it(`deliver the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
-      const heard = [];
+      const received = [];
       const peer = await connected(forked({ serialization }), {
-        notifications: { step: ([step]) => void heard.push(step) },
+        notifications: { step: ([step]) => void received.push(step) },
       });
       assert.equal((await rejection(peer.request("compute", [5, 0, "exit"]))).reason, "peer-gone");
-      assert.deepEqual(heard, [0, 1, 2, 3, 4]);
+      assert.deepEqual(received, [0, 1, 2, 3, 4]);
     });
   }
 

@@ -27,25 +27,25 @@ describe("a worker thread and its program", () => {
 
   it("deliver at once the messages of a long turn", async () => {
     const flag = new SharedArrayBuffer(4);
-    const heard = [];
+    const received = [];
     const notifications = {
       step([step]) {
-        heard.push(step);
+        received.push(step);
         Atomics.store(new Int32Array(flag), 0, step);
         Atomics.notify(new Int32Array(flag), 0);
       },
     };
     const peer = await connected(thread(), { notifications });
     assert.equal(await peer.request("stepwise", [flag, 3]), "heard");
-    assert.deepEqual(heard, [1, 2, 3]);
+    assert.deepEqual(received, [1, 2, 3]);
   });
 
   it("deliver the last messages of a thread that exits in the same turn", async () => {
-    const heard = [];
-    const peer = await connected(thread(), { notifications: { step: ([step]) => void heard.push(step) } });
+    const received = [];
+    const peer = await connected(thread(), { notifications: { step: ([step]) => void received.push(step) } });
     const call = rejection(peer.request("compute", [5, 0, "exit"]));
     assert.equal((await call).reason, "peer-gone");
-    assert.deepEqual(heard, [0, 1, 2, 3, 4]);
+    assert.deepEqual(received, [0, 1, 2, 3, 4]);
   });
 
   it("connect when the thread is slow", async () => {

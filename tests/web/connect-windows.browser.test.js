@@ -41,13 +41,13 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 
 describe("a frame and its page", () => {
   it("deliver the last messages of a frame that removes itself in the same turn", async () => {
-    const heard = [];
-    const peer = await connected(connectingIframe(), { notifications: { step: ([step]) => void heard.push(step) } });
+    const received = [];
+    const peer = await connected(connectingIframe(), { notifications: { step: ([step]) => void received.push(step) } });
     await rejection(peer.request("compute", [3, 0, "remove"]));
     // WebKit drops all messages that a port of a document sent in the turn in which the document is removed.
     if (/AppleWebKit(?!.*Chrome)/.test(navigator.userAgent)) return;
-    await until(() => heard.length === 3);
-    assert.deepEqual(heard, [0, 1, 2]);
+    await until(() => received.length === 3);
+    assert.deepEqual(received, [0, 1, 2]);
   });
 
   it("find each other when the frame is slow", async () => {
@@ -266,7 +266,7 @@ describe("connect fails at once", () => {
     assert.include(message, origins.own);
     const error = await connecting;
     assert.equal(error.reason, "no-answer");
-    assert.include(error.message, `"${origins.own}"`, "what the frame would have to name");
+    assert.include(error.message, `"${origins.own}"`, "the origin that the frame must name");
   });
 
   it("if the document in the frame has failed to load its wasm", async () => {
@@ -310,8 +310,8 @@ describe("a connection to a frame ignores", () => {
     await sibling.settled();
     assert.deepEqual(await peer.request("echo", [1]), [1]);
     assert.deepEqual(events, ["session"]);
-    const heard = sibling.received.filter((message) => message?.jsonrpc !== undefined);
-    assert.deepEqual(heard, []);
+    const received = sibling.received.filter((message) => message?.jsonrpc !== undefined);
+    assert.deepEqual(received, []);
   });
 
   it("an event that a script has made", async () => {

@@ -251,8 +251,8 @@ describe("of the two sides of a handshake", () => {
     for (let inTime = 0, round = 0; inTime < 3; round++) {
       assert.isBelow(round, 50, "the machine is too slow for this test");
       const { port, scriptedPeer } = scriptedPort();
-      const heard = [];
-      const options = recordSessions({ notifications: { first: () => heard.push("first") } });
+      const received = [];
+      const options = recordSessions({ notifications: { first: () => received.push("first") } });
       const connecting = connected(port, options);
       const start = performance.now();
       scriptedPeer.hello(hexId(0));
@@ -270,7 +270,7 @@ describe("of the two sides of a handshake", () => {
       inTime++;
       await connecting;
       await until(() => options.events.length === 2);
-      assert.deepEqual(heard, ["first"]);
+      assert.deepEqual(received, ["first"]);
       assert.deepEqual(options.events, [1, "session-ended"]);
       await scriptedPeer.openByHellos(next);
       await until(() => options.events.length === 3);
@@ -347,7 +347,7 @@ describe("a connection ignores", () => {
   }
 
   for (const [name, answer] of Object.entries({
-    "an answer to a hello that it never said": ({ session, port }) => [hexId("e"), { session, port }],
+    "an answer to a hello that it never sent": ({ session, port }) => [hexId("e"), { session, port }],
     "an answer without a port": ({ id, session }) => [id, { session }],
     "an answer without a name": ({ id, port }) => [id, { port }],
     "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],

@@ -85,11 +85,11 @@ describe("among foreign messages,", () => {
     post();
     assert.equal(await peer.request("echo", [1]), 1);
     assert.deepEqual(events, []);
-    const said = other.received
+    const replies = other.received
       .slice(before)
       .filter((message) => message?.method !== "rpc.hello" && message?.id !== undefined);
     assert.deepEqual(
-      said.filter(({ result }) => result?.port === undefined),
+      replies.filter(({ result }) => result?.port === undefined),
       [],
     );
   });
@@ -99,13 +99,13 @@ describe("among foreign messages,", () => {
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());
     const { outcome } = serving(broadcastTransport(name));
-    const heard = [];
-    channel.addEventListener("message", ({ data }) => heard.push(data));
+    const received = [];
+    channel.addEventListener("message", ({ data }) => received.push(data));
     for (const make of Object.values(foreign)) channel.postMessage(make());
     channel.postMessage({ jsonrpc: "2.0", method: "none", id: "last" });
-    await until(() => heard.length > 0, "no answer came");
+    await until(() => received.length > 0, "no answer came");
     assert.deepEqual(
-      heard.map(({ id }) => id),
+      received.map(({ id }) => id),
       ["last"],
     );
     assert.deepEqual(outcome(), untouched);

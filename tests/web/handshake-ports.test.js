@@ -7,7 +7,7 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { pause, rejection, until } from "./support/outcomes.js";
 
 /** Not every engine reports the end of a port. */
-const tellsOfEnds = inNode || "onclose" in MessagePort.prototype;
+const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 
 /** How often a port of this realm is closed from now on: some engines do not report it at the other end. */
 function closings() {
@@ -28,19 +28,19 @@ function closings() {
 /** Answers a hello with a port that is of no use, and sees that it is closed. */
 async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
-  let heard = 0;
+  let received = 0;
   let ended = false;
-  port1.addEventListener("message", () => heard++);
+  port1.addEventListener("message", () => received++);
   port1.addEventListener("close", () => (ended = true));
   port1.start();
   afterThisTest(() => port1.close());
   const closed = closings();
   scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
   await until(() => closed.size > 0, "the port is not closed");
-  if (tellsOfEnds) await until(() => ended, "the other end is not told");
+  if (reportsPortClose) await until(() => ended, "the other end is not notified");
   port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
   await pause(20);
-  assert.deepEqual([heard, closed.size], [0, 1]);
+  assert.deepEqual([received, closed.size], [0, 1]);
 }
 
 describe("a port that is refused is closed:", () => {
@@ -93,7 +93,7 @@ describe("a port that is refused is closed:", () => {
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);
-    if (tellsOfEnds) await until(() => ended, "the other end is not told");
+    if (reportsPortClose) await until(() => ended, "the other end is not notified");
   });
 });
 

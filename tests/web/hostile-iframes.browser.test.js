@@ -236,11 +236,11 @@ for (const link of ["windowTransport", "connect"]) {
 
 describe("connecting", () => {
   for (const [name, kind] of Object.entries(targets)) {
-    it(`to a slow frame ${name} is safe from all neighbours`, async () => {
+    it(`to a slow frame ${name} is safe from all hostile frames`, async () => {
       const attacked = await openAttackedIframe({ link: "connect", kind, late: 1_000 });
-      const hostile = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
+      const attackers = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
       const reports = [];
-      for (const hostile of hostile) {
+      for (const hostile of attackers) {
         reports.push(await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number));
       }
       for (const [message, transfer] of hostileMessages(withoutPorts(attacked.seen.messages), () => {}))

@@ -11,28 +11,28 @@ import { readyWorker, worker } from "./support/workers.js";
 function eventsHeard(window) {
   const { prototype } = window.EventTarget;
   const { addEventListener } = prototype;
-  const heard = new Set();
+  const received = new Set();
   prototype.addEventListener = function (type, ...more) {
-    heard.add(String(type));
+    received.add(String(type));
     return addEventListener.call(this, type, ...more);
   };
   afterThisTest(() => Object.assign(prototype, { addEventListener }));
-  return heard;
+  return received;
 }
 
 /** Events whose listeners keep a page out of the back/forward cache, or ask the user. */
 const harmful = ["unload", "beforeunload"];
 
-function assertHarmless(window, heard) {
+function assertHarmless(window, received) {
   for (const type of harmful) {
-    assert.isFalse(heard.has(type), type);
+    assert.isFalse(received.has(type), type);
     assert.isNull(window[`on${type}`], type);
   }
 }
 
 describe("a page is not listened to for its unload", () => {
   it("by connections, from their beginning to their end", async () => {
-    const heard = eventsHeard(window);
+    const received = eventsHeard(window);
     for (const target of [connectingIframe(), worker("connect-worker.js"), connectingIframe({ heartbeat: 50 })]) {
       const peer = await connected(target, { heartbeat: 50 });
       await peer.request("echo", [1]);
@@ -40,12 +40,12 @@ describe("a page is not listened to for its unload", () => {
       peer.destroy();
       await call;
     }
-    assert.isTrue(heard.has("pagehide"), "the listeners are seen");
-    assertHarmless(window, heard);
+    assert.isTrue(received.has("pagehide"), "the listeners are seen");
+    assertHarmless(window, received);
   });
 
   it("by plain transports, from their beginning to their end", async () => {
-    const heard = eventsHeard(window);
+    const received = eventsHeard(window);
     for (const transport of [
       windowTransport((await openIframe("frame.html")).contentWindow),
       workerTransport(await readyWorker("worker.js")),
@@ -54,8 +54,8 @@ describe("a page is not listened to for its unload", () => {
       await peer.request("echo", [1]);
       peer.destroy();
     }
-    assert.isTrue(heard.has("message"), "the listeners are seen");
-    assertHarmless(window, heard);
+    assert.isTrue(received.has("message"), "the listeners are seen");
+    assertHarmless(window, received);
   });
 
   it("in a frame that connects, and loads the library for that", async () => {
@@ -63,10 +63,10 @@ describe("a page is not listened to for its unload", () => {
     document.body.append(element);
     // Its document has another global object than the empty one before it.
     await new Promise((loaded) => element.addEventListener("load", loaded));
-    const heard = eventsHeard(element.contentWindow);
+    const received = eventsHeard(element.contentWindow);
     const peer = await connected(element);
     peer.notify("again");
     await peer.request("echo", [1]).catch(() => {});
-    assertHarmless(element.contentWindow, heard);
+    assertHarmless(element.contentWindow, received);
   });
 });

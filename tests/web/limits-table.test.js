@@ -240,13 +240,13 @@ const drivers = {
       await pause(50);
     });
     assert.lengthOf(lines, 1);
-    const heard = [];
-    new JSONRPCServer(transport).onNotify("note", ([n]) => void heard.push(n));
-    await until(() => heard.length > 0, "nothing was kept");
+    const received = [];
+    new JSONRPCServer(transport).onNotify("note", ([n]) => void received.push(n));
+    await until(() => received.length > 0, "nothing was kept");
     peer.postMessage({ jsonrpc: "2.0", method: "note", params: ["later"] });
-    await until(() => heard.at(-1) === "later", "the next message did not come");
-    assert.deepEqual(heard.slice(-2), [most - 1, "later"]);
-    assert.lengthOf(heard, most + 1);
+    await until(() => received.at(-1) === "later", "the next message did not come");
+    assert.deepEqual(received.slice(-2), [most - 1, "later"]);
+    assert.lengthOf(received, most + 1);
   },
 
   "session-queue": async (most) => {

@@ -61,9 +61,9 @@ describe("a module of wasm from a shared worker", () => {
     const checks = { port: outcomes(peer), channel: outcomes(listener, modules.channel) };
     assert.equal(await peer.request("postModule"), "posted");
     checks.port(errors.port);
-    const said = new Promise((resolve) => listener.onNotify("after", resolve));
+    const message = new Promise((resolve) => listener.onNotify("after", resolve));
     const posted = await peer.request("broadcastModule", [name]);
-    await said;
+    await message;
     // Chromium drops it there without a word.
     if (posted !== "posted" || errors.channel.length + modules.channel.length === 0)
       assert.deepEqual(errors.channel, []);

@@ -9,11 +9,11 @@ import { rejection, until } from "./support/outcomes.js";
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
 /** Whether a transport to this window receives from the window. */
-async function hears(child, ...options) {
-  const heard = receivedBy(windowTransport(child.window, ...options));
+async function receives(child, ...options) {
+  const received = receivedBy(windowTransport(child.window, ...options));
   child.post(note("hello"));
   await child.settled();
-  return heard.length > 0;
+  return received.length > 0;
 }
 
 /** Whether messages arrive at the window. */
@@ -29,20 +29,20 @@ async function reaches(child, ...options) {
 describe("without an origin, a window transport", () => {
   it("talks to the page's own origin, both ways", async () => {
     const child = await scriptedIframe();
-    assert.deepEqual([await hears(child), await reaches(child)], [true, true]);
+    assert.deepEqual([await receives(child), await reaches(child)], [true, true]);
   });
 
   for (const origin of ["other", "otherPort"]) {
     it(`neither receives from nor reaches a frame of the ${origin} origin`, async () => {
       const child = await scriptedIframe({ origin: origins[origin] });
-      assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
-      assert.deepEqual([await hears(child, window), await reaches(child, window)], [false, false]);
+      assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
+      assert.deepEqual([await receives(child, window), await reaches(child, window)], [false, false]);
     });
   }
 
   it("neither receives from nor reaches a frame without an origin", async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
-    assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
+    assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
   });
 
   it("sends nothing to the document that a frame of the own origin is navigated to", async () => {
@@ -67,11 +67,11 @@ describe("with an origin, a window transport", () => {
   it("receives from and reaches just that origin", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     assert.deepEqual(
-      [await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
+      [await receives(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
       [true, true],
     );
     assert.deepEqual(
-      [await hears(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
+      [await receives(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
       [false, false],
     );
   });
@@ -90,7 +90,7 @@ describe("with an origin, a window transport", () => {
       const child = await scriptedIframe({ origin: origins.other });
       const origin = change(origins.other);
       assert.notEqual(origin, origins.other);
-      assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
+      assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [false, false]);
     });
   }
 
@@ -99,44 +99,44 @@ describe("with an origin, a window transport", () => {
     const child = await scriptedIframe({ origin: origins.otherPort });
     const origin = origins.otherPort.replace("localhost", "localhost.");
     assert.equal(new URL(origin).origin, origin);
-    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
-    assert.isFalse(await hears(child, { origin: [origin, origins.own] }));
-    assert.isTrue(await hears(child, { origin: [origin, origins.otherPort] }));
+    assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [false, false]);
+    assert.isFalse(await receives(child, { origin: [origin, origins.own] }));
+    assert.isTrue(await receives(child, { origin: [origin, origins.otherPort] }));
   });
 
   it("neither receives from nor reaches a frame whose host has a dot at the end, with the host without one", async () => {
     const origin = origins.otherPort.replace("localhost", "localhost.");
     const child = await scriptedIframe({ origin });
     assert.deepEqual(
-      [await hears(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
+      [await receives(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
       [false, false],
     );
-    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [true, true]);
+    assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
   it("that is * receives from and reaches any origin in the window", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
       const child = await scriptedIframe(options);
-      assert.deepEqual([await hears(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
+      assert.deepEqual([await receives(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
     }
   });
 
   it("that is null receives from a frame without an origin, and no other", async () => {
     const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
-      [await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
+      [await receives(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
       [true, true],
     );
     for (const options of [{}, { origin: origins.other }]) {
-      assert.isFalse(await hears(await scriptedIframe(options), { origin: "null" }));
+      assert.isFalse(await receives(await scriptedIframe(options), { origin: "null" }));
     }
   });
 
   it("of a list receives from each of them, and no other", async () => {
     const origin = [origins.own, origins.otherPort];
-    assert.isTrue(await hears(await scriptedIframe(), { origin }));
-    assert.isTrue(await hears(await scriptedIframe({ origin: origins.otherPort }), { origin }));
-    assert.isFalse(await hears(await scriptedIframe({ origin: origins.other }), { origin }));
+    assert.isTrue(await receives(await scriptedIframe(), { origin }));
+    assert.isTrue(await receives(await scriptedIframe({ origin: origins.otherPort }), { origin }));
+    assert.isFalse(await receives(await scriptedIframe({ origin: origins.other }), { origin }));
   });
 
   for (const options of [{}, { origin: origins.other }, { origin: origins.otherPort }]) {
@@ -233,21 +233,21 @@ describe("with an origin, a window transport", () => {
   ]) {
     it(`may be that of an app shell, which no window has elsewhere: ${origin}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
-      assert.isFalse(await hears(child, { origin }));
-      assert.isTrue(await hears(child, { origin: [origin, origins.other] }));
+      assert.isFalse(await receives(child, { origin }));
+      assert.isTrue(await receives(child, { origin: [origin, origins.other] }));
     });
   }
 
   it("does not take an origin with a wildcard for a pattern", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     for (const origin of ["http://*", "http://127.0.0.1:*", "http://*.0.0.1"]) {
-      let heard = false;
+      let received = false;
       try {
-        heard = await hears(child, { origin });
+        received = await receives(child, { origin });
       } catch (error) {
         assert.instanceOf(error, TypeError);
       }
-      assert.isFalse(heard);
+      assert.isFalse(received);
     }
   });
 });
@@ -255,20 +255,20 @@ describe("with an origin, a window transport", () => {
 describe("a window transport ignores", () => {
   it("its own window", async () => {
     const child = await scriptedIframe();
-    const heard = receivedBy(windowTransport(child.window, { origin: "*" }));
+    const received = receivedBy(windowTransport(child.window, { origin: "*" }));
     window.postMessage(note("from myself"), "*");
     await child.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("another frame of the same origin", async () => {
     const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
-    const heard = receivedBy(windowTransport(child.window));
+    const received = receivedBy(windowTransport(child.window));
     sibling.post(note("from the sibling"));
     await sibling.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("another frame that answers a call in the place of the right one", async () => {
@@ -287,23 +287,23 @@ describe("a window transport ignores", () => {
       await scriptedIframe({ sandbox: "allow-scripts" }),
       await scriptedIframe({ sandbox: "allow-scripts" }),
     ];
-    const heard = receivedBy(windowTransport(child.window, { origin: "null" }));
+    const received = receivedBy(windowTransport(child.window, { origin: "null" }));
     sibling.post(note("from the sibling"));
     await sibling.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("an event that a script has made", async () => {
     const child = await scriptedIframe();
-    const heard = receivedBy(windowTransport(child.window));
+    const received = receivedBy(windowTransport(child.window));
     const forged = { data: note("forged"), origin: origins.own, source: child.window };
     window.dispatchEvent(new MessageEvent("message", forged));
     const event = new MessageEvent("message");
     event.initMessageEvent?.("message", false, false, forged.data, forged.origin, "", child.window, []);
     window.dispatchEvent(event);
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 });
 

@@ -155,13 +155,13 @@ describe("a transport that reports the loss of the peer", () => {
 
 describe("notifications whose names begin with rpc.", () => {
   it("go to the transport, and never to handlers", async () => {
-    const heard = [];
-    const transport = { ...recorder(), onControl: (method, params) => heard.push([method, params]) };
+    const received = [];
+    const transport = { ...recorder(), onControl: (method, params) => received.push([method, params]) };
     const peer = new JSONRPCPeer(transport);
-    peer.onNotify("other", () => heard.push("other"));
+    peer.onNotify("other", () => received.push("other"));
     transport.deliver({ jsonrpc: "2.0", method: "rpc.ping", params: { n: 1 } });
     transport.deliver({ jsonrpc: "2.0", method: "other" });
-    assert.deepEqual(heard, [["rpc.ping", { n: 1 }], "other"]);
+    assert.deepEqual(received, [["rpc.ping", { n: 1 }], "other"]);
     peer.destroy();
   });
 

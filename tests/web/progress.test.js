@@ -6,7 +6,7 @@ import { isOpen, pause, rejection } from "./support/outcomes.js";
 /** Timers of a busy machine are late; short ones fire within this time. */
 const SOON = 2_500;
 
-/** A call whose far end the test plays: `tell` sends its progress. */
+/** A call whose far end the test plays: `sendProgress` sends its progress. */
 async function working(options) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
@@ -20,17 +20,17 @@ async function working(options) {
     client,
     seen,
     elapsed: () => performance.now() - start,
-    tell: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
+    sendProgress: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
     answer: (result) => remoteEnd.post({ jsonrpc: "2.0", result, id }),
   };
 }
 
 describe("the progress of a call", () => {
   it("begins its timeout anew", async () => {
-    const { call, tell, answer, seen, elapsed } = await working({ timeout: 700 });
+    const { call, sendProgress, answer, seen, elapsed } = await working({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
-      tell(n);
+      sendProgress(n);
     }
     assert.isAbove(elapsed(), 900);
     answer("done");
@@ -50,9 +50,9 @@ describe("the progress of a call", () => {
   });
 
   it("lets it time out when it ceases, counted from the last of it", async () => {
-    const { call, client, tell, elapsed } = await working({ timeout: 500 });
+    const { call, client, sendProgress, elapsed } = await working({ timeout: 500 });
     await pause(250);
-    tell(1);
+    sendProgress(1);
     const error = await rejection(call);
     assert.deepEqual([error.reason, client.pending], ["timeout", 0]);
     assert.isAtLeast(elapsed(), 740);
@@ -76,8 +76,8 @@ describe("the progress of a call", () => {
   });
 
   it("lets it run no longer than totalTimeout", async () => {
-    const { call, tell, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
-    const timer = setInterval(() => tell("still at it"), 20);
+    const { call, sendProgress, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
+    const timer = setInterval(() => sendProgress("still at it"), 20);
     try {
       assert.equal((await rejection(call)).reason, "timeout");
     } finally {
@@ -89,8 +89,8 @@ describe("the progress of a call", () => {
   });
 
   it("lets it run for at most sixty times its timeout by default", async () => {
-    const { call, tell, elapsed } = await working({ timeout: 20 });
-    const timer = setInterval(() => tell(1), 1);
+    const { call, sendProgress, elapsed } = await working({ timeout: 20 });
+    const timer = setInterval(() => sendProgress(1), 1);
     try {
       assert.equal((await rejection(call)).reason, "timeout");
     } finally {

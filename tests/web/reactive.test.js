@@ -46,10 +46,10 @@ describe("params that hold a reactive proxy", () => {
 
   it("cross in notifications, results, batches and items", async () => {
     const { near, far } = channel();
-    const heard = [];
+    const received = [];
     const server = new JSONRPCServer(far)
       .method("echo", (params) => reactive(params))
-      .onNotify("note", (params) => void heard.push(params));
+      .onNotify("note", (params) => void received.push(params));
     server.method("items", async function* () {
       yield reactive({ n: 1 });
       yield reactive([2]);
@@ -68,7 +68,7 @@ describe("params that hold a reactive proxy", () => {
     );
     const items = [];
     for await (const item of client.stream("items")) items.push(item);
-    assert.deepEqual([items, heard], [[{ n: 1 }, [2]], [{ n: 1 }]]);
+    assert.deepEqual([items, received], [[{ n: 1 }, [2]], [{ n: 1 }]]);
     client.destroy();
     server.destroy();
   });

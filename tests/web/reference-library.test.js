@@ -75,13 +75,13 @@ describe("the boundary of a coordinator and its agents", () => {
 
     const tasks = new Map();
     const agent = new JSONRPCServer(far);
-    const tell = new JSONRPCClient(far);
+    const notify = new JSONRPCClient(far);
     agent.method("sendTask", async ({ id }) => {
       const task = deferred();
       tasks.set(id, task);
-      tell.notify("progress", { percent: 50 });
+      notify.notify("progress", { percent: 50 });
       await task.promise;
-      tell.notify("complete", { iterations: 3 });
+      notify.notify("complete", { iterations: 3 });
       return { id };
     });
     agent.method("cancelTask", ({ id }) => {

@@ -139,12 +139,12 @@ describe("a goodbye over the window", () => {
   }
 
   it("that overtakes earlier messages of the port waits for them, with any messages in between", async () => {
-    const heard = [];
+    const received = [];
     const sessions = recordSessions({
-      notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) },
+      notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
     });
     const { frame, port } = await openScripted(sessions, key);
-    await until(() => heard.length === 1);
+    await until(() => received.length === 1);
     const release = await locked(port);
     frame.post(bye("closed"));
     release();
@@ -155,17 +155,17 @@ describe("a goodbye over the window", () => {
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
     await until(() => sessions.events.length === 2);
-    assert.deepEqual(heard, ["first", 0, 1, 2]);
+    assert.deepEqual(received, ["first", 0, 1, 2]);
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
   it("that arrives before `rpc.key` waits for the port messages", async () => {
-    const heard = [];
+    const received = [];
     const sessions = recordSessions({
-      notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) },
+      notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
     });
     const { frame, port } = await openScripted(sessions);
-    await until(() => heard.length === 1);
+    await until(() => received.length === 1);
     frame.post(bye("closed"));
     frame.post(newcomer);
     await frame.settled();
@@ -174,13 +174,13 @@ describe("a goodbye over the window", () => {
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
     await until(() => sessions.events.length === 2);
-    assert.deepEqual(heard, ["first", 0, 1, 2]);
+    assert.deepEqual(received, ["first", 0, 1, 2]);
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
   it("that overtakes all that was sent through the port keeps the answer that began the session", async () => {
-    const heard = [];
-    const sessions = recordSessions({ notifications: { next: ([n]) => heard.push(n) } });
+    const received = [];
+    const sessions = recordSessions({ notifications: { next: ([n]) => received.push(n) } });
     const frame = await scriptedIframe();
     const connecting = connected(frame.element, sessions);
     const hello = (id) => ({
@@ -202,7 +202,7 @@ describe("a goodbye over the window", () => {
     port.postMessage(bye("closed"));
     await connecting;
     await until(() => sessions.events.length === 2);
-    assert.deepEqual(heard, [0, 1, 2]);
+    assert.deepEqual(received, [0, 1, 2]);
   });
 
   it("that comes alone ends the session, at once if the document has gone, else after a second", async () => {
@@ -210,10 +210,10 @@ describe("a goodbye over the window", () => {
       ["left", 0, 500],
       ["closed", 500, 3_000],
     ]) {
-      const heard = [];
-      const sessions = recordSessions({ notifications: { first: () => heard.push("first") } });
+      const received = [];
+      const sessions = recordSessions({ notifications: { first: () => received.push("first") } });
       const { frame } = await openScripted(sessions, key);
-      await until(() => heard.length === 1);
+      await until(() => received.length === 1);
       const start = performance.now();
       frame.post(bye(reason));
       await until(() => sessions.events.length === 2);

@@ -165,9 +165,9 @@ describe("between two sessions", () => {
     const end = await reconnect(it.scriptedPeer);
     const { params } = await end.nextCall();
     assert.deepEqual([...params.bytes], [1, 2, 3]);
-    const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+    const received = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
     params.port.postMessage("through");
-    assert.equal(await heard, "through");
+    assert.equal(await received, "through");
     params.port.close();
   });
 
@@ -230,9 +230,9 @@ describe("between two sessions", () => {
     assert.equal(await call, reason);
     const end = await reconnect(it.scriptedPeer);
     assert.equal((await end.nextCall()).method, "waits");
-    const said = [...end.received, ...(await end.drain())].map(({ method }) => method);
-    assert.notInclude(said, "aborted");
-    assert.notInclude(said, "$/cancelRequest");
+    const methods = [...end.received, ...(await end.drain())].map(({ method }) => method);
+    assert.notInclude(methods, "aborted");
+    assert.notInclude(methods, "$/cancelRequest");
   });
 
   it("messages sent by onSession go before the waiting ones", async () => {

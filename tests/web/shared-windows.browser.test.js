@@ -20,7 +20,7 @@ for (const [kind, origin] of [
       return {
         transport: () => windowTransport(target, { origin }),
         ask: (method) => asker.request("ask", [method]),
-        tell: (method, params) => asker.notify("notifyBack", params),
+        notify: (method, params) => asker.notify("notifyBack", params),
         close() {
           asker.destroy();
           element.remove();
@@ -146,22 +146,22 @@ describe("transports on windows while a frame is connected", () => {
     const other = document.createElement("iframe");
     document.body.append(other);
     afterThisTest(() => other.remove());
-    const heard = { here: [], there: [] };
+    const received = { here: [], there: [] };
     for (const [place, source] of [
       ["here", window],
       ["there", other.contentWindow],
     ]) {
       const server = new JSONRPCServer(windowTransport(mine.window, { source }));
-      server.method(place, () => void heard[place].push(place));
+      server.method(place, () => void received[place].push(place));
       afterThisTest(() => server.destroy());
     }
     for (const method of ["here", "there"]) {
       mine.post({ jsonrpc: "2.0", method });
       mine.post({ jsonrpc: "2.0", method }, frameIndex(other.contentWindow));
     }
-    await until(() => heard.here.length > 0 && heard.there.length > 0, "nothing came");
+    await until(() => received.here.length > 0 && received.there.length > 0, "nothing came");
     await mine.settled();
-    assert.deepEqual(heard, { here: ["here"], there: ["there"] });
+    assert.deepEqual(received, { here: ["here"], there: ["there"] });
   });
 
   it("are of the window that they were made for, though the frame had another before", async () => {

@@ -146,8 +146,8 @@ describe("items that are ready in one turn", () => {
 
   it("keep their place among notifications and progress of the handler", async () => {
     const [near, far] = await connectPair();
-    const heard = [];
-    near.onNotify("note", ([n]) => heard.push(`note ${n}`));
+    const received = [];
+    near.onNotify("note", ([n]) => received.push(`note ${n}`));
     far.method("mixed", function* (_, { notify }) {
       for (let n = 0; n < 6; n++) {
         yield n;
@@ -156,17 +156,17 @@ describe("items that are ready in one turn", () => {
     });
     const stream = near.stream("mixed", undefined, { window: 64 });
     const taken = (async () => {
-      for await (const n of stream) heard.push(n);
+      for await (const n of stream) received.push(n);
     })();
     await taken;
-    for (let n = 0; n < 6; n++) assert.isAbove(heard.indexOf(`note ${n}`), -1);
-    const notes = heard.filter((one) => typeof one === "string");
+    for (let n = 0; n < 6; n++) assert.isAbove(received.indexOf(`note ${n}`), -1);
+    const notes = received.filter((one) => typeof one === "string");
     assert.deepEqual(
       notes,
       [0, 1, 2, 3, 4, 5].map((n) => `note ${n}`),
     );
     assert.deepEqual(
-      heard.filter((one) => typeof one === "number"),
+      received.filter((one) => typeof one === "number"),
       [0, 1, 2, 3, 4, 5],
     );
   });

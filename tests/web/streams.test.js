@@ -283,7 +283,7 @@ describe("the caller of a stream", () => {
         const piece = bytes.slice(at, at + 4);
         transfer([piece.buffer]);
         yield piece;
-        assert.equal(piece.byteLength, 0, "what was transferred is gone here");
+        assert.equal(piece.byteLength, 0, "a transferred buffer is detached here");
       }
     });
     const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -385,7 +385,7 @@ describe("the signal of a stream", () => {
     const reason = new Error("enough");
     controller.abort(reason);
     assert.equal(client.pending, 0);
-    assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+    assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
     assert.isTrue((await items.next()).done);
     await returned.promise;
     assert.isTrue(signal.aborted);
@@ -411,7 +411,7 @@ describe("the signal of a stream", () => {
       for (const value of [1, 2]) transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       await first;
       controller.abort(reason);
-      assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+      assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
       assert.isTrue((await items.next()).done);
       assert.deepEqual(
         transport.sent.map(({ method }) => method),

@@ -253,10 +253,10 @@ describe("a transfer list that can go", () => {
     );
     const { data } = await got;
     for (const [index, [, other]] of pairs.entries()) {
-      const heard = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
+      const received = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
       other.start();
       data.params.moved[index].postMessage(index);
-      assert.equal(await heard, index);
+      assert.equal(await received, index);
       data.params.moved[index].close();
     }
   });

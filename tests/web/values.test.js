@@ -101,12 +101,12 @@ describe("params and results", () => {
       port.close?.();
     });
     const { port1, port2 } = new MessageChannel();
-    const said = new Promise((resolve) => {
+    const message = new Promise((resolve) => {
       port1.addEventListener("message", ({ data }) => resolve(data));
       port1.start();
     });
     await client.request("open", { port: port2 }, { transfer: [port2] });
-    assert.equal(await said, "hello");
+    assert.equal(await message, "hello");
     port1.close();
   });
 

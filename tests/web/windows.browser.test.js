@@ -94,9 +94,9 @@ describe("a window transport", () => {
     const result = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
     assert.deepEqual([result.length, [...result.bytes], bytes.byteLength], [3, [1, 2, 3], 0]);
     const port = await peer.request("connect");
-    const said = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
+    const message = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
     port.postMessage("hi");
-    assert.equal(await said, "echo hi");
+    assert.equal(await message, "echo hi");
   });
 
   it("keeps the calls of several frames apart", async () => {
@@ -136,7 +136,7 @@ describe("a window transport", () => {
   it("leaves foreign messages to others, and assigns no property", async () => {
     const child = await scriptedIframe();
     const before = window.onmessage;
-    const heard = receivedBy(windowTransport(child.window));
+    const received = receivedBy(windowTransport(child.window));
     const seen = [];
     const listener = ({ source, data }) => source === child.window && data?.type !== "received" && seen.push(data);
     addEventListener("message", listener);
@@ -155,7 +155,7 @@ describe("a window transport", () => {
     child.post({ jsonrpc: "2.0", method: "console" });
     await child.settled();
     removeEventListener("message", listener);
-    assert.deepEqual(heard, [{ jsonrpc: "2.0", method: "console" }]);
+    assert.deepEqual(received, [{ jsonrpc: "2.0", method: "console" }]);
     assert.deepEqual(seen.slice(0, foreign.length), foreign);
     assert.equal(window.onmessage, before);
   });

@@ -56,7 +56,7 @@ describe("the decoder of WIPC", () => {
         ),
         expected,
       );
-      assert.deepEqual(reference(whole, maxPayload), expected, "what the reference says");
+      assert.deepEqual(reference(whole, maxPayload), expected, "the reference decoder");
     });
   }
 

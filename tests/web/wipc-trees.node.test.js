@@ -171,8 +171,8 @@ describe("a host that handles a signal itself", () => {
     afterThisTest(() => host.kill("SIGKILL"));
     await until(program.isThere, "there is no server", 30_000);
     host.kill("SIGTERM");
-    const [heard] = await once(host.stdout, "data");
-    assert.equal(String(heard), "heard\n");
+    const [received] = await once(host.stdout, "data");
+    assert.equal(String(received), "heard\n");
     assert.isFalse(program.hasSaved());
     host.stdin.end("exits 7");
     assert.deepEqual(await once(host, "exit"), [7, null]);

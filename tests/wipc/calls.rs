@@ -69,7 +69,7 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
     let big = json!(["WIPC\u{2}".repeat(100_000)]);
     assert_eq!(timeout(PATIENCE, client.call::<Value>("echo", &big)).await?, Ok(big));
     assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &(4,))).await?, Ok(4));
-    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "what it prints is passed through");
+    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "its output is passed through");
     client.destroy();
     let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else {
         // It was this side that has ended it.

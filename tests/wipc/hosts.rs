@@ -37,7 +37,7 @@ async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
         }
         let status = timeout(PATIENCE, host.close(b"bye")).await??;
         assert_eq!(status.code(), Some(0), "{role}");
-        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "what it printed is passed through");
+        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "its output is passed through");
     }
     Ok(())
 }

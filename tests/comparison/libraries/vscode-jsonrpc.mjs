@@ -54,7 +54,7 @@ function start(endpoint, methods) {
   for (const [method, handler] of Object.entries(methods)) {
     connection.onRequest(method, (params, token) =>
       handler(params, {
-        onCancel: (told) => token.onCancellationRequested(told),
+        onCancel: (onAbort) => token.onCancellationRequested(onAbort),
         progress: (value) => connection.sendProgress(progressType, params.token, value),
       }),
     );

@@ -37,7 +37,7 @@ export async function ending(promise, limit = 2000) {
 }
 
 /** An ending in words, which become part of the expected results. */
-export function told({ state, error }) {
+export function describe({ state, error }) {
   if (state !== "rejected") return state;
   return `rejected with ${error instanceof Error ? error.message : String(error)}`;
 }

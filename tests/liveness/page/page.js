@@ -2,23 +2,23 @@
 // posted to the runner. Reading them by WebDriver does not work: WebKit's driver waits for frames that reload, and for
 // ever if one dies meanwhile.
 
-async function tell(news) {
+async function post(news) {
   return (await fetch("/", { method: "POST", body: JSON.stringify(news) })).json();
 }
 
 /** Has the driver do something. Resolves to its answer. */
 async function driver(what, argument) {
   if (typeof argument === "function") window.begin = argument;
-  const { error, answer } = await tell({ what, argument });
+  const { error, answer } = await post({ what, argument });
   if (error !== undefined) throw new Error(error);
   return answer;
 }
 
 async function run(id, kind) {
   try {
-    await tell({ id, result: { ends: await kind(driver) } });
+    await post({ id, result: { ends: await kind(driver) } });
   } catch (error) {
-    await tell({ id, result: { error: `${error}` } });
+    await post({ id, result: { error: `${error}` } });
   }
 }
 
@@ -36,4 +36,4 @@ try {
 } catch (thrown) {
   error = `${thrown}`;
 }
-await tell({ done: true, error });
+await post({ done: true, error });

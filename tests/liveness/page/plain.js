@@ -9,7 +9,7 @@ const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway
 const timeout = 1_500;
 
 /** The next message of its own that this window or worker sends. */
-function said(target, isFrom) {
+function untilMessage(target, isFrom) {
   return new Promise((resolve) => {
     target.addEventListener("message", function listener(event) {
       if (event.data?.type !== "ready" || !isFrom(event)) return;
@@ -19,7 +19,7 @@ function said(target, isFrom) {
   });
 }
 
-const isReady = (element) => said(window, ({ source }) => source === element.contentWindow);
+const isReady = (element) => untilMessage(window, ({ source }) => source === element.contentWindow);
 
 async function plainFrame() {
   const element = frameElement("own origin", "plain-frame.html");
@@ -30,7 +30,7 @@ async function plainFrame() {
 
 async function plainWorker() {
   const started = worker("plain-worker.js");
-  await said(started, () => true);
+  await untilMessage(started, () => true);
   return { worker: started, peer: new JSONRPCPeer(workerTransport(started)) };
 }
 

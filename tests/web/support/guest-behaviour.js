@@ -77,7 +77,7 @@ export function describeGuest(name, start) {
     });
 
     for (const [end, say, codes = [0]] of [
-      ["when it is told to close", (host) => host.send(CLOSE)],
+      ["on a close", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
       // The guest decides whether that is a failure.
       [

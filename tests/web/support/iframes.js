@@ -70,10 +70,10 @@ export async function scriptedIframe(options) {
 
 /** Returns the messages that a transport delivers from now on. */
 export function receivedBy(transport) {
-  const heard = [];
-  transport.onMessage((message) => heard.push(message));
+  const delivered = [];
+  transport.onMessage((message) => delivered.push(message));
   afterThisTest(() => transport.destroy());
-  return heard;
+  return delivered;
 }
 
 /** The number of a window among the frames of this page. */

@@ -117,15 +117,15 @@ export function describeSharedBoundary(open) {
   });
 
   it("a notification reaches each server that has a handler for it", async () => {
-    const { transport, tell, close } = await open();
-    if (tell === undefined) return close();
-    const heard = [];
+    const { transport, notify, close } = await open();
+    if (notify === undefined) return close();
+    const received = [];
     const servers = [1, 2, 3].map((n) => new JSONRPCServer(transport()));
-    servers[0].onNotify("note", (params) => heard.push(["first", ...params]));
-    servers[2].onNotify("note", (params) => heard.push(["third", ...params]));
-    tell("note", [7]);
-    await until(() => heard.length === 2, "not both servers have heard it");
-    assert.sameDeepMembers(heard, [
+    servers[0].onNotify("note", (params) => received.push(["first", ...params]));
+    servers[2].onNotify("note", (params) => received.push(["third", ...params]));
+    notify("note", [7]);
+    await until(() => received.length === 2, "not both servers have heard it");
+    assert.sameDeepMembers(received, [
       ["first", 7],
       ["third", 7],
     ]);
