@@ -113,7 +113,7 @@ async fn no_answer_in_time_is_4() -> Test {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_cancelled_on_the_wire() -> Test {
+async fn a_dropped_call_is_cancelled_on_the_wire() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("sent");
     let script = format!("cat > '{}'", file.display());

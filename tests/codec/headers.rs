@@ -25,7 +25,7 @@ fn lines_may_end_with_a_mere_line_feed() {
 }
 
 #[test]
-fn unknown_headers_are_passed_over() {
+fn unknown_headers_are_ignored() {
     for header in [
         "X-Other: 1\r\nContent-Length: 2",
         "Content-Length: 2\r\nX-Other: 1",
@@ -39,7 +39,7 @@ fn unknown_headers_are_passed_over() {
 }
 
 #[test]
-fn blank_lines_between_frames_are_passed_over() {
+fn blank_lines_between_frames_are_ignored() {
     for between in ["\r\n", "\n", "\r\n\r\n\r\n", " \t\n"] {
         let stream = format!("{between}{}{between}{}{between}", frame("{}"), frame("[]"));
         assert_eq!(read(stream), [body("{}"), body("[]")], "{between:?}");

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::found::{body, limits, oversize, read_lines};
 
 #[test]
-fn lines_end_with_lf_or_crlf_and_blanks_before_a_message_are_passed_over() {
+fn lines_end_with_lf_or_crlf_and_blanks_before_a_message_are_ignored() {
     for stream in ["{}\n[]\n", "{}\r\n[]\r\n", "\n\n{}\n\r\n \t\r\n[]\n\n", "  {}\n\t[]\n", "\r\r\n{}\n[]", "{}\n[]\r"]
     {
         assert_eq!(read_lines(&Limits::DEFAULT, stream), [body("{}"), body("[]")], "{stream:?}");

@@ -60,7 +60,7 @@ fn a_message_of_one_read_is_never_unfinished() {
 }
 
 #[test]
-fn nothing_of_a_message_that_was_given_up_comes_back() {
+fn no_part_of_an_abandoned_message_comes_back() {
     let stream = frame("{\"a\":[1,2,3]}");
     for length in 1..stream.len() {
         let (sent, late) = stream.split_at(length);
@@ -82,7 +82,7 @@ fn nothing_of_a_message_that_was_given_up_comes_back() {
 }
 
 #[test]
-fn time_outs_may_come_again_and_again() {
+fn time_outs_may_occur_repeatedly() {
     let mut decoder = decoder(Framing::ContentLength);
     for _ in 0..100 {
         feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
@@ -128,7 +128,7 @@ fn a_header_that_is_too_large_has_begun_up_to_its_end() {
 }
 
 #[test]
-fn a_line_that_was_given_up_is_dropped_to_its_end() {
+fn an_abandoned_line_is_dropped_to_its_end() {
     let mut decoder = decoder(Framing::Newline);
     feed_all(&mut decoder, "{\"a\"");
     let begun = decoder.unfinished();

@@ -274,7 +274,7 @@ fn any_bytes_in_any_pieces_are_decoded_as_specified() {
 }
 
 #[test]
-fn nothing_is_lost_however_often_headers_are_given_up() {
+fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
     for seed in 0..100_000 {
         let mut dice = Dice::new(seed);
         let mut stream = any_stream(&mut dice);

@@ -138,7 +138,7 @@ fn a_longer_header_without_a_length_costs_no_other() {
 }
 
 #[test]
-fn limits_are_met_again_and_again() {
+fn limits_are_met_repeatedly() {
     let mut daemon = Daemon::start(&[]);
     let header = with_header_of(10_000, &request(1, "version"), true);
     for _ in 0..20 {

@@ -93,7 +93,7 @@ fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
 }
 
 #[test]
-fn requests_at_work_are_bounded_in_bytes() -> Test {
+fn running_requests_are_bounded_in_bytes() -> Test {
     let (server, folder, mut connection) = attacked()?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);

@@ -175,7 +175,7 @@ async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> 
 }
 
 #[tokio::test]
-async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_stay_at_work() -> Test {
+async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_on() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method("wait", |_: Value, _: Context| async {
@@ -308,7 +308,7 @@ async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
 }
 
 #[tokio::test]
-async fn notifications_at_work_are_bounded_as_requests_are_and_dropped_beyond() -> Test {
+async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() -> Test {
     for (params, in_flight, in_flight_bytes) in [("[]", 2, usize::MAX), (r#"["xxxxxxxx"]"#, 1_024, 30)] {
         let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| {

@@ -114,7 +114,7 @@ async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
+async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
@@ -136,7 +136,7 @@ async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_that_do_not_go_on_are_given_up_one_after_the_other() -> Test {
+async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
@@ -157,7 +157,7 @@ async fn messages_that_do_not_go_on_are_given_up_one_after_the_other() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_over_the_limit_that_does_not_go_on_is_given_up_with_all_that_came_of_it() -> Test {
+async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
@@ -306,7 +306,7 @@ async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
 }
 
 #[tokio::test]
-async fn a_banner_before_the_first_line_is_passed_over_by_a_client() -> Test {
+async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();

@@ -177,7 +177,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
 }
 
 #[tokio::test]
-async fn a_notification_that_is_at_work_when_the_input_ends_is_finished_within_the_grace() -> Test {
+async fn a_running_notification_is_finished_within_the_grace_period_when_the_input_ends() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let server = Server::new(transport);

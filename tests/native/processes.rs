@@ -138,7 +138,7 @@ async fn a_process_ends_with_its_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_does_not_want_to_end_is_killed() -> Test {
+async fn a_process_that_does_not_end_is_killed() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
     let script = format!("trap '' TERM HUP INT; echo $$ > '{}'; while :; do sleep 1; done", file.display());

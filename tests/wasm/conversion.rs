@@ -144,7 +144,7 @@ async fn a_small_message_that_stands_for_much_is_refused_within_50_ms() {
 }
 
 #[wasm_bindgen_test]
-async fn a_notification_that_takes_too_many_visits_is_passed_over() {
+async fn a_notification_that_takes_too_many_visits_is_ignored() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(Cell::new(0));
     let count = seen.clone();

@@ -41,7 +41,7 @@ async fn a_handler_notifies_its_caller() {
 }
 
 #[wasm_bindgen_test]
-async fn params_that_do_not_fit_are_passed_over() {
+async fn params_that_do_not_fit_are_ignored() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();

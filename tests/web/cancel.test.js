@@ -4,7 +4,7 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 describe("a cancellation that names a call of the side that gets it", () => {
-  it("is passed over: the call goes on, and nothing is answered", async () => {
+  it("is ignored: the call goes on, and nothing is answered", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -317,7 +317,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("is passed over if it has been answered already", async () => {
+  it("is ignored if it has been answered already", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", ([n], { signal }) => (signals.push(signal), n));
@@ -438,7 +438,7 @@ describe("a request that is cancelled", () => {
     assert.equal(await other, "other");
   });
 
-  it("is passed over if it names no request, and so is credit", async () => {
+  it("is ignored if it names no request, and so is credit", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });

@@ -170,7 +170,7 @@ describe("a client", () => {
     { id: 1, result: 1 },
     { jsonrpc: "1.0", id: 1, result: 1 },
   ]) {
-    it(`passes over ${JSON.stringify(message)}, and waits on`, async () => {
+    it(`ignores ${JSON.stringify(message)}, and waits on`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport).request("a");
       remoteEnd.post(message);

@@ -21,7 +21,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), rest]);
   });
 
-  it("begin anew in the next turn", async () => {
+  it("begin again in the next turn", async () => {
     const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
@@ -94,7 +94,7 @@ describe("calls of one turn", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("are not held up by a call that is given up among them", async () => {
+  it("are not delayed by a cancelled call among them", async () => {
     const { peer, arrived } = await connectToScripted();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
@@ -221,7 +221,7 @@ describe("messages of one turn", () => {
     ["nothing", null],
     ["numbers that JSON has not", [NaN, -0, Infinity]],
   ]) {
-    it(`arrives as it would by itself: ${kind}`, async () => {
+    it(`arrives as it would alone: ${kind}`, async () => {
       const { port1, port2 } = new MessageChannel();
       const alone = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();
@@ -404,7 +404,7 @@ describe("a message that waits for the end of the turn", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("goes by itself where the transport cannot send all of it, though it could be cloned", async () => {
+  it("is sent alone if the transport cannot send all of it, though it could be cloned", async () => {
     const { near, far } = loopback();
     const send = near.send.bind(near);
     near.send = (message) => {

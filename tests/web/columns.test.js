@@ -157,7 +157,7 @@ describe("columns that come", () => {
     assert.deepEqual(received, [1, 2, 3, 4]);
   });
 
-  it("are passed over if they are none, are counted as ignored, and calls go on", async () => {
+  it("are ignored if they are invalid, are counted as ignored, and calls go on", async () => {
     const { end, peer } = await reading();
     const served = [];
     peer.method("a", (params) => void served.push(params));

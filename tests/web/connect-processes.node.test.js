@@ -66,7 +66,7 @@ describe("a process and its program", function () {
     });
   }
 
-  it("begin a new session when either connects anew", async () => {
+  it("begin a new session when either reconnects", async () => {
     const child = forked();
     const sessions = recordSessions();
     const peer = await connected(child, sessions);

@@ -52,7 +52,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(await (await connected(thread({ late: 300 }))).request("echo", [1]), [1]);
   });
 
-  it("begin a new session when either side connects anew", async () => {
+  it("begin a new session when either side reconnects", async () => {
     const started = thread();
     const sessions = recordSessions();
     const peer = await connected(started, sessions);

@@ -90,7 +90,7 @@ describe("the total time of a call", () => {
   }
 
   for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
-    it(`of ${totalTimeout} ms leaves it to its timeout, which progress begins anew`, async () => {
+    it(`of ${totalTimeout} ms leaves it to its timeout, which progress restarts`, async () => {
       const alone = await calling({ totalTimeout, timeout: 30 });
       assert.equal((await rejection(alone.call)).reason, "timeout");
       const { call, progress } = await calling({ totalTimeout, timeout: 500, onProgress() {} });

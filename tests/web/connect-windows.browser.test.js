@@ -362,7 +362,7 @@ describe("a connection to a frame ignores", () => {
   });
 });
 
-describe("connecting anew, as frameworks do while they start", () => {
+describe("reconnecting, as frameworks do while they start", () => {
   it("in the page and in the frame at once ends in one session", async () => {
     const element = connectingIframe();
     const first = new AbortController();

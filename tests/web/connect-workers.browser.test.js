@@ -34,7 +34,7 @@ describe("a worker and its page", () => {
     assert.deepEqual(notes, []);
   });
 
-  it("begin a new session when either side connects anew", async () => {
+  it("begin a new session when either side reconnects", async () => {
     const started = worker(file);
     const sessions = recordSessions();
     const peer = await connected(started, sessions);

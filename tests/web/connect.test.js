@@ -58,7 +58,7 @@ describe("two sides that connect", () => {
     assert.deepEqual(notes, [1]);
   });
 
-  it("serve nothing that the objects of their options merely inherit", async () => {
+  it("serve no inherited members of the objects in their options", async () => {
     const methods = Object.create({ inherited: () => "no" }, { hidden: { value: () => "no" } });
     const [, far] = await connectPair({ methods: Object.assign(methods, echo) });
     for (const name of ["inherited", "hidden", "toString", "constructor", "__proto__"]) {
@@ -484,7 +484,7 @@ describe("on one boundary", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("the newest of several connections of one side stays, and the others end for good", async () => {
+  it("the newest of several connections of one side stays, and the others end permanently", async () => {
     const [near, far] = ports();
     const sessions = recordSessions();
     const [first, other] = await Promise.all([connected(near, sessions), connected(far, { methods: echo })]);
@@ -541,7 +541,7 @@ describe("destroying a connection", () => {
       return connected(port, options);
     },
   })) {
-    it(`and connecting anew, ${name}, on both sides, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, on both sides, ends in one session`, async () => {
       const [near, far] = ports();
       const methods = { ...echo };
       const [one, other] = await Promise.all([act(near, { methods }), act(far, { methods })]);
@@ -549,7 +549,7 @@ describe("destroying a connection", () => {
       assert.deepEqual(await other.request("echo", [2]), [2]);
     });
 
-    it(`and connecting anew, ${name}, on one side, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, on one side, ends in one session`, async () => {
       const [near, far] = ports();
       const sessions = recordSessions({ methods: echo });
       const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, sessions)]);

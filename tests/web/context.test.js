@@ -23,7 +23,7 @@ describe("the context of a handler", () => {
     assert.equal(context.method, "work");
   });
 
-  it("keeps no params, which may be large, from being let go of", async () => {
+  it("does not keep params, which may be large, from being collected", async () => {
     const kept = [];
     const { near, far } = channel();
     const server = new JSONRPCServer(far).onNotify("note", (params, context) => void kept.push([params, context]));

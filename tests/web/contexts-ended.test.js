@@ -193,7 +193,7 @@ describe("messages that came together, the first of which ends the session", () 
 });
 
 describe("requests whose handlers go on after the end of their session", () => {
-  it("count in the sessions that follow until they end, so that new sessions give a peer no more requests at work", async () => {
+  it("count in later sessions until they end, so that new sessions do not allow a peer more running requests", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const ends = [];
     const methods = { work: () => new Promise((resolve) => ends.push(resolve)) };

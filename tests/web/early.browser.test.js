@@ -106,7 +106,7 @@ it("a frame reads no message of another window before a transport for it exists"
   assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), [1, 1]);
 });
 
-it("a frame keeps messages for 10 s after its wasm has started, and then lets go of them and of its listener", async function () {
+it("a frame keeps messages for 10 s after its wasm has started, and then releases them and its listener", async function () {
   this.timeout(20_000);
   const [stranger, late] = [await scriptedIframe(), await scriptedIframe()];
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });

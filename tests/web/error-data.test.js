@@ -109,7 +109,7 @@ describe("errorData", () => {
     assert.deepEqual(await answer("rpc.stream", { method: "fail", credit: 1 }), { ...notFound, data: { status: 404 } });
   });
 
-  it("is not asked for a request that was cancelled, a method that is not there, or a notification", async () => {
+  it("is not called for a request that was cancelled, an unknown method, or a notification", async () => {
     const { remoteEnd, asked, answer, reported, server } = served(() => 7, {
       wait: (_, { signal }) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),

@@ -140,11 +140,11 @@ describe("the cause of an error that is thrown", () => {
     });
   }
 
-  it("is not there if nothing of it may cross", async () => {
+  it("is absent if no part of it may cross", async () => {
     assert.notProperty(await arriving(new Error("x", { cause: { any: "object" } })), "cause");
   });
 
-  it("is not there if there was none", async () => {
+  it("is absent if the error had none", async () => {
     assert.notProperty(await arriving(new Error("x")), "cause");
     assert.notProperty(await arriving(new TypeError("x")), "cause");
   });

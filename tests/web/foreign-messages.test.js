@@ -94,7 +94,7 @@ describe("among foreign messages,", () => {
     );
   });
 
-  it("all of them are passed over on a BroadcastChannel", async () => {
+  it("all of them are ignored on a BroadcastChannel", async () => {
     const name = `foreign ${Math.random()}`;
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());

@@ -103,7 +103,7 @@ describe("an array of holes", () => {
     });
   }
 
-  it("that comes through a port is passed over in silence", async () => {
+  it("that comes through a port is ignored", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const events = [];
     new JSONRPCServer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));

@@ -49,7 +49,7 @@ describe("the memory after a flood", function () {
   });
 });
 
-it("the params of requests at work are held by their handlers alone", () => {
+it("the params of running requests are held by their handlers alone", () => {
   let deliver;
   const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
   let begun = 0;
@@ -71,7 +71,7 @@ for (const [what, part] of [
   ["a request with a long id", { id: "long", method: "work", params: [] }],
   ["a request with an id that is an object", { id: "object", method: "work", params: [] }],
 ]) {
-  it(`a request at work retains no part of its batch: ${what}`, () => {
+  it(`a running request retains no part of its batch: ${what}`, () => {
     let deliver;
     const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
     let begun = 0;

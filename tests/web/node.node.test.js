@@ -122,7 +122,7 @@ describe("a process of Node", () => {
     });
   }
 
-  it("ends by itself once its client and server are destroyed", async () => {
+  it("ends on its own once its client and server are destroyed", async () => {
     const { error, stdout, stderr, time } = await run(`
       const { port1, port2 } = new MessageChannel();
       const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);

@@ -165,7 +165,7 @@ describe("notifications whose names begin with rpc.", () => {
     peer.destroy();
   });
 
-  it("are passed over by a transport that has no use for them", async () => {
+  it("are ignored by a transport that does not use them", async () => {
     const transport = recorder();
     new JSONRPCPeer(transport);
     assert.deepEqual(await printed(async () => transport.deliver({ jsonrpc: "2.0", method: "rpc.bye" })), []);

@@ -26,7 +26,7 @@ async function working(options) {
 }
 
 describe("the progress of a call", () => {
-  it("begins its timeout anew", async () => {
+  it("restarts its timeout", async () => {
     const { call, sendProgress, answer, seen, elapsed } = await working({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
@@ -59,7 +59,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 750 + SOON);
   });
 
-  it("does not begin anew the timeout of a call that does not listen to it, nor of another", async () => {
+  it("does not restart the timeout of a call that does not listen to it, nor of another", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];

@@ -255,7 +255,7 @@ describe("the notifications of a server", () => {
     ["their params are a boolean", { method: "known", params: true }],
     ["they are unknown and their params are a number", { method: "unknown", params: 5 }],
   ]) {
-    it(`are passed over in silence if ${name}, alone or in a batch`, async () => {
+    it(`are ignored if ${name}, alone or in a batch`, async () => {
       const errors = [];
       const { server, remoteEnd } = serving({ onError: (error) => errors.push(error) });
       let ran = 0;

@@ -385,7 +385,7 @@ describe("a frame", () => {
     assert.deepEqual(sessions.events, [1]);
   });
 
-  it("that connects anew without reloading begins a new session", async () => {
+  it("that reconnects without reloading begins a new session", async () => {
     const sessions = recordSessions({ methods: { name: () => "page" } });
     const peer = await connected(connectingIframe(), sessions);
     peer.notify("again");
@@ -394,7 +394,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
   });
 
-  it("lives on when the page connects anew", async () => {
+  it("lives on when the page reconnects", async () => {
     const element = connectingIframe();
     for (let n = 1; n <= 3; n++) {
       const peer = await connect(element);

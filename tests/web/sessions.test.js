@@ -91,7 +91,7 @@ for (const [name, endIt] of [
       assert.equal(await call, "right");
     });
 
-    it("its requests are given up, and their replies go nowhere", async () => {
+    it("its requests are cancelled, and their replies are dropped", async () => {
       const handler = {};
       handler.started = new Promise((resolve) => (handler.start = resolve));
       const work = (_, { signal }) =>
@@ -323,7 +323,7 @@ describe("a peer that is destroyed", () => {
 });
 
 describe("of one session", () => {
-  it("no message is lost, though more come than are kept for a handler that is not there yet", async () => {
+  it("no message is lost, though more arrive than are kept before a handler is set", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let count = 0;
     const connecting = connected(port, { notifications: { note: () => void count++ } });
@@ -389,7 +389,7 @@ describe("of one session", () => {
   });
 });
 
-describe("a side that connects anew", () => {
+describe("a side that reconnects", () => {
   it("again and again is found again each time, by a peer that lives on", async () => {
     const [near, far] = ports();
     const sessions = recordSessions({ methods: { name: () => "stays" } });

@@ -232,7 +232,7 @@ async function stalled() {
   return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
 }
 
-describe("an array that names one message again and again", () => {
+describe("an array that repeats one message", () => {
   const request = { jsonrpc: "2.0", method: "keep", id: "k".repeat(1_000) };
   const broken = { jsonrpc: "2.0", method: 5, id: "b" };
   const note = { jsonrpc: "2.0", method: "note" };

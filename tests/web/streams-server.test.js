@@ -197,7 +197,7 @@ describe("a handler that returns a stream", () => {
   });
 });
 
-describe("a stream that is given up", () => {
+describe("a stream that is abandoned", () => {
   it("ends its iterator once, and is answered once, while it waits for credit", async () => {
     const source = scripted();
     const { remoteEnd, open, cancel, items } = served({ count: () => source });
@@ -256,7 +256,7 @@ describe("a stream that is given up", () => {
     assert.deepEqual([await remoteEnd.drain(), ended], [[], 1]);
   });
 
-  it("cancels a ReadableStream and lets go of it, though a chunk is awaited", async () => {
+  it("cancels a ReadableStream and releases it, though a chunk is awaited", async () => {
     const reasons = [];
     const readable = new ReadableStream({ cancel: (reason) => void reasons.push(reason.name) });
     const { remoteEnd, open, cancel } = served({ wait: () => readable });
@@ -294,7 +294,7 @@ describe("a stream that is given up", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("lets go of a ReadableStream that has ended by itself, too", async () => {
+  it("releases a ReadableStream that has ended on its own, too", async () => {
     let controller;
     const readable = new ReadableStream({ start: (it) => void (controller = it) });
     const { remoteEnd, open } = served({ wait: () => readable });

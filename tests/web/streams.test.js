@@ -107,7 +107,7 @@ for (const [boundary, ends] of [
 }
 
 describe("the caller of a stream", () => {
-  it("asks for it when it wants the first item, with the size of its window as credit", async () => {
+  it("requests it when it takes the first item, with the size of its window as credit", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("logs", { level: 1 }, { window: 7 });
@@ -149,7 +149,7 @@ describe("the caller of a stream", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may want many items at once", async () => {
+  it("may request many items at once", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("count", () => count(3));
     const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
@@ -316,7 +316,7 @@ describe("the timeout of a stream", () => {
     assert.equal((await rejection(client.stream("slow").next())).reason, "timeout");
   });
 
-  it("begins anew with each item", async () => {
+  it("restarts with each item", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCClient(transport).stream("steady", undefined, { timeout: 700 });
     const start = performance.now();

@@ -265,7 +265,7 @@ describe("many calls, one after the other", () => {
 describe("a call that times out", () => {
   const cancelled = (id) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
 
-  it("is cancelled at the peer, once, by itself, in a batch and as a stream", async () => {
+  it("is cancelled at the peer, once, alone, in a batch and as a stream", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 20 });
     await rejection(client.request("slow"));

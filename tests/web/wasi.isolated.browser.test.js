@@ -114,7 +114,7 @@ describe("a guest in a worker, and its streams,", () => {
     }
   });
 
-  it("lets a write be given up that waits", async () => {
+  it("lets a waiting write be aborted", async () => {
     const guest = await oddly("f");
     const writer = guest.writable.getWriter();
     const waiting = writer.write(new Uint8Array(100_000));

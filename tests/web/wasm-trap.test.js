@@ -52,7 +52,7 @@ describe("wasm that has died of a full memory", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("ends the calls of other clients, too, and answers the requests that were at work", async () => {
+  it("ends the calls of other clients, too, and answers the running requests", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const other = new copy.JSONRPCPeer(transport, { timeout: 0 });

@@ -229,7 +229,7 @@ describe("CLOSE", () => {
     assert.deepEqual(await remoteEnd.channel.ended, { closed: true, error: undefined });
   });
 
-  it("that a host gets again and again closes its stream, and is reported, once", async () => {
+  it("that a host receives repeatedly closes its stream, and is reported, once", async () => {
     const { events, hooks } = recordHooks();
     const [near, far] = pipes();
     const writer = near.writable.getWriter();
@@ -406,7 +406,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed, before or after its end, stops the handlers at work, and is idle", async () => {
+  it("is destroyed, before or after its end, stops the running handlers, and is idle", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
         const remoteEnd = scriptedPipe({ role });

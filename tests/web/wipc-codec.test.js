@@ -231,7 +231,7 @@ describe("a hook of the decoder that throws", () => {
   });
 });
 
-describe("a frame that is given up", () => {
+describe("an abandoned frame", () => {
   const falseMagic = concat([utf8("WIPC"), new Uint8Array([2]), utf8(" is\n")]);
 
   it("is searched again from its second byte", () => {

@@ -274,7 +274,7 @@ describe("a guest that is asked to close", () => {
   });
 });
 
-describe("a guest that closes by itself", () => {
+describe("a guest that closes on its own", () => {
   it("exits with its exit code, and the host sends no more", async () => {
     const closed = [];
     const guest = await guestOf("echo", { onClose: (payload) => closed.push(text(payload)) });

@@ -194,7 +194,7 @@ describe("a WIPC peer that asks and does not read", function () {
     );
   });
 
-  it("still has its frames taken while the application sends much by itself", async () => {
+  it("still has its frames taken while the application sends much on its own", async () => {
     const seen = [];
     const end = unread({ onData: (payload) => seen.push(text(payload)) });
     for (let n = 0; n < 20; n++) end.channel.send(DATA, new Uint8Array(1 << 20));
@@ -498,7 +498,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     );
   });
 
-  it("does not end the wait for a request under null that is at work", async () => {
+  it("does not end the wait for a running request under null", async () => {
     const remoteEnd = scriptedPipe({ role: "guest" });
     const gate = deferred();
     new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
@@ -512,7 +512,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
   });
 });
 
-describe("the requests at work over WIPC", function () {
+describe("the running requests over WIPC", function () {
   this.timeout(30_000);
 
   it("are 1 024 at most; one more is refused, and counts no longer", async () => {
@@ -645,7 +645,7 @@ describe("a message over WIPC that is too long", function () {
     ["in two pieces", [long.subarray(0, 500), long.subarray(500)]],
     ["byte by byte", Array.from(long, (_, at) => long.subarray(at, at + 1))],
   ]) {
-    it(`is answered -32600 and passed over, and the next is answered: ${how}`, async () => {
+    it(`is answered -32600 and ignored, and the next is answered: ${how}`, async () => {
       const passed = [];
       const remoteEnd = scriptedPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
       new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);

@@ -262,7 +262,7 @@ describe("a CALL frame", () => {
     ]);
   });
 
-  it("with a response without a version is passed over", async () => {
+  it("with a response without a version is ignored", async () => {
     const remoteEnd = scriptedPipe();
     const peer = new JSONRPCPeer(remoteEnd.channel.transport()).method("echo", (params) => params);
     const call = peer.request("a");
@@ -356,7 +356,7 @@ describe("the calls that wait", () => {
   });
 });
 
-describe("the requests that are at work", () => {
+describe("the running requests", () => {
   it("are still answered by a guest that has got CLOSE, and not by a host", async () => {
     for (const role of ["guest", "host"]) {
       const { remoteEnd, server } = served({ role });

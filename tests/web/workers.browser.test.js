@@ -107,7 +107,7 @@ describe("a worker", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
   });
 
-  it("ends the calls that wait, and refuses later ones, if its script is not there", async () => {
+  it("ends the calls that wait, and refuses later ones, if its script is missing", async () => {
     const gone = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
     const client = new JSONRPCClient(workerTransport(gone), { timeout: 0 });
     const { reason, message } = await rejection(client.request("a"));
@@ -241,7 +241,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     );
   });
 
-  it("are answered with an error if the wasm is not there, and so are later ones", async () => {
+  it("are answered with an error if the wasm is missing, and so are later ones", async () => {
     const started = worker("early-worker.js", { wasm: "/nowhere.wasm?delay=100" });
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());

@@ -41,7 +41,7 @@ async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_given_up_loses_nothing() -> Test {
+async fn a_dropped_receiver_loses_nothing() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let (_sender, mut receiver) = Channel::guest(reader, writer)?.split();
@@ -56,7 +56,7 @@ async fn a_receiver_that_is_given_up_loses_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn a_sender_that_is_given_up_leaves_no_half_of_a_frame() -> Test {
+async fn a_dropped_sender_leaves_no_half_frame() -> Test {
     let (near, mut far) = duplex(100);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();

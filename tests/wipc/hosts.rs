@@ -246,7 +246,7 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 }
 
 #[tokio::test]
-async fn a_close_that_is_given_up_leaves_nothing_behind() -> Test {
+async fn a_dropped_close_leaves_nothing_behind() -> Test {
     // A process of the guest keeps its input and its output open.
     let listener = Arc::new(());
     let held = Arc::clone(&listener);
